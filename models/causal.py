@@ -1,0 +1,135 @@
+"""Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
+
+A prompt is read once; the last two prompts stay in memory, so that the judge, which looks at the full and at the
+pruned prompt again, reads only the reply.
+"""
+
+from collections.abc import Sequence
+
+import llguidance.hf
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from models.attention import IMPLEMENTATION, Decoding, Prefix, read_prefix, require_exact_attention, rows_of
+from models.decoding import capacity_of, decode_replies
+from models.grammar import ReplyGrammar
+from models.tokenizer import HuggingFaceTokenizer
+from state.contracts import GenerationRequest, ModelTraits, RenderedPrompt, ScoringOptions
+from state.errors import ContextWindowError, ModelError
+from state.records import Reply
+
+#: Prompts kept in memory: the full one and the pruned one of an utterance.
+_KEPT_PREFIXES = 2
+
+
+class CausalLanguageModel:
+    """A local model whose attention can be had exactly.
+
+    Raises:
+        AttentionUnavailableError: On construction, if it can't be.
+    """
+
+    def __init__(
+        self, id: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, traits: ModelTraits
+    ) -> None:
+        require_exact_attention(model)
+        model.set_attn_implementation(IMPLEMENTATION)
+        self.id, self.model, self.traits = id, model, traits
+        self.tokenizer = HuggingFaceTokenizer(tokenizer)
+        self._constraints = llguidance.hf.from_tokenizer(tokenizer)
+        self._grammars: dict[object, ReplyGrammar] = {}
+        self._prefixes: dict[tuple[int, ...], Prefix] = {}
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        """Return one reply per generator of the request (see the contract)."""
+        return self._decode(request, catch=False)[0]
+
+    async def generate_scored(
+        self, request: GenerationRequest, options: ScoringOptions
+    ) -> tuple[list[Reply], dict[str, float]]:
+        """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
+        replies, rows = self._decode(request, catch=True)
+        spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
+        scores = [unit_scores(r, request.prompt, options, span) for r, span in zip(rows, spans, strict=True)]
+        return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
+
+    async def score(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+    ) -> list[dict[str, float]]:
+        """Return the attention score of every unit for each response written elsewhere (Eq. 1)."""
+        if any(len(response) == 0 for response in responses):
+            raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
+        self._require_room(prompt, max(map(len, responses), default=0))
+        rows = rows_of(self.model, self._prefix(prompt), responses)
+        return [unit_scores(r, prompt, options) for r in rows]
+
+    async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
+        first, past_last = reply.text_tokens
+        self._require_room(prompt, past_last)
+        prefix = self._prefix(prompt)
+        logits = Decoding(self.model, prefix, 1, past_last, catch=False).read(
+            [[prefix.tokens[-1], *reply.tokens[: past_last - 1]]]
+        )
+        logs = logits[0, first:past_last].float().log_softmax(-1)
+        tokens = torch.tensor(reply.tokens[first:past_last], device=logs.device)
+        return float(logs.gather(1, tokens[:, None]).mean())
+
+    def _decode(self, request: GenerationRequest, *, catch: bool) -> tuple[list[Reply], list[Tensor]]:
+        grammar = self._grammar(request)
+        capacity = capacity_of(grammar, self.tokenizer)
+        self._require_room(request.prompt, capacity)
+        decoding = Decoding(self.model, self._prefix(request.prompt), len(request.generators), capacity, catch=catch)
+        replies = decode_replies(
+            decoding, grammar, self.tokenizer, request.generators, request.temperature, request.top_p
+        )
+        if decoding.rows is None:
+            return replies, []
+        return replies, [decoding.rows[i, : len(reply.tokens)] for i, reply in enumerate(replies)]
+
+    def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
+        key = (request.fields, request.prompt.begun)
+        if key not in self._grammars:
+            begun = self.tokenizer.encode(request.prompt.begun)
+            self._grammars[key] = ReplyGrammar(self._constraints, request.fields, request.prompt.begun, begun)
+        return self._grammars[key]
+
+    def _prefix(self, prompt: RenderedPrompt) -> Prefix:
+        prefix = self._prefixes.pop(prompt.input_ids, None) or read_prefix(self.model, prompt.input_ids)
+        while len(self._prefixes) >= _KEPT_PREFIXES:
+            del self._prefixes[next(iter(self._prefixes))]
+        self._prefixes[prompt.input_ids] = prefix
+        return prefix
+
+    def _require_room(self, prompt: RenderedPrompt, reply: int) -> None:
+        window = self.traits.context_window
+        if window is None or len(prompt.input_ids) + reply <= window:
+            return
+        largest = sorted(prompt.block_lengths().items(), key=lambda pair: -pair[1])[:3]
+        raise ContextWindowError(
+            f"the prompt ({len(prompt.input_ids)} tokens) and its reply (up to {reply}) are "
+            f"{len(prompt.input_ids) + reply - window} tokens over the context window of {self.id} ({window}); "
+            f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
+            "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
+        )
+
+
+def unit_scores(
+    rows: Tensor, prompt: RenderedPrompt, options: ScoringOptions, span: tuple[int, int] | None = None
+) -> dict[str, float]:
+    """Reduce the rows of one response to the score of every unit. Source: APP §3.1, Eq. 1; App. C for mean-mean.
+
+    Args:
+        rows: `(n, P)`: attention of each reply token's row to each prompt token, mean over heads, sum over layers.
+        prompt: The prompt with its token spans.
+        options: The reducer.
+        span: The reply tokens whose rows count, `(first, past_last)`; all of them if `None`.
+    """
+    first, past_last = span or (0, len(rows))
+    per_token = rows[first:past_last].double().mean(0).cpu()
+    scores = {}
+    for unit, (start, end) in prompt.token_spans.items():
+        total = float(per_token[start:end].sum())
+        scores[unit] = total / max(1, end - start) if options.reducer == "mean-mean" else total
+    return scores

@@ -1,0 +1,179 @@
+"""Sampling replies: rows that share a prompt, each with its own grammar state and its own generator.
+
+1. Every row reads what it has not read yet (one token, or several that the grammar forces at once).
+2. From the logits behind its last token each row draws the next one among those that its grammar allows.
+3. A text that reaches its limit goes back to the end of its last sentence and is closed there.
+
+This module knows nothing of prompts or units; attention is caught by `models.attention` on the way.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from models.attention import Decoding
+from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
+from state.contracts import Tokenizer
+from state.records import Reply
+
+#: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
+_LIKELY = 256
+
+
+@dataclass
+class _Row:
+    """One reply in the making.
+
+    Attributes:
+        tokens: All tokens of the reply so far.
+        unread: How many of the last ones the model has not read yet.
+        began: By text field, the number of tokens before it.
+    """
+
+    matcher: ReplyMatcher
+    generator: random.Random
+    tokens: list[int] = field(default_factory=list)
+    unread: int = 0
+    began: dict[int, int] = field(default_factory=dict)
+    finished: bool = False
+
+
+def capacity_of(grammar: ReplyGrammar, tokenizer: Tokenizer) -> int:
+    """Return the number of tokens that the longest reply of this grammar may have."""
+    literals = sum(len(tokenizer.encode(literal)) for literal in grammar.literals)
+    return literals + sum(f.max_tokens + 2 if f.kind in ("speech", "text") else 4 for f in grammar.fields) + 8
+
+
+def decode_replies(
+    decoding: Decoding,
+    grammar: ReplyGrammar,
+    tokenizer: Tokenizer,
+    generators: Sequence[random.Random],
+    temperature: float,
+    top_p: float,
+) -> list[Reply]:
+    """Return one reply per generator, drawn by temperature and nucleus from what the grammar allows.
+
+    Args:
+        decoding: Rows that have read nothing yet, as many as there are generators.
+        grammar: What a reply looks like.
+        tokenizer: The tokenizer of the model.
+        generators: One per row; a row draws one number for each free token.
+        temperature: Above 0.
+        top_p: Share of the probability to draw from, in (0, 1].
+    """
+    rows = [_Row(grammar.matcher(), generator) for generator in generators]
+    last = decoding.prefix.tokens[-1]
+    to_read: list[list[int]] = []
+    for row in rows:
+        _extend(row, row.matcher.forced())
+        to_read.append([last, *row.tokens])
+    while any(not row.finished for row in rows):
+        logits = decoding.read(to_read)
+        for index, row in enumerate(rows):
+            if row.finished:
+                decoding.forget(index, len(to_read[index]))
+                continue
+            row.unread = 0
+            behind = logits[index, len(to_read[index]) - 1].float().cpu()
+            _advance(row, behind, grammar, tokenizer, temperature, top_p)
+            kept = 1 + len(row.tokens) - row.unread
+            if decoding.lengths[index] > kept:
+                decoding.forget(index, decoding.lengths[index] - kept)
+        # A finished row reads its last token over and over, and forgets it.
+        to_read = [row.tokens[-1:] if row.finished else row.tokens[-row.unread :] for row in rows]
+    if decoding.rows is not None:
+        _read_rest(decoding, rows)
+    return [_finish(row, grammar, tokenizer) for row in rows]
+
+
+def _advance(
+    row: _Row, logits: Tensor, grammar: ReplyGrammar, tokenizer: Tokenizer, temperature: float, top_p: float
+) -> None:
+    """Draw the next token of a row, take what is forced behind it, and close a text that has grown too long."""
+    allowed = torch.from_numpy(row.matcher.allowed())
+    logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
+    at, _ = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
+    threshold = grammar.fields[at].threshold if at is not None and grammar.fields[at].kind == "boolean" else None
+    if threshold is None:
+        _extend(row, [draw_token(logits, row.generator.random(), temperature, top_p)])
+    else:
+        _extend(row, [_decide(logits, tokenizer, threshold)])
+    at, value = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
+    if at is not None and grammar.fields[at].kind in ("speech", "text"):
+        began = row.began.setdefault(at, len(row.tokens) - 1)
+        if len(row.tokens) - began >= grammar.fields[at].max_tokens:
+            _close(row, value, grammar.fields[at].kind == "speech", began, tokenizer)
+    _extend(row, row.matcher.forced())
+    row.finished = row.matcher.finished()
+
+
+def _extend(row: _Row, tokens: list[int]) -> None:
+    row.matcher.accept(tokens)
+    row.tokens += tokens
+    row.unread += len(tokens)
+
+
+def _close(row: _Row, value: str, speech: bool, began: int, tokenizer: Tokenizer) -> None:
+    """End a text at its last whole sentence; speech without one trails off."""
+    for end in range(len(row.tokens), began + 1, -1):
+        if ends_with_sentence(tokenizer.decode(row.tokens[began:end])):
+            surplus = len(row.tokens) - end
+            row.matcher.take_back(surplus)
+            del row.tokens[end:]
+            row.unread = max(0, row.unread - surplus)
+            _extend(row, tokenizer.encode('"'))
+            return
+    _extend(row, tokenizer.encode('…"' if speech and value.strip() else '"'))
+
+
+def _read_rest(decoding: Decoding, rows: Sequence[_Row]) -> None:
+    """Read what the grammar forced at the end, but for the last token: Eq. 1 has no row for it."""
+    rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
+    if any(rest):
+        decoding.read([part or row.tokens[-1:] for part, row in zip(rest, rows, strict=True)])
+
+
+def _finish(row: _Row, grammar: ReplyGrammar, tokenizer: Tokenizer) -> Reply:
+    ends = [len(tokenizer.decode(row.tokens[: i + 1])) for i in range(len(row.tokens))]
+    first_text = next((i for i, f in enumerate(grammar.fields) if f.kind in ("speech", "text")), None)
+    span = (0, len(row.tokens))
+    written = tokenizer.decode(row.tokens)
+    if first_text is not None:
+        opening = len("".join(grammar.literals[: first_text + 1])) - len(grammar.begun)
+        closing = written.find('"', max(opening, 0))
+        inside = [i for i, end in enumerate(ends) if end > opening and (ends[i - 1] if i else 0) < closing]
+        span = (inside[0], inside[-1] + 1) if inside else (0, 0)
+    return read_reply(grammar, written, row.tokens, span)
+
+
+def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:
+    """Return the token drawn by a number in [0, 1) from the nucleus of the distribution. Source: Holtzman et al. 2020.
+
+    Args:
+        logits: `(V,)` in float32, `-inf` where a token may not come.
+        number: The draw.
+        temperature: Above 0.
+        top_p: The nucleus is the smallest set of most likely tokens with at least this probability.
+    """
+    probabilities = (logits / temperature).softmax(-1)
+    ranked, order = probabilities.topk(min(_LIKELY, len(probabilities)))
+    if ranked.sum() < top_p:
+        ranked, order = probabilities.sort(descending=True)
+    cumulated = ranked.double().cumsum(-1)
+    nucleus = int((cumulated < top_p).sum()) + 1
+    cumulated = cumulated[:nucleus]
+    drawn = int(torch.searchsorted(cumulated, number * cumulated[-1].item(), right=True))
+    return int(order[min(drawn, len(cumulated) - 1)])
+
+
+def _decide(logits: Tensor, tokenizer: Tokenizer, threshold: float) -> int:
+    """Return the token that says true or false, by the share of true among the two."""
+    candidates = [token for token in logits.isfinite().nonzero()[:, 0].tolist() if tokenizer.decode([token]).strip()]
+    chances = logits[candidates].softmax(-1)
+    says_true = torch.tensor([tokenizer.decode([token]).strip().startswith("t") for token in candidates])
+    wanted = says_true if float(chances[says_true].sum()) > threshold else ~says_true
+    return candidates[int(chances.masked_fill(~wanted, -1).argmax())]

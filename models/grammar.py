@@ -1,0 +1,130 @@
+"""JSON replies by grammar: no reply is ever malformed, and none breaks off within a sentence.
+
+A `ReplyGrammar` is compiled once per set of fields; each row of a batch walks a `ReplyMatcher` of its own, which
+offers the tokens that may come next, follows what is forced, and reads the reply back.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from llguidance import LLMatcher, LLTokenizer
+from numpy.typing import NDArray
+
+from state.contracts import ReplyField
+from state.errors import ModelError
+from state.records import Reply
+
+#: Never inside a string: quotes and backslashes (no escapes are needed then), line breaks and control characters.
+_CONTROL = r'"\\\x00-\x1F\x7F-\x9F\u2028\u2029'
+#: Never in speech: what only markup needs.
+_MARKUP = r"<>{}\[\]|*#`_~^="
+_SENTENCE_END = r"[.!?…。！？]['’”)]?"
+_ENDS_WITH_SENTENCE = re.compile(_SENTENCE_END + r"\s*$")
+
+_VALUES = {
+    "speech": rf"[^\s.,;:!?)\-\x2F%&+$@{_CONTROL}{_MARKUP}][^{_CONTROL}{_MARKUP}]*{_SENTENCE_END}",
+    "text": rf"[^\s{_CONTROL}][^{_CONTROL}]*",
+    "boolean": "true|false",
+}
+
+
+class ReplyGrammar:
+    """The grammar of a JSON object with these fields, in this order, separated by `", "` and `": "`."""
+
+    def __init__(
+        self, tokenizer: LLTokenizer, fields: tuple[ReplyField, ...], begun: str, begun_tokens: list[int]
+    ) -> None:
+        self.fields, self.begun = fields, begun
+        self.literals = _literals(fields)
+        values = [
+            "|".join(map(str, range(field.maximum, field.minimum - 1, -1)))
+            if field.kind == "integer"
+            else _VALUES[field.kind]
+            for field in fields
+        ]
+        sequence = [f"{_lark(literal)} V{i}" for i, literal in enumerate(self.literals[:-1])]
+        rules = [f"start: {' '.join(sequence)} {_lark(self.literals[-1])}"]
+        rules += [f"V{i}: /{value}/" for i, value in enumerate(values)]
+        self._matcher = LLMatcher(tokenizer, LLMatcher.grammar_from_lark("\n".join(rules)))
+        self.vocabulary = tokenizer.vocab_size
+        if self._matcher.is_error() or not self._matcher.consume_tokens(begun_tokens):
+            raise ModelError(f"the reply can't begin with {begun!r}: {self._matcher.get_error()}")
+
+    def matcher(self) -> "ReplyMatcher":
+        """Return a matcher at the beginning of a reply (behind what was begun for it)."""
+        return ReplyMatcher(self, self._matcher.deep_copy())
+
+
+class ReplyMatcher:
+    """One reply in the making."""
+
+    def __init__(self, grammar: ReplyGrammar, matcher: LLMatcher) -> None:
+        self.grammar, self._matcher = grammar, matcher
+        self._mask = np.zeros((grammar.vocabulary + 31) // 32, dtype=np.int32)
+
+    def allowed(self) -> NDArray[np.bool_]:
+        """Return which tokens may come next, `(vocabulary,)`."""
+        self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
+        bits = np.unpackbits(self._mask.view(np.uint8), bitorder="little")
+        return bits[: self.grammar.vocabulary].astype(np.bool_)
+
+    def accept(self, tokens: Sequence[int]) -> None:
+        """Take tokens as the next ones of the reply."""
+        if tokens and not self._matcher.consume_tokens(list(tokens)):
+            raise ModelError(f"the reply's grammar refuses its own token ({self._matcher.get_error()})")
+
+    def take_back(self, tokens: int) -> None:
+        """Take back the last tokens."""
+        if tokens and not self._matcher.rollback(tokens):
+            raise ModelError(f"the reply's grammar can't go back ({self._matcher.get_error()})")
+
+    def forced(self) -> list[int]:
+        """Return the tokens that must come next, none if there is a choice."""
+        return list(self._matcher.compute_ff_tokens())
+
+    def finished(self) -> bool:
+        """Whether the reply is whole."""
+        return bool(self._matcher.is_stopped() or self._matcher.is_accepting())
+
+    def position(self, text: str) -> tuple[int | None, str]:
+        """Return the index of the field that `text`, the reply so far, is in, and its value so far.
+
+        The index is `None` between fields.
+        """
+        at = 0
+        for index, literal in enumerate(self.grammar.literals[:-1]):
+            if not text.startswith(literal, at):
+                return None, ""
+            at += len(literal)
+            end = text.find(self.grammar.literals[index + 1][0], at)
+            if end < 0:
+                return index, text[at:]
+            at = end
+        return None, ""
+
+
+def ends_with_sentence(text: str) -> bool:
+    """Whether a sentence ends where `text` ends."""
+    return bool(_ENDS_WITH_SENTENCE.search(text))
+
+
+def read_reply(grammar: ReplyGrammar, written: str, tokens: Sequence[int], text_tokens: tuple[int, int]) -> Reply:
+    """Return the reply that was written behind what had been begun for it."""
+    text = grammar.begun + written
+    return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens, fields=json.loads(text))
+
+
+def _literals(fields: Sequence[ReplyField]) -> list[str]:
+    """Return what stands before each value, and behind the last."""
+    literals, closing = [], "{"
+    for field in fields:
+        opening = '"' if field.kind in ("speech", "text") else ""
+        literals.append(f"{closing}{json.dumps(field.name, ensure_ascii=False)}: {opening}")
+        closing = f"{opening}, "
+    return [*literals, closing.removesuffix(", ") + "}"]
+
+
+def _lark(literal: str) -> str:
+    return json.dumps(literal, ensure_ascii=False)

@@ -1,0 +1,94 @@
+"""From a name to a model: the embedded one, a folder, or an id on the Hugging Face hub; nothing is loaded before."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from models import embedded
+from state.contracts import Embedder, LanguageModel, ModelTraits
+from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
+
+if TYPE_CHECKING:
+    import torch
+
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
+REHEARSAL = "rehearsal"
+
+
+def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> LanguageModel:
+    """Return the language model of that name.
+
+    Args:
+        name: `smollm2` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
+        cache: Where converted models are kept.
+        precision: Of the weights; `auto` takes what the hardware likes.
+
+    Raises:
+        NotFoundError: No model of that name.
+        AttentionUnavailableError: Its attention can't be had exactly.
+        ModelError: It can't be loaded.
+    """
+    if precision not in PRECISIONS:
+        raise UsageError(f"unknown precision {precision!r}{nearest_hint(precision, PRECISIONS)}")
+    if name == REHEARSAL:
+        from models.rehearsal import RehearsalModel
+
+        return RehearsalModel()
+    if name == embedded.ID:
+        return _open_folder(name, embedded.folder(cache), precision, embedded.TRAITS)
+    if "/" not in name and not Path(name).exists():
+        raise NotFoundError(
+            f"unknown model {name!r}{nearest_hint(name, (embedded.ID, REHEARSAL))}; "
+            "a folder or a hub id such as owner/name works too"
+        )
+    return _open_folder(name, name, precision, None)
+
+
+def open_embedder(name: str) -> Embedder:
+    """Return the embedder of that name: `minilm` (embedded), `rehearsal`, a folder, or a hub id."""
+    if name == REHEARSAL:
+        from models.rehearsal import RehearsalEmbedder
+
+        return RehearsalEmbedder()
+    from models.embedder import SentenceEmbedder
+
+    return SentenceEmbedder.open(name)
+
+
+def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
+    """Return the device that is there and the precision that it likes."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if precision != "auto":
+        return device, cast("torch.dtype", getattr(torch, precision))
+    if device == "cuda":
+        return device, torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    if device == "cpu" and torch.cpu._is_avx512_bf16_supported():
+        return device, torch.bfloat16
+    return device, torch.float32
+
+
+def _open_folder(name: str, source: str | Path, precision: Precision, traits: ModelTraits | None) -> LanguageModel:
+    import transformers
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    from models.causal import CausalLanguageModel
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    device, dtype = device_and_dtype(precision)
+    try:
+        config = AutoConfig.from_pretrained(source)
+        model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype).to(device).eval()
+        tokenizer = AutoTokenizer.from_pretrained(source)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"the model {name!r} can't be loaded: {first_line}") from error
+    if traits is None:
+        window = getattr(config.get_text_config(), "max_position_embeddings", None)
+        traits = ModelTraits(context_window=window, layout="single_message", judge="rating")
+    try:
+        return CausalLanguageModel(name, model, tokenizer, traits)
+    except AttentionUnavailableError as error:
+        raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error

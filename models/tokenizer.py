@@ -1,0 +1,89 @@
+"""A tokenizer of transformers behind the project's contract: text is data, chat markup comes only from the template."""
+
+import re
+from collections.abc import Sequence
+
+from transformers import PreTrainedTokenizerBase
+
+from state.contracts import Role
+from state.errors import ModelError
+
+#: Stands for a message's content while the model's chat template is read.
+_PLACEHOLDER = "\ue000{}\ue001"
+
+
+class HuggingFaceTokenizer:
+    """Implements `state.contracts.Tokenizer`."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        added = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
+        self._markup = re.compile("|".join(map(re.escape, added))) if added else None
+        self._newline = self._tokens("\n")
+        self._known_markup: dict[tuple[Role, ...], list[list[int]]] = {}
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them."""
+        if self._markup is None:
+            return self._encode_piece(text)
+        tokens: list[int] = []
+        start = 0
+        for match in self._markup.finditer(text):
+            # Cut inside what looks like markup: neither half is a special token.
+            cut = match.start() + 1
+            tokens += self._encode_piece(text[start:cut])
+            start = cut
+        return tokens + self._encode_piece(text[start:])
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of `tokens`."""
+        return str(self.tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def chat_markup(self, roles: Sequence[Role]) -> list[list[int]]:
+        """Return the tokens of the model's own markup around messages of these roles (see the contract).
+
+        A tokenizer without a chat template has messages one after the other, a line each.
+        """
+        key = tuple(roles)
+        if key not in self._known_markup:
+            self._known_markup[key] = self._read_markup(key)
+        return self._known_markup[key]
+
+    def _read_markup(self, roles: tuple[Role, ...]) -> list[list[int]]:
+        if not self.tokenizer.chat_template:
+            start = self._special_start()
+            return [start if i == 0 else self._newline for i in range(len(roles) + 1)]
+        contents = [_PLACEHOLDER.format(i) for i in range(len(roles))]
+        messages = [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
+        try:
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        except Exception as error:  # templates raise their own errors from Jinja
+            if roles[:2] == ("system", "user"):
+                # The template knows no system role: its text opens the first user message.
+                return self._without_system(roles)
+            raise ModelError(f"the chat template refuses messages of the roles {', '.join(roles)} ({error})") from None
+        pieces = re.split("|".join(map(re.escape, contents)), str(text))
+        if len(pieces) != len(roles) + 1:
+            if roles[:2] == ("system", "user"):
+                return self._without_system(roles)
+            raise ModelError(f"the chat template drops messages (roles {', '.join(roles)}); use layout=single_message")
+        return [self._tokens(piece) for piece in pieces]
+
+    def _without_system(self, roles: tuple[Role, ...]) -> list[list[int]]:
+        first, *rest = self._read_markup(roles[1:])
+        return [first, self._newline, *rest]
+
+    def _special_start(self) -> list[int]:
+        return list(self.tokenizer("", add_special_tokens=True).input_ids)
+
+    def _tokens(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False).input_ids)
+
+    def _encode_piece(self, text: str) -> list[int]:
+        # Read behind a line break, or tokenizers that mark the beginning of a text would put a space before it.
+        if not text:
+            return []
+        tokens = self._tokens("\n" + text)
+        if tokens[: len(self._newline)] == self._newline:
+            return tokens[len(self._newline) :]
+        return self._tokens(text)

@@ -1,0 +1,1 @@
+"""What is checkpointed, and the contracts that every other room shares. Knows no other room."""

@@ -1,0 +1,252 @@
+"""The contracts that everybody shares: tokenizer, language model, embedder, store, and the runtime context.
+
+They are protocols: a local model, a hosted one, a scripted one for tests and the rehearsal stand in for each other.
+Nothing here knows torch, SQLite or LangGraph.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from state.parameters import Judge, Layout, Parameters
+from state.records import Candidate, Case, Prompt, Reply, RunRecord, RunStatus, Turn, TurnRecord
+
+Role = Literal["system", "user", "assistant"]
+
+
+# --- prompts as tokens ----------------------------------------------------------------------------------------------
+
+
+class Tokenizer(Protocol):
+    """Text to tokens and back. Text is data: nothing in it is ever read as chat markup."""
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them."""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of `tokens`."""
+
+    def chat_markup(self, roles: Sequence[Role]) -> list[list[int]]:
+        """Return the tokens of the model's own markup around messages of these roles.
+
+        Args:
+            roles: The roles of the messages, in order; the last message is followed by the assistant's turn.
+
+        Returns:
+            `len(roles) + 1` lists of tokens: what stands before each message, and what opens the assistant's turn.
+        """
+
+
+@dataclass(frozen=True)
+class RenderedPrompt:
+    """A prompt as fed to a model.
+
+    Attributes:
+        input_ids: All tokens, `P` of them.
+        token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
+        unit_blocks: The block of each unit, by unit id.
+        begun: The beginning of the reply that stands at the end of the prompt, empty if there is none.
+    """
+
+    input_ids: tuple[int, ...]
+    token_spans: Mapping[str, tuple[int, int]]
+    unit_blocks: Mapping[str, str]
+    begun: str = ""
+
+    def block_lengths(self) -> dict[str, int]:
+        """Return the number of tokens in the units of each block."""
+        lengths: dict[str, int] = {}
+        for unit, (first, past_last) in self.token_spans.items():
+            block = self.unit_blocks[unit]
+            lengths[block] = lengths.get(block, 0) + past_last - first
+        return lengths
+
+
+# --- replies --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReplyField:
+    """One field of a JSON reply.
+
+    Attributes:
+        name: The key.
+        kind: `speech` is text without line breaks or markup characters, `text` any single-line text.
+        minimum, maximum: Bounds of an integer, inclusive.
+        max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one.
+        threshold: For a boolean, the share P(true) / (P(true) + P(false)) above which it is true; `None` samples it.
+    """
+
+    name: str
+    kind: Literal["speech", "text", "integer", "boolean"]
+    minimum: int = 0
+    maximum: int = 10
+    max_tokens: int = 80
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """Asks for replies to one prompt, a JSON object of the given fields, one reply per generator.
+
+    Attributes:
+        prompt: The prompt; its `begun` is a beginning of the reply.
+        fields: The fields of the reply, in order.
+        generators: One keyed generator per row; a row draws from nothing else.
+        temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
+    """
+
+    prompt: RenderedPrompt
+    fields: tuple[ReplyField, ...]
+    generators: tuple[random.Random, ...]
+    temperature: float
+    top_p: float
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How attention is reduced to a score (APP §3.1, Eq. 1)."""
+
+    reducer: Literal["sum-mean", "mean-mean"] = "sum-mean"
+    rows: Literal["reply", "utterance_only"] = "reply"
+
+
+@dataclass(frozen=True)
+class ModelTraits:
+    """What a model is good at; the `auto` settings of a run follow it.
+
+    Attributes:
+        context_window: Tokens of prompt and reply together; `None` if unlimited.
+        layout: The prompt layout that suits it.
+        judge: The judge that suits it.
+        likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
+        end_threshold: Threshold on P(true) for the end of the conversation; `None` to sample it.
+        rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
+    """
+
+    context_window: int | None
+    layout: Layout
+    judge: Judge
+    likelihood_threshold: float | None = None
+    end_threshold: float | None = None
+    rehearsed: bool = False
+
+
+class LanguageModel(Protocol):
+    """A source of text. One that can't show its attention raises `AttentionUnavailableError` when asked to score."""
+
+    @property
+    def id(self) -> str:
+        """The name under which the model is chosen again."""
+
+    @property
+    def traits(self) -> ModelTraits:
+        """What it is good at."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Its tokenizer."""
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        """Return one reply per generator of the request.
+
+        Raises:
+            ContextWindowError: The prompt and the longest reply do not fit.
+            ModelError: The model failed.
+        """
+
+    async def generate_scored(
+        self, request: GenerationRequest, options: ScoringOptions
+    ) -> tuple[list[Reply], dict[str, float]]:
+        """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
+
+    async def score(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+    ) -> list[dict[str, float]]:
+        """Return, for each response written elsewhere, the attention score of every unit of the prompt (Eq. 1).
+
+        A response is exactly its tokens; rows are those of the last prompt token and of response tokens 1 … n−1.
+        """
+
+    async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
+
+
+class Embedder(Protocol):
+    """Texts to vectors of unit length."""
+
+    @property
+    def id(self) -> str:
+        """The name under which the embedder is chosen again."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector of unit length per text, at the embedder's own length limit."""
+
+    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
+
+
+# --- store ----------------------------------------------------------------------------------------------------------
+
+
+class Store(Protocol):
+    """Where runs live. Every write has a deterministic key: written again, it changes nothing."""
+
+    def save_text(self, text: str) -> str:
+        """Store a text once and return its content hash."""
+
+    def text(self, content: str) -> str:
+        """Return the text of that content hash."""
+
+    def save_prompt(self, prompt: Prompt) -> str:
+        """Store a prompt, each unit's text once, and return its content hash."""
+
+    def prompt(self, content: str) -> Prompt:
+        """Return the prompt of that content hash."""
+
+    def create_run(self, run: RunRecord, case: Case) -> None:
+        """Store a new run and the case that it starts from."""
+
+    def run(self, run: str) -> RunRecord:
+        """Return a run by its id, a unique beginning of it, or `@last`; raise `NotFoundError` otherwise."""
+
+    def runs(self) -> list[RunRecord]:
+        """Return all runs, newest first."""
+
+    def case(self, run: str) -> Case:
+        """Return the case that a run starts from."""
+
+    def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
+        """Note how a run stands."""
+
+    def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
+        """Store a candidate of a turn, or what was judged of it since."""
+
+    def candidates(self, run: str, turn: int) -> list[Candidate]:
+        """Return the candidates of a turn in the order of their attempts."""
+
+    def save_turn(self, run: str, record: TurnRecord) -> None:
+        """Store a turn with how it came about, in one transaction."""
+
+    def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
+        """Return the turns `first` to `last` (inclusive; to the end if `None`)."""
+
+    def turn_record(self, run: str, turn: int) -> TurnRecord:
+        """Return how a turn came about; raise `NotFoundError` if there is no such turn."""
+
+
+# --- runtime --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a node gets besides its state: everything that can't be checkpointed."""
+
+    run: str
+    seed: int
+    case: Case
+    parameters: Parameters
+    model: LanguageModel
+    embedder: Embedder
+    store: Store = field(repr=False)

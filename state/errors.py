@@ -1,0 +1,49 @@
+"""Errors that speak to people: what is wrong, which value, what to do about it.
+
+Every error that a user can cause is a `PolylogueError`; the command line prints it as one line and maps its
+class to an exit code. Anything else is a bug and keeps its traceback.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PolylogueError(Exception):
+    """Base of all errors that are told to the user as one line."""
+
+
+class UsageError(PolylogueError):
+    """A value given by the user is not acceptable."""
+
+
+class NotFoundError(PolylogueError):
+    """Something named by the user does not exist."""
+
+
+class ScenarioError(UsageError):
+    """A scenario file or a log folder can't be read as one."""
+
+
+class ModelError(PolylogueError):
+    """A model failed, or can't do what was asked of it."""
+
+
+class AttentionUnavailableError(ModelError):
+    """The attention of a model can't be had exactly, so its prompts can't be scored by Eq. 1."""
+
+
+class ContextWindowError(ModelError):
+    """A prompt does not fit the context window of the model; nothing is ever cut silently."""
+
+
+class StorageError(PolylogueError):
+    """The store can't be read or written."""
+
+
+def nearest_hint(name: str, known: Iterable[str]) -> str:
+    """Return ` (did you mean 'x'?)` for the known name nearest to `name`, else the known names, else nothing."""
+    known = list(known)
+    if close := difflib.get_close_matches(name.casefold(), [k.casefold() for k in known], n=1, cutoff=0.5):
+        original = next(k for k in known if k.casefold() == close[0])
+        return f" (did you mean {original!r}?)"
+    return f" (known: {', '.join(known)})" if known else ""

@@ -1,0 +1,194 @@
+"""Frozen, JSON-able records: what is said, remembered, prompted, judged and stored."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+UnitKind = Literal["item", "text"]
+MemoryKind = Literal["event", "thought", "chat"]
+RunStatus = Literal["running", "interrupted", "failed", "finished"]
+
+#: Blocks that have initials, in the order of Table 9 of APP. The other blocks (opening, example, task, special_rules,
+#: output_instruction) stand where the layout puts them.
+BLOCK_INITIALS = {
+    "b": "basic_info",
+    "h": "human_needs",
+    "m": "memory",
+    "p": "previous_dialogues",
+    "e": "environment",
+    "c": "current_dialogue",
+}
+
+
+class Record(BaseModel):
+    """Base of all records: immutable, strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- who talks ------------------------------------------------------------------------------------------------------
+
+
+class Memory(Record):
+    """One entry of an agent's memory stream. Source: Park et al. 2023, memory stream; APP §2."""
+
+    id: str
+    kind: MemoryKind
+    text: str
+    created: datetime
+    importance: float = Field(ge=0, le=10, description="poignancy, 0 (mundane) to 10 (moving)")
+
+
+class Utterance(Record):
+    """A line of a dialogue."""
+
+    speaker: str
+    text: str
+
+
+class Dialogue(Record):
+    """A dialogue that took place before the case."""
+
+    time: datetime
+    utterances: tuple[Utterance, ...]
+
+
+class Persona(Record):
+    """What is true of a person at any moment of a scenario; `None` where it can't be known for the moment."""
+
+    name: str = Field(min_length=1)
+    age: int | None = None
+    traits: str | None = None
+    background: str | None = None
+    lifestyle: str | None = None
+    home: str | None = None
+
+
+class Participant(Record):
+    """A person as they enter a case: memories are strictly from before it."""
+
+    persona: Persona
+    memories: tuple[Memory, ...]
+    activity: str | None = Field(default=None, description="what they were doing at that moment")
+
+
+class Case(Record):
+    """One starting point of a two-party dialogue: the same agents at the same moment. Source: APP §2."""
+
+    scenario: str = Field(description="the name under which a user runs it again")
+    time: datetime
+    place: str | None = None
+    initiator: Participant
+    partner: Participant
+    previous_dialogues: tuple[Dialogue, ...] = Field(
+        default=(), description="earlier dialogues of the two, oldest first"
+    )
+    left_out: tuple[str, ...] = Field(default=(), description="what the source holds but can't be known for the moment")
+
+    def participant(self, name: str) -> Participant:
+        """Return the participant of that name (one of the two; `KeyError` otherwise)."""
+        for one in (self.initiator, self.partner):
+            if one.persona.name == name:
+                return one
+        raise KeyError(name)
+
+    def other(self, name: str) -> Participant:
+        """Return the participant who is not `name`."""
+        return self.partner if self.initiator.persona.name == name else self.initiator
+
+
+# --- prompts --------------------------------------------------------------------------------------------------------
+
+
+class Unit(Record):
+    """The smallest element of a prompt: a piece of information (item) or an instruction (text). Source: APP §2."""
+
+    id: str
+    block: str
+    kind: UnitKind
+    text: str
+    removable: bool = False
+    speaker: str | None = Field(
+        default=None, description="who said it, for the utterances of a dialogue shown as turns"
+    )
+
+
+class Prompt(Record):
+    """A modular prompt: units in the order in which they stand, and how they are laid out."""
+
+    units: tuple[Unit, ...]
+    speaker: str = Field(description="whose utterance is asked for")
+    layout: str
+
+    def blocks(self) -> tuple[str, ...]:
+        """Return the names of the blocks in prompt order, each once."""
+        return tuple(dict.fromkeys(unit.block for unit in self.units))
+
+
+# --- a run ----------------------------------------------------------------------------------------------------------
+
+
+class Reply(Record):
+    """What a model replied to one prompt."""
+
+    text: str = Field(description="the whole reply as written, JSON included, beginning with what was begun for it")
+    tokens: tuple[int, ...] = Field(description="exactly the tokens of the response, without those begun for it")
+    text_tokens: tuple[int, int] = Field(description="[first, past_last] of the tokens that hold the first text field")
+    fields: dict[str, str | bool | int]
+
+
+class Candidate(Record):
+    """An utterance that was considered for a turn: the first, or one of its backups. Source: APP §4.1."""
+
+    attempt: int = Field(ge=0)
+    text: str
+    ended: bool
+    reply: Reply
+    inconsistency: float | None = None
+    inconsistency_runs: tuple[float, ...] = ()
+    comment: str | None = None
+
+
+class Turn(Record):
+    """One turn of a conversation, as everybody heard it. A recorded silence has no speaker."""
+
+    turn: int = Field(ge=1)
+    round: int = Field(ge=1)
+    speaker: str | None
+    text: str
+    sim_time_s: float = Field(
+        ge=0, description="simulated seconds from the start of the conversation to its first word"
+    )
+    ended: bool
+
+
+class TurnRecord(Record):
+    """How a turn came about: what was in the prompt, what was removed, who scored and who judged."""
+
+    turn: Turn
+    prompt: str | None = Field(default=None, description="content hash of the full prompt")
+    scores: dict[str, float] | None = Field(default=None, description="attention score by unit id; None: not scored")
+    removed: tuple[str, ...] = Field(default=(), description="ids of the units that were removed")
+    chosen: int = Field(default=0, description="attempt number of the candidate that was said")
+    rollbacks: int = Field(default=0, ge=0)
+    scored_by: str | None = None
+    judged_by: str | None = None
+    seconds: float | None = Field(default=None, description="wall-clock time of the turn")
+
+
+class RunRecord(Record):
+    """A run as it stands in the store."""
+
+    run: str
+    status: RunStatus
+    scenario: str
+    model: str
+    embedder: str
+    rehearsed: bool
+    seed: int
+    parameters: dict[str, object]
+    turns: int = 0
+    parent: tuple[str, int] | None = Field(default=None, description="run and turn from which it was forked")
+    error: str | None = None
+    created: datetime
