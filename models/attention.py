@@ -128,7 +128,7 @@ class Decoding:
             self.rows[row, self.lengths[row] :] = 0
 
     def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Put new keys and values `(B, K, n, d)` behind each row's own, and return the reply's so far `(B, K, t, d)`."""
+        """Put new keys and values `(B, K, n, d)` behind each row's own; return the reply's so far, `(B, K, t, d)`."""
         kept_keys, kept_values = self.keys[layer], self.values[layer]
         if kept_keys is None or kept_values is None:
             kept_keys = self.keys[layer] = keys.new_zeros((*keys.shape[:2], self.capacity, keys.shape[3]))

@@ -5,6 +5,7 @@ pruned prompt again, reads only the reply.
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 import llguidance.hf
 import torch
@@ -75,6 +76,16 @@ class CausalLanguageModel:
         logs = logits[0, first:past_last].float().log_softmax(-1)
         tokens = torch.tensor(reply.tokens[first:past_last], device=logs.device)
         return float(logs.gather(1, tokens[:, None]).mean())
+
+    async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
+        """Return how likely each option is to come next, of these options alone; they sum to 1."""
+        written = [self.tokenizer.encode(option) for option in options]
+        self._require_room(prompt, max(map(len, written)))
+        prefix = self._prefix(prompt)
+        decoding = Decoding(self.model, prefix, len(written), max(map(len, written)), catch=False)
+        logs = decoding.read([[prefix.tokens[-1], *tokens[:-1]] for tokens in written]).float().log_softmax(-1)
+        totals = [logs[row, range(len(tokens)), tokens].sum() for row, tokens in enumerate(written)]
+        return cast(list[float], torch.stack(totals).softmax(-1).tolist())
 
     def _decode(self, request: GenerationRequest, *, catch: bool) -> tuple[list[Reply], list[Tensor]]:
         grammar = self._grammar(request)

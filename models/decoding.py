@@ -96,12 +96,7 @@ def _advance(
     """Draw the next token of a row, take what is forced behind it, and close a text that has grown too long."""
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
-    at, _ = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
-    threshold = grammar.fields[at].threshold if at is not None and grammar.fields[at].kind == "boolean" else None
-    if threshold is None:
-        _extend(row, [draw_token(logits, row.generator.random(), temperature, top_p)])
-    else:
-        _extend(row, [_decide(logits, tokenizer, threshold)])
+    _extend(row, [draw_token(logits, row.generator.random(), temperature, top_p)])
     at, value = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
         began = row.began.setdefault(at, len(row.tokens) - 1)
@@ -168,12 +163,3 @@ def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) 
     cumulated = cumulated[:nucleus]
     drawn = int(torch.searchsorted(cumulated, number * cumulated[-1].item(), right=True))
     return int(order[min(drawn, len(cumulated) - 1)])
-
-
-def _decide(logits: Tensor, tokenizer: Tokenizer, threshold: float) -> int:
-    """Return the token that says true or false, by the share of true among the two."""
-    candidates = [token for token in logits.isfinite().nonzero()[:, 0].tolist() if tokenizer.decode([token]).strip()]
-    chances = logits[candidates].softmax(-1)
-    says_true = torch.tensor([tokenizer.decode([token]).strip().startswith("t") for token in candidates])
-    wanted = says_true if float(chances[says_true].sum()) > threshold else ~says_true
-    return candidates[int(chances.masked_fill(~wanted, -1).argmax())]

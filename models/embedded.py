@@ -25,7 +25,8 @@ TRAITS = ModelTraits(
     layout="chat_turns",
     judge="likelihood",
     likelihood_threshold=0.25,
-    end_threshold=0.25,
+    ending="continuation",
+    ending_threshold=0.85,
 )
 
 

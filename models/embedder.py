@@ -1,4 +1,4 @@
-"""Sentence embeddings (Reimers and Gurevych 2019): all-MiniLM-L6-v2 from a package, or any model by folder or hub id."""
+"""Sentence embeddings (Reimers and Gurevych 2019): all-MiniLM-L6-v2 from a package, or any model by folder or id."""
 
 import importlib.util
 from collections.abc import Sequence

@@ -9,10 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from state.parameters import Judge, Layout, Parameters
+from state.errors import UsageError
+from state.parameters import Ending, Judge, Layout, Parameters
 from state.records import Candidate, Case, Prompt, Reply, RunRecord, RunStatus, Turn, TurnRecord
 
 Role = Literal["system", "user", "assistant"]
+
+#: θ of the rating judge. Source: APP §4.1.
+RATING_THRESHOLD = 6.67
 
 
 # --- prompts as tokens ----------------------------------------------------------------------------------------------
@@ -75,7 +79,6 @@ class ReplyField:
         kind: `speech` is text without line breaks or markup characters, `text` any single-line text.
         minimum, maximum: Bounds of an integer, inclusive.
         max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one.
-        threshold: For a boolean, the share P(true) / (P(true) + P(false)) above which it is true; `None` samples it.
     """
 
     name: str
@@ -83,7 +86,6 @@ class ReplyField:
     minimum: int = 0
     maximum: int = 10
     max_tokens: int = 80
-    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ class ModelTraits:
         layout: The prompt layout that suits it.
         judge: The judge that suits it.
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
-        end_threshold: Threshold on P(true) for the end of the conversation; `None` to sample it.
+        ending: How it is decided whether an utterance ends the conversation.
+        ending_threshold: Probability of parting above which `continuation` ends it.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
     """
 
@@ -129,8 +132,38 @@ class ModelTraits:
     layout: Layout
     judge: Judge
     likelihood_threshold: float | None = None
-    end_threshold: float | None = None
+    ending: Ending = "reply"
+    ending_threshold: float | None = None
     rehearsed: bool = False
+
+    def resolve(self, parameters: Parameters) -> Parameters:
+        """Return the parameters with every `auto` replaced by what suits the model, and its thresholds filled in.
+
+        Raises:
+            UsageError: The judge needs a threshold that was never calibrated for this model.
+        """
+        judge = self.judge if parameters.judge == "auto" else parameters.judge
+        threshold = parameters.inconsistency_threshold
+        if threshold is None and judge != "off":
+            threshold = RATING_THRESHOLD if judge == "rating" else self.likelihood_threshold
+            if threshold is None:
+                raise UsageError(
+                    "the likelihood judge has no calibrated threshold for this model; "
+                    "set inconsistency_threshold, or judge=rating"
+                )
+        ending = self.ending if parameters.ending == "auto" else parameters.ending
+        ending_threshold = self.ending_threshold if parameters.ending_threshold is None else parameters.ending_threshold
+        if ending == "continuation" and ending_threshold is None:
+            raise UsageError("ending=continuation has no calibrated threshold for this model; set ending_threshold")
+        return parameters.model_copy(
+            update={
+                "layout": self.layout if parameters.layout == "auto" else parameters.layout,
+                "judge": judge,
+                "inconsistency_threshold": threshold,
+                "ending": ending,
+                "ending_threshold": ending_threshold if ending == "continuation" else None,
+            }
+        )
 
 
 class LanguageModel(Protocol):
@@ -171,6 +204,9 @@ class LanguageModel(Protocol):
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
+
+    async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
+        """Return how likely each option is to come next, of these options alone; they sum to 1."""
 
 
 class Embedder(Protocol):

@@ -16,6 +16,7 @@ from state.records import BLOCK_INITIALS, Record
 
 Layout = Literal["single_message", "chat_turns"]
 Judge = Literal["rating", "likelihood", "off"]
+Ending = Literal["reply", "continuation"]
 
 
 #: Other names under which a parameter may be set.
@@ -57,8 +58,11 @@ class Parameters(Record):
     temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
     max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")
-    end_threshold: float | None = Field(
-        None, ge=0, le=1, description="P(true) above which the conversation ends; unset: the model's own, or sampled"
+    ending: Literal["auto", "reply", "continuation"] = Field(
+        "auto", description="who says that the conversation ends: the reply itself (APP Table 9), or what comes next"
+    )
+    ending_threshold: float | None = Field(
+        None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
     )
 
     # Judge and rollback

@@ -65,6 +65,14 @@ class Persona(Record):
     home: str | None = None
 
 
+class HumanNeeds(Record):
+    """How an agent feels during a case. Source: APP A.3, after Humanoid Agents (Wang et al. 2023)."""
+
+    unsatisfied: tuple[tuple[str, str], ...] = Field(description="pairs of modifier (may be empty) and adjective")
+    emotion: str | None = Field(description="None: neutral")
+    closeness: str = Field(description="how close the agent feels to the listener")
+
+
 class Participant(Record):
     """A person as they enter a case: memories are strictly from before it."""
 
@@ -143,7 +151,6 @@ class Candidate(Record):
 
     attempt: int = Field(ge=0)
     text: str
-    ended: bool
     reply: Reply
     inconsistency: float | None = None
     inconsistency_runs: tuple[float, ...] = ()

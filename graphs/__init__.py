@@ -1,0 +1,1 @@
+"""Only wiring, in the papers' order. Nothing is built at import time."""

@@ -1,0 +1,33 @@
+"""Two agents in turn, until one ends the conversation or a limit comes. Source: APP §2."""
+
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from graphs.utterance import build_utterance_graph
+from nodes.turns import record_turn, take_turn
+from state.contracts import Context
+from state.graph_state import DialogueState
+
+DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, DialogueState]
+
+
+def build_dialogue_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> DialogueGraph:
+    """Return the dialogue graph; with a checkpointer it pauses after every turn, to keep one checkpoint of each."""
+    graph = StateGraph(DialogueState, context_schema=Context)
+    graph.add_node("take_turn", take_turn)
+    graph.add_node("utterance", build_utterance_graph())
+    graph.add_node("record_turn", record_turn)
+
+    graph.add_edge(START, "take_turn")
+    graph.add_edge("take_turn", "utterance")
+    graph.add_edge("utterance", "record_turn")
+    graph.add_conditional_edges("record_turn", is_finished, {True: END, False: "take_turn"})
+    return graph.compile(checkpointer=checkpointer, interrupt_after=["record_turn"] if checkpointer else None)
+
+
+def is_finished(state: DialogueState) -> bool:
+    """Whether the conversation is over."""
+    return state["finished"]

@@ -1,0 +1,21 @@
+"""Decide whether the utterance ends the conversation. Source: APP Table 9 (the reply says so itself)."""
+
+from langgraph.runtime import Runtime
+
+from prompts.assemble import end_question
+from prompts.ending import assemble_ending
+from state.contracts import Context
+from state.graph_state import UtteranceState
+
+
+async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Take the reply's own word for it, or, with a model too small to know, ask what is likelier to come next."""
+    context = runtime.context
+    said = context.store.candidates(context.run, state["turn"])[state["chosen"]]
+    if context.parameters.ending == "reply":
+        return {"ended": said.reply.fields.get(end_question(state["speaker"])) is True}
+    before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
+    prompt, options = assemble_ending(before[-1].text if before else None, said.text, context.model.tokenizer)
+    parts, _ = await context.model.probabilities(prompt, options)
+    threshold = context.parameters.ending_threshold
+    return {"ended": threshold is not None and parts > threshold}

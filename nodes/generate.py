@@ -1,0 +1,67 @@
+"""Generate the utterance from the pruned prompt. Source: APP §3.1."""
+
+import random
+
+from langgraph.runtime import Runtime
+
+from prompts.assemble import begun_reply, end_question
+from prompts.remove import remove_units
+from prompts.render import render
+from state.contracts import Context, GenerationRequest, RenderedPrompt, ReplyField
+from state.errors import ModelError
+from state.graph_state import UtteranceState
+from state.parameters import Parameters
+from state.randomness import keyed_generator
+from state.records import Candidate, Reply
+
+
+async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Draw the first candidate, and its backups with it where the run wants them in one batch."""
+    parameters = runtime.context.parameters
+    backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and state["removed"] else 0
+    await draw_candidates(state, runtime.context, range(backups + 1))
+    pruned = bool(state["removed"])
+    baseline = parameters.removal_factor == 0 and parameters.judge_baseline
+    return {
+        "attempt": 0,
+        "inconsistency": [],
+        "conflict": False,
+        "judged_by": None,
+        "judging_wanted": parameters.judge != "off" and (pruned or baseline),
+    }
+
+
+async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
+    """Draw candidates for these attempts and store them; each attempt has a generator of its own."""
+    prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
+    rendered = render(prompt, context.model.tokenizer, begun_reply(prompt))
+    generators = tuple(
+        keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt)
+        for attempt in attempts
+    )
+    replies = await context.model.generate(utterance_request(rendered, prompt.speaker, generators, context.parameters))
+    for attempt, reply in zip(attempts, replies, strict=True):
+        candidate = read_candidate(attempt, reply, prompt.speaker, context.model.id)
+        context.store.save_candidate(context.run, state["turn"], candidate)
+
+
+def utterance_request(
+    rendered: RenderedPrompt, speaker: str, generators: tuple[random.Random, ...], parameters: Parameters
+) -> GenerationRequest:
+    """Return the request for what the speaker says and whether that ends the conversation. Source: APP Table 9."""
+    fields = [ReplyField(speaker, "speech", max_tokens=parameters.max_utterance_tokens)]
+    if parameters.ending == "reply":
+        fields.append(ReplyField(end_question(speaker), "boolean"))
+    return GenerationRequest(rendered, tuple(fields), generators, parameters.temperature, parameters.top_p)
+
+
+def read_candidate(attempt: int, reply: Reply, speaker: str, model: str) -> Candidate:
+    """Return the candidate that a reply holds.
+
+    Raises:
+        ModelError: The reply is empty.
+    """
+    text = " ".join(str(reply.fields.get(speaker, "")).split())
+    if not text:
+        raise ModelError(f"{model} returned an empty reply for {speaker}; resume the run, or take another model")
+    return Candidate(attempt=attempt, text=text, reply=reply)

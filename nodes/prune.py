@@ -1,0 +1,60 @@
+"""Prune the prompt by λ. Source: APP §3.1, Algorithm 1."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from prompts.remove import removed_with_blocks
+from state.contracts import Context
+from state.graph_state import UtteranceState
+from state.records import Unit
+
+
+async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Choose the units that λ removes; at λ = 0 that is none."""
+    parameters = runtime.context.parameters
+    prompt = runtime.context.store.prompt(state["prompt"])
+    chosen = prune_units(prompt.units, state["scores"] or {}, parameters.removal_factor, parameters.removal_order)
+    return {"removed": list(removed_with_blocks(prompt, chosen))}
+
+
+def prune_units(
+    units: Sequence[Unit],
+    scores: Mapping[str, float],
+    removal_factor: float,
+    order: Literal["descending", "ascending"] = "descending",
+) -> list[str]:
+    """Return the ids of the units that Algorithm 1 removes, in the order in which it takes them.
+
+    The removable units are walked by score; one that fits under the target is taken, one that would overshoot is
+    passed over, and the walk goes on until the target is reached. Ties stand in prompt order. Sums are exact in the
+    decimals that the scores are written in, so that no rounding leaves a unit standing at λ = 1.
+
+    Args:
+        units: The units of the full prompt, in prompt order.
+        scores: a_u by unit id, at least of the removable ones, each ≥ 0.
+        removal_factor: λ in [0, 1]: the share of the removable units' total score to remove.
+        order: From the highest score down (the paper's default) or from the lowest up.
+
+    Raises:
+        ValueError: λ is outside [0, 1].
+        KeyError: A removable unit has no score.
+    """
+    if not 0 <= removal_factor <= 1:
+        raise ValueError(f"removal_factor={removal_factor} is outside [0, 1]")
+    if removal_factor == 0:
+        return []
+    exact = {unit.id: Fraction(repr(float(scores[unit.id]))) for unit in units if unit.removable}
+    walk = sorted(exact, key=lambda unit: exact[unit], reverse=order == "descending")  # stable: ties keep their order
+    target = Fraction(repr(float(removal_factor))) * sum(exact.values())
+    current = Fraction(0)
+    removed = []
+    for unit in walk:
+        if current + exact[unit] <= target:
+            current += exact[unit]
+            removed.append(unit)
+        if current >= target:
+            break
+    return removed

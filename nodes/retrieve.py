@@ -1,0 +1,116 @@
+"""Retrieve memory and assemble the full prompt. Source: Park et al. 2023, §4.1 (retrieval); APP §2."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+from langgraph.runtime import Runtime
+from numpy.typing import NDArray
+from worlds.human_needs import draw_human_needs
+
+from prompts.assemble import UtteranceMaterial, assemble_prompt
+from state.contracts import Context, Embedder
+from state.graph_state import UtteranceState
+from state.parameters import Layout, Parameters
+from state.randomness import keyed_generator
+from state.records import Case, HumanNeeds, Memory, Turn
+
+#: The lines of the current dialogue that say what to remember (Park et al.'s conversations use the last four).
+_LATEST_LINES = 4
+
+
+async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Recall what bears on the moment, and store the full prompt for the speaker."""
+    context = runtime.context
+    parameters = context.parameters
+    case, speaker, turn = context.case, state["speaker"], state["turn"]
+    turns = context.store.turns(context.run, max(1, turn - parameters.dialogue_window), turn - 1)
+    memories = retrieve_memories(
+        case.participant(speaker).memories,
+        focal_points(case, speaker, turns),
+        case.time,
+        context.embedder,
+        parameters,
+    )
+    material = UtteranceMaterial(
+        case=case,
+        speaker=speaker,
+        memories=memories,
+        turns=turns,
+        human_needs=_human_needs(context, speaker) if parameters.human_needs else None,
+        previous_dialogues_max=parameters.previous_dialogues_max,
+        asks_ending=parameters.ending == "reply",
+    )
+    layout: Layout = "chat_turns" if parameters.layout == "chat_turns" else "single_message"
+    prompt = assemble_prompt(material, layout, parameters.blocks, parameters.removable_blocks)
+    return {
+        "prompt": context.store.save_prompt(prompt),
+        "scores": None,
+        "scored_by": None,
+        "removed": [],
+        "scoring_wanted": parameters.removal_factor > 0 or parameters.record_scores,
+    }
+
+
+def focal_points(case: Case, speaker: str, turns: Sequence[Turn]) -> list[str]:
+    """Return what memories are looked up for: the other one, the situation, and what was said last."""
+    other = case.other(speaker)
+    situation = [f"{speaker} meets {other.persona.name}", case.place, other.activity]
+    points = [f"{speaker} and {other.persona.name}", ". ".join(part for part in situation if part)]
+    if turns:
+        points.append("\n".join(f"{turn.speaker}: {turn.text}" for turn in turns[-_LATEST_LINES:]))
+    return points
+
+
+def retrieve_memories(
+    memories: Sequence[Memory], points: Sequence[str], now: datetime, embedder: Embedder, parameters: Parameters
+) -> list[Memory]:
+    """Return the memories that bear on the focal points, oldest first.
+
+    Each memory has a score for each focal point: relevance (cosine), recency (decay per hour) and importance, each
+    scaled to [0, 1] over the stream, weighted and summed. Every focal point brings its best memories in equal parts,
+    up to `memory_items_max` together; if they overlap so much that fewer than `memory_items_min` are left, the next
+    best fill up. Chats stand in a block of their own, and of memories with the same text only the latest counts.
+
+    Args:
+        memories: The stream; what is not from before `now` is left out.
+        points: Focal points, at least one.
+        now: The present moment.
+        embedder: For relevance.
+        parameters: Weights, decay and limits.
+    """
+    latest = {memory.text: memory for memory in sorted(memories, key=lambda memory: memory.created)}
+    stream = [m for m in latest.values() if m.created < now and m.kind != "chat" and not m.text.endswith(" is idle")]
+    if not stream:
+        return []
+    ages_h = np.array([(now - memory.created).total_seconds() / 3600 for memory in stream])
+    recency = _scaled(parameters.recency_decay**ages_h)
+    importance = _scaled(np.array([memory.importance for memory in stream]))
+    vectors = np.array(embedder.embed([memory.text for memory in stream]))
+    rankings = []
+    for point in np.array(embedder.embed(list(points))):
+        score = (
+            parameters.retrieval_relevance * _scaled(vectors @ point)
+            + parameters.retrieval_recency * recency
+            + parameters.retrieval_importance * importance
+        )
+        rankings.append([int(i) for i in np.argsort(-score, kind="stable")])
+    share = max(1, parameters.memory_items_max // len(rankings))
+    chosen = dict.fromkeys(i for ranking in rankings for i in ranking[:share])
+    by_rank = (ranking[place] for place in range(share, len(stream)) for ranking in rankings)
+    for index in by_rank:
+        if len(chosen) >= parameters.memory_items_min:
+            break
+        chosen.setdefault(index)
+    kept = list(chosen)[: parameters.memory_items_max]
+    return sorted((stream[i] for i in kept), key=lambda memory: (memory.created, memory.id))
+
+
+def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, high = values.min(), values.max()
+    return np.zeros_like(values) if high == low else (values - low) / (high - low)
+
+
+def _human_needs(context: Context, speaker: str) -> HumanNeeds:
+    generator = keyed_generator(context.seed, agent=speaker, node="human_needs")
+    return draw_human_needs(speaker, context.case.other(speaker).persona.name, generator)

@@ -1,0 +1,1 @@
+"""Prompts as data: templates, blocks and units, assembling, removing, rendering. Knows no model."""

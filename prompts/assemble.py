@@ -1,0 +1,277 @@
+"""Assembling: from what a speaker knows to the modular prompt for their next utterance. Source: APP §2, Tables 1 and 9.
+
+A prompt is a sequence of blocks, a block a sequence of units: items (information) and texts (instructions).
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from prompts.templates import template
+from state.parameters import Layout
+from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
+
+
+@dataclass(frozen=True)
+class UtteranceMaterial:
+    """What the prompt for one utterance is made of.
+
+    Attributes:
+        case: Who talks, where, and what they said to each other before.
+        speaker: Whose utterance is asked for.
+        memories: What the speaker recalls, in the order in which it shall stand.
+        turns: The last turns of the current dialogue, oldest first.
+        human_needs: How the speaker feels, if that was drawn.
+        previous_dialogues_max: How many earlier dialogues to show, the latest.
+        asks_ending: Whether the reply shall say if it ends the conversation.
+    """
+
+    case: Case
+    speaker: str
+    memories: Sequence[Memory]
+    turns: Sequence[Turn]
+    human_needs: HumanNeeds | None = None
+    previous_dialogues_max: int = 3
+    asks_ending: bool = True
+
+    @property
+    def listener(self) -> str:
+        """The name of the other one."""
+        return self.case.other(self.speaker).persona.name
+
+
+def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, removable: str) -> Prompt:
+    """Return the full prompt for one utterance.
+
+    Args:
+        material: What the speaker knows.
+        layout: `single_message` (the paper's) or `chat_turns` (for chat-tuned models).
+        blocks: Initials of the blocks in the order in which they shall stand.
+        removable: Initials of the blocks whose items may be removed.
+    """
+    order = [BLOCK_INITIALS[initial] for initial in blocks]
+    instructions = ["task", "special_rules", "output_instruction"]
+    if layout == "chat_turns":
+        # The dialogue is the end of the prompt here, so what is not part of it must stand before.
+        at = order.index("current_dialogue")
+        order = ["opening", *order[:at], *instructions, "example", *order[at:]]
+    else:
+        order = ["opening", *order, *instructions]
+    may_go = {BLOCK_INITIALS[initial] for initial in removable}
+    units: list[Unit] = []
+    for block in order:
+        counts = {"item": 0, "text": 0}
+        for part in _BLOCKS[block](material, layout):
+            counts[part.kind] += 1
+            units.append(
+                Unit(
+                    id=f"{block}.{part.id or f'{part.kind}_{counts[part.kind]}'}",
+                    block=block,
+                    kind="item" if part.kind == "item" else "text",
+                    text=part.text,
+                    removable=part.kind == "item" and block in may_go,
+                    speaker=part.speaker,
+                )
+            )
+    return Prompt(units=tuple(units), speaker=material.speaker, layout=layout)
+
+
+def reply_object(speaker: str, text: str, ended: bool | None) -> str:
+    """Return an utterance as the JSON object that is asked for. Source: APP Table 9, output instruction.
+
+    Args:
+        speaker: Who speaks.
+        text: What they say.
+        ended: Whether it ended the conversation; `None` where the reply does not say.
+    """
+    ending = {} if ended is None else {end_question(speaker): ended}
+    return json.dumps({speaker: text, **ending}, ensure_ascii=False)
+
+
+def end_question(speaker: str) -> str:
+    """Return the key under which a reply says whether it ends the conversation."""
+    return f"Did the conversation end with {speaker}'s utterance?"
+
+
+def begun_reply(prompt: Prompt) -> str:
+    """Return the beginning of the reply that stands at the end of a prompt of this layout."""
+    if prompt.layout != "chat_turns":
+        return ""
+    return f'{{{json.dumps(prompt.speaker, ensure_ascii=False)}: "'
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Part:
+    kind: str
+    text: str
+    id: str | None = None
+    speaker: str | None = None
+
+
+def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
+    own = template(layout) if layout != "single_message" and entry in template(layout) else template("utterance")
+    return own.fill(entry, {"speaker": material.speaker, "listener": material.listener, **variables})
+
+
+def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[_Part]]:
+    return lambda material, layout: [_Part("text", _fill(material, f"{block}.text", layout))]
+
+
+def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[_Part]) -> list[_Part]:
+    """A block that is empty from the start is not rendered."""
+    items = list(items)
+    return [_Part("text", _fill(material, f"{block}.lead")), *items] if items else []
+
+
+def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    persona = material.case.participant(material.speaker).persona
+    known = persona.model_dump(exclude_none=True)
+    return _with_lead(
+        material,
+        "basic_info",
+        (_Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()),
+    )
+
+
+def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    needs = material.human_needs
+    if needs is None:
+        return []
+    sentences = [
+        _fill(
+            material,
+            "human_needs.need_with_modifier" if modifier else "human_needs.need",
+            modifier=modifier,
+            adjective=adjective,
+        )
+        for modifier, adjective in needs.unsatisfied
+    ]
+    if needs.emotion is not None:
+        sentences.append(_fill(material, "human_needs.emotion", emotion=needs.emotion))
+    sentences.append(_fill(material, "human_needs.closeness", closeness=needs.closeness))
+    return _with_lead(material, "human_needs", (_Part("item", sentence) for sentence in sentences))
+
+
+def _memory(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    return _with_lead(
+        material,
+        "memory",
+        (_Part("item", _fill(material, "memory.item", memory=one.text), one.id) for one in material.memories),
+    )
+
+
+def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    shown = material.case.previous_dialogues
+    shown = shown[max(0, len(shown) - material.previous_dialogues_max) :]
+    items = [
+        _Part(
+            "item",
+            _fill(
+                material,
+                "previous_dialogues.item",
+                date=f"{dialogue.time:%A, %d %B, %H:%M}",
+                lines="\n".join(
+                    _fill(material, "previous_dialogues.line", name=line.speaker, text=line.text)
+                    for line in dialogue.utterances
+                ),
+            ),
+        )
+        for dialogue in shown
+    ]
+    parts = _with_lead(material, "previous_dialogues", items)
+    return [*parts, _Part("text", _fill(material, "previous_dialogues.tail"))] if parts else []
+
+
+def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    case = material.case
+    parts = []
+    if case.place is not None:
+        parts.append(_Part("item", _fill(material, "environment.place", place=case.place), "place"))
+    first, second = case.initiator, case.partner
+    known = first.activity is not None and second.activity is not None
+    parts.append(
+        _Part(
+            "item",
+            _fill(
+                material,
+                "environment.both_active" if known else "environment.meeting",
+                first=first.persona.name,
+                second=second.persona.name,
+                activity=first.activity,
+                listener_activity=second.activity,
+            ),
+            "context",
+        )
+    )
+    return parts
+
+
+def _current_dialogue(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    if layout == "chat_turns":
+        return _dialogue_as_turns(material)
+    if not material.turns:
+        return [_Part("text", _fill(material, "current_dialogue.empty"))]
+    return _with_lead(
+        material,
+        "current_dialogue",
+        (
+            _Part(
+                "item", _fill(material, "current_dialogue.line", name=turn.speaker, text=turn.text), f"turn_{turn.turn}"
+            )
+            for turn in material.turns
+        ),
+    )
+
+
+def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
+    parts = []
+    if not material.turns or material.turns[0].speaker == material.speaker:
+        # Chat templates want the user to begin.
+        entry = "current_dialogue.opens" if not material.turns else "current_dialogue.resumes"
+        parts.append(_Part("text", _fill(material, entry, "chat_turns")))
+    for turn in material.turns:
+        own = turn.speaker == material.speaker
+        ended = turn.ended if material.asks_ending else None
+        text = reply_object(material.speaker, turn.text, ended) if own else turn.text
+        parts.append(_Part("item", text, f"turn_{turn.turn}", turn.speaker))
+    return parts
+
+
+def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    entry = "task.text_with_ending" if material.asks_ending and layout == "single_message" else "task.text"
+    return [_Part("text", _fill(material, entry, layout))]
+
+
+def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    ended = False if material.asks_ending else None
+    reply = reply_object(material.speaker, _fill(material, "example.speaker", layout), ended)
+    return [
+        _Part("text", _fill(material, "example.listener", layout), speaker=material.listener),
+        _Part("text", reply, speaker=material.speaker),
+    ]
+
+
+def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    shape: dict[str, str] = {material.speaker: f"what {material.speaker} says"}
+    if material.asks_ending:
+        shape[end_question(material.speaker)] = "true or false"
+    shown = json.dumps(shape, ensure_ascii=False)
+    return [_Part("text", _fill(material, "output_instruction.text", layout, value=shown))]
+
+
+_BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
+    "opening": _one_text("opening"),
+    "basic_info": _basic_info,
+    "human_needs": _human_needs,
+    "memory": _memory,
+    "previous_dialogues": _previous_dialogues,
+    "environment": _environment,
+    "current_dialogue": _current_dialogue,
+    "task": _task,
+    "special_rules": _one_text("special_rules"),
+    "output_instruction": _output_instruction,
+    "example": _example,
+}

@@ -1,0 +1,20 @@
+"""The prompt that tells parting from going on, for models too small to say whether a conversation ended."""
+
+from prompts.templates import template
+from state.contracts import RenderedPrompt, Tokenizer
+
+
+def assemble_ending(said: str | None, reply: str, tokenizer: Tokenizer) -> tuple[RenderedPrompt, tuple[str, str]]:
+    """Return the prompt, and its two continuations: they part, they go on talking.
+
+    Args:
+        said: The line before the reply; `None` if the reply opens the conversation.
+        reply: The utterance that may have ended it.
+        tokenizer: The tokenizer of the model.
+    """
+    texts = template("ending")
+    before = texts.fill("nothing_said", {}) if said is None else said
+    text = texts.fill("text", {"said": before, "reply": reply})
+    tokens = tuple(tokenizer.encode(text))
+    rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"})
+    return rendered, (texts.fill("part", {}), texts.fill("go_on", {}))

@@ -1,0 +1,20 @@
+"""The prompt of the rating judge. Source: APP §4.1."""
+
+from collections.abc import Iterable
+
+from prompts.templates import template
+from state.records import Prompt, Unit
+
+
+def assemble_judge_prompt(speaker: str, listener: str, statements: Iterable[Unit], reply: str) -> Prompt:
+    """Return the prompt that asks whether a reply contradicts the statements (the removed items)."""
+    texts = template("judge")
+    names = {"speaker": speaker, "listener": listener}
+    lines = [texts.fill("statement", {"statement": unit.text.removeprefix("- ")}) for unit in statements]
+    units = [
+        Unit(id="statements.lead", block="statements", kind="text", text=texts.fill("lead", {})),
+        *(Unit(id=f"statements.{i}", block="statements", kind="item", text=line) for i, line in enumerate(lines, 1)),
+        Unit(id="question", block="task", kind="text", text=texts.fill("question", {**names, "reply": reply})),
+        Unit(id="output", block="output_instruction", kind="text", text=texts.fill("output_instruction", {})),
+    ]
+    return Prompt(units=tuple(units), speaker=speaker, layout="single_message")

@@ -1,0 +1,54 @@
+"""Rendering: units to messages to tokens, with the exact token span of every unit.
+
+Each unit is tokenised by itself, so that no token straddles two units and nothing in a unit's text is read as chat
+markup. Line breaks between units and the markup around messages belong to no unit.
+"""
+
+from itertools import groupby
+
+from state.contracts import RenderedPrompt, Role, Tokenizer
+from state.records import Prompt, Unit
+
+
+def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "") -> RenderedPrompt:
+    """Return the prompt as fed to a model.
+
+    Args:
+        prompt: The units in order; the layout says how they become messages.
+        tokenizer: The tokenizer of the model.
+        begun: A beginning of the reply, put at the end of the prompt.
+    """
+    messages = as_messages(prompt)
+    markup = tokenizer.chat_markup(tuple(role for role, _ in messages))
+    line_break = tokenizer.encode("\n")
+    tokens: list[int] = []
+    spans: dict[str, tuple[int, int]] = {}
+    for before, (_, units) in zip(markup, messages, strict=False):
+        tokens += before
+        for index, unit in enumerate(units):
+            if index:
+                tokens += line_break
+            start = len(tokens)
+            tokens += tokenizer.encode(unit.text)
+            spans[unit.id] = (start, len(tokens))
+    tokens += markup[-1]
+    tokens += tokenizer.encode(begun)
+    blocks = {unit.id: unit.block for unit in prompt.units}
+    return RenderedPrompt(input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun)
+
+
+def as_messages(prompt: Prompt) -> list[tuple[Role, list[Unit]]]:
+    """Return the units as messages.
+
+    `single_message` is one message of the user. In `chat_turns` the speaker's own lines are the assistant's and those
+    of others the user's; what nobody says is the system's, and the user's once the first line has been said.
+    """
+    if prompt.layout != "chat_turns":
+        return [("user", list(prompt.units))]
+    roles: list[tuple[Role, Unit]] = []
+    spoken = False
+    for unit in prompt.units:
+        spoken = spoken or unit.speaker is not None
+        own = unit.speaker is not None and unit.speaker == prompt.speaker
+        roles.append(("assistant" if own else "user" if spoken else "system", unit))
+    return [(role, [unit for _, unit in group]) for role, group in groupby(roles, key=lambda pair: pair[0])]
