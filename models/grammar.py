@@ -12,7 +12,7 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 from numpy.typing import NDArray
 
-from state.contracts import ReplyField
+from state.contracts import ReplyField, Tokenizer
 from state.errors import ModelError
 from state.records import Reply
 
@@ -34,9 +34,9 @@ class ReplyGrammar:
     """The grammar of a JSON object with these fields, in this order, separated by `", "` and `": "`."""
 
     def __init__(
-        self, tokenizer: LLTokenizer, fields: tuple[ReplyField, ...], begun: str, begun_tokens: list[int]
+        self, constraints: LLTokenizer, tokenizer: Tokenizer, fields: tuple[ReplyField, ...], begun: str
     ) -> None:
-        self.fields, self.begun = fields, begun
+        self.fields, self.begun, self.encode = fields, begun, tokenizer.encode
         self.literals = _literals(fields)
         values = [
             "|".join(map(str, range(field.maximum, field.minimum - 1, -1)))
@@ -47,9 +47,9 @@ class ReplyGrammar:
         sequence = [f"{_lark(literal)} V{i}" for i, literal in enumerate(self.literals[:-1])]
         rules = [f"start: {' '.join(sequence)} {_lark(self.literals[-1])}"]
         rules += [f"V{i}: /{value}/" for i, value in enumerate(values)]
-        self._matcher = LLMatcher(tokenizer, LLMatcher.grammar_from_lark("\n".join(rules)))
-        self.vocabulary = tokenizer.vocab_size
-        if self._matcher.is_error() or not self._matcher.consume_tokens(begun_tokens):
+        self._matcher = LLMatcher(constraints, LLMatcher.grammar_from_lark("\n".join(rules)))
+        self.vocabulary = constraints.vocab_size
+        if self._matcher.is_error() or not self._matcher.consume_tokens(self.encode(begun)):
             raise ModelError(f"the reply can't begin with {begun!r}: {self._matcher.get_error()}")
 
     def matcher(self) -> "ReplyMatcher":
@@ -75,34 +75,42 @@ class ReplyMatcher:
         if tokens and not self._matcher.consume_tokens(list(tokens)):
             raise ModelError(f"the reply's grammar refuses its own token ({self._matcher.get_error()})")
 
+    def accepts(self, tokens: Sequence[int]) -> bool:
+        """Whether these tokens may come next."""
+        return bool(self._matcher.validate_tokens(list(tokens)) == len(tokens))
+
     def take_back(self, tokens: int) -> None:
         """Take back the last tokens."""
         if tokens and not self._matcher.rollback(tokens):
             raise ModelError(f"the reply's grammar can't go back ({self._matcher.get_error()})")
 
     def forced(self) -> list[int]:
-        """Return the tokens that must come next, none if there is a choice."""
-        return list(self._matcher.compute_ff_tokens())
+        """Return the tokens that must come next, none if there is a choice.
+
+        A space at their end is left out: it may be part of the token that follows.
+        """
+        try:
+            text = self._matcher.compute_ff_bytes().decode("utf-8")
+        except UnicodeDecodeError:  # the rest of a character that is not whole yet
+            return []
+        # Not as the grammar's own tokeniser has it: that one would read markup in a name.
+        return self.grammar.encode(text.rstrip(" "))
 
     def finished(self) -> bool:
         """Whether the reply is whole."""
         return bool(self._matcher.is_stopped() or self._matcher.is_accepting())
 
-    def position(self, text: str) -> tuple[int | None, str]:
-        """Return the index of the field that `text`, the reply so far, is in, and its value so far.
-
-        The index is `None` between fields.
-        """
+    def position(self, text: str) -> int | None:
+        """Return the index of the field that `text`, the reply so far, is in; `None` between fields."""
         at = 0
         for index, literal in enumerate(self.grammar.literals[:-1]):
             if not text.startswith(literal, at):
-                return None, ""
-            at += len(literal)
-            end = text.find(self.grammar.literals[index + 1][0], at)
+                return None
+            end = text.find(self.grammar.literals[index + 1][0], at + len(literal))
             if end < 0:
-                return index, text[at:]
+                return index
             at = end
-        return None, ""
+        return None
 
 
 def ends_with_sentence(text: str) -> bool:

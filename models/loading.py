@@ -36,6 +36,8 @@ def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> Lang
         return RehearsalModel()
     if name == embedded.ID:
         return _open_folder(name, embedded.folder(cache), precision, embedded.TRAITS)
+    if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
+        raise NotFoundError(f"no such folder: {name}")
     if "/" not in name and not Path(name).exists():
         raise NotFoundError(
             f"unknown model {name!r}{nearest_hint(name, (embedded.ID, REHEARSAL))}; "
@@ -78,6 +80,8 @@ def _open_folder(name: str, source: str | Path, precision: Precision, traits: Mo
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     device, dtype = device_and_dtype(precision)
+    if Path(source).is_dir() and not (Path(source) / "config.json").exists():
+        raise ModelError(f"the folder {source} holds no model: config.json is missing")
     try:
         config = AutoConfig.from_pretrained(source)
         model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype).to(device).eval()

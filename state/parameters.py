@@ -54,7 +54,10 @@ class Parameters(Record):
     previous_dialogues_max: int = Field(3, ge=0, description="earlier dialogues in a prompt (APP Table 1)")
     dialogue_window: int = Field(16, ge=1, description="last utterances of the current dialogue that a prompt shows")
 
-    # Sampling
+    # Model and sampling
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="precision of the model's weights; auto: what the hardware likes"
+    )
     temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
     max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")

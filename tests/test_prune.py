@@ -1,0 +1,114 @@
+"""Algorithm 1, by examples, by its invariants, and against the paper's pseudocode written out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodes.prune import prune_units
+from prompts.remove import remove_units, removed_with_blocks
+from state.records import Prompt, Unit
+
+SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1024), min_size=1, max_size=25)  # exact in binary
+FACTORS = st.integers(0, 64).map(lambda n: n / 64)
+ORDERS = st.sampled_from(["descending", "ascending"])
+
+
+def _units(scores: list[float], removable: list[bool] | None = None) -> tuple[list[Unit], dict[str, float]]:
+    flags = removable or [True] * len(scores)
+    units = [Unit(id=f"u{i}", block="memory", kind="item", text="x", removable=flag) for i, flag in enumerate(flags)]
+    return units, {f"u{i}": score for i, score in enumerate(scores)}
+
+
+def _as_printed(scores: list[float], factor: float, descending: bool) -> list[str]:
+    """Algorithm 1 line by line, in floating point."""
+    walk = sorted(range(len(scores)), key=lambda i: -scores[i] if descending else scores[i])
+    target, current_sum, removed = factor * sum(scores), 0.0, []
+    for u in walk:
+        if current_sum + scores[u] <= target:
+            current_sum = current_sum + scores[u]
+            removed.append(f"u{u}")
+        if current_sum >= target:
+            break
+    return removed
+
+
+@pytest.mark.parametrize(
+    ("scores", "factor", "order", "removed"),
+    [
+        ([5, 3, 2], 0.5, "descending", ["u0"]),
+        ([5, 3, 2], 0.7, "descending", ["u0", "u2"]),  # 3 would overshoot: passed over, and the walk goes on
+        ([5, 3, 2], 0.7, "ascending", ["u2", "u1"]),
+        ([8, 1, 1], 0.3, "descending", ["u1", "u2"]),
+        ([2, 2, 2, 2], 0.5, "descending", ["u0", "u1"]),  # ties in prompt order
+        ([0.5, 0.3, 0.2], 0.7, "descending", ["u0", "u2"]),
+        ([0.1] * 10, 0.3, "descending", ["u0", "u1", "u2"]),  # 0.1 + 0.1 + 0.1 > 0.3 in floating point
+        ([0.1, 0.7, 0.2], 1, "descending", ["u1", "u2", "u0"]),
+        ([4, 4], 0.25, "descending", []),  # nothing fits
+        ([5, 3], 0, "descending", []),
+    ],
+)
+def test_examples(scores: list[float], factor: float, order, removed: list[str]) -> None:
+    units, by_id = _units(scores)
+    assert prune_units(units, by_id, factor, order) == removed
+
+
+@given(SCORES, FACTORS, ORDERS)
+def test_equals_the_pseudocode_where_floats_are_exact(scores: list[float], factor: float, order) -> None:
+    units, by_id = _units(scores)
+    if factor > 0:
+        assert prune_units(units, by_id, factor, order) == _as_printed(scores, factor, order == "descending")
+
+
+@given(st.lists(st.floats(0, 50), min_size=1, max_size=40), st.floats(0, 1), ORDERS)
+def test_never_more_than_the_target_and_nothing_more_fits(scores: list[float], factor: float, order) -> None:
+    units, by_id = _units(scores)
+    removed = prune_units(units, by_id, factor, order)
+    taken, total = sum(by_id[u] for u in removed), sum(scores)
+    assert taken <= factor * total * (1 + 1e-9) + 1e-12
+    if order == "descending" and taken < factor * total * (1 - 1e-9):
+        left = [by_id[unit.id] for unit in units if unit.id not in removed]
+        assert all(taken + score > factor * total * (1 - 1e-9) for score in left)
+
+
+@given(st.lists(st.floats(0, 50), min_size=1, max_size=40), ORDERS)
+def test_lambda_one_removes_all_whatever_the_rounding(scores: list[float], order) -> None:
+    units, by_id = _units(scores)
+    removed = prune_units(units, by_id, 1.0, order)
+    assert {u for u in by_id if by_id[u] > 0} <= set(removed)
+
+
+@given(SCORES, FACTORS, st.data())
+def test_only_removable_units_count(scores: list[float], factor: float, data) -> None:
+    flags = data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+    units, by_id = _units(scores, flags)
+    only = [unit for unit in units if unit.removable]
+    assert prune_units(units, by_id, factor) == prune_units(only, by_id, factor)
+
+
+@pytest.mark.parametrize("factor", [-0.1, 1.1, float("nan")])
+def test_a_factor_outside_its_range_is_refused(factor: float) -> None:
+    with pytest.raises(ValueError, match="removal_factor"):
+        prune_units([], {}, factor)
+
+
+def test_a_block_goes_with_its_last_item() -> None:
+    def unit(id: str, block: str, kind) -> Unit:
+        return Unit(id=id, block=block, kind=kind, text=id, removable=kind == "item")
+
+    prompt = Prompt(
+        units=(
+            unit("lead", "memory", "text"),
+            unit("m1", "memory", "item"),
+            unit("m2", "memory", "item"),
+            unit("plead", "previous_dialogues", "text"),
+            unit("p1", "previous_dialogues", "item"),
+            unit("ptail", "previous_dialogues", "text"),
+            unit("task", "task", "text"),
+        ),
+        speaker="A",
+        layout="single_message",
+    )
+    assert removed_with_blocks(prompt, ["m1"]) == ("m1",)
+    assert removed_with_blocks(prompt, ["p1", "m1"]) == ("m1", "plead", "p1", "ptail")
+    assert [u.id for u in remove_units(prompt, ["p1", "m2", "m1"]).units] == ["task"]
+    assert remove_units(prompt, []) == prompt

@@ -1,0 +1,105 @@
+"""Tiny models with random weights, and a real byte-level tokenizer, made on the spot."""
+
+from functools import cache
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GptOssConfig,
+    GptOssForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
+
+from models.causal import CausalLanguageModel
+from state.contracts import ModelTraits
+
+CHAT_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+VOCABULARY = 400
+_SHARED = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 2048,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+_WINDOWED = {"num_key_value_heads": 2, "sliding_window": 8}
+FAMILIES: dict[str, Any] = {
+    "llama, grouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=2)),
+    "llama, ungrouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=4)),
+    "gpt2": lambda: GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=VOCABULARY, n_embd=32, n_layer=3, n_head=4, n_positions=2048, bos_token_id=0, eos_token_id=2
+        )
+    ),
+    "qwen2, sliding windows": lambda: Qwen2ForCausalLM(
+        Qwen2Config(**_SHARED, **_WINDOWED, use_sliding_window=True, max_window_layers=2)
+    ),
+    "gemma2, capped and sliding": lambda: Gemma2ForCausalLM(
+        Gemma2Config(**_SHARED, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
+    ),
+    "gpt-oss, sinks": lambda: GptOssForCausalLM(
+        GptOssConfig(
+            **_SHARED,
+            **_WINDOWED,
+            head_dim=8,
+            num_local_experts=4,
+            rope_parameters={"rope_type": "default", "rope_theta": 1e4},
+        )
+    ),
+}
+
+
+def tiny_model(family: str) -> PreTrainedModel:
+    """Return a model of that family with random weights, large enough for its attention not to be uniform."""
+    torch.manual_seed(0)
+    model = FAMILIES[family]().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8)
+    return model
+
+
+@cache
+def tiny_tokenizer() -> PreTrainedTokenizerFast:
+    """Return a byte-level tokenizer with chat markup, trained on a few sentences."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(["The ferry leaves at noon and the baker knows it well. " * 20], trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        additional_special_tokens=["<|im_start|>"],
+        chat_template=CHAT_TEMPLATE,
+    )
+
+
+def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> CausalLanguageModel:
+    """Return a tiny model behind the project's contract."""
+    chosen = {"context_window": 2048, "layout": "single_message", "judge": "rating", **traits}
+    return CausalLanguageModel("tiny", tiny_model(family), tiny_tokenizer(), ModelTraits(**chosen))
