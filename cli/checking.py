@@ -4,7 +4,7 @@ import importlib.metadata
 import importlib.util
 import platform
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -32,6 +32,56 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(scenarios)
     app.command()(doctor)
+
+
+def scenarios(
+    source: Annotated[
+        str | None, typer.Argument(help="A shipped town, a YAML file, or ga:FOLDER; all shipped towns without it.")
+    ] = None,
+    sample: Annotated[int | None, typer.Option(help="So many cases, evenly in time.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what can be run: cases with their time, who begins, and what is remembered until then.
+
+    Example: polylogue scenarios ga:runs/the_ville --sample 20
+    """
+    from worlds.catalog import TOWNS, Listing, describe, list_cases, sample_evenly
+
+    listings = {name: list_cases(name) for name in ([source] if source is not None else TOWNS)}
+    if sample is not None:
+        listings = {
+            name: Listing(cases=tuple(sample_evenly(one.cases, sample)), skipped=one.skipped)
+            for name, one in listings.items()
+        }
+    described = {name: describe(one) for name, one in listings.items()}
+    if as_json:
+        cases = [case for one in described.values() for case in one["cases"]]
+        skipped = {name: one["skipped"] for name, one in described.items()}
+        print_json({"schema_version": SCHEMA_VERSION, "cases": cases, "skipped": skipped})
+        return
+    for one in described.values():
+        _print_cases(one)
+
+
+def _print_cases(listing: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("scenario", "time", "begins", "with", "place", "memories", "earlier dialogues"):
+        table.add_column(heading)
+    for case in listing["cases"]:
+        table.add_row(
+            plain(case["scenario"]),
+            case["time"],
+            plain(case["initiator"]),
+            plain(case["partner"]),
+            plain(case["place"] or "–"),
+            ", ".join(str(count) for count in case["memories"].values()),
+            str(case["previous_dialogues"]),
+        )
+    data().print(table)
+    for reason, count in listing["skipped"].items():
+        data().print(plain(f"skipped: {count} chats {reason}", "dim"))
+    for note in dict.fromkeys(note for case in listing["cases"] for note in case["left_out"]):
+        data().print(plain(f"left out: {note}", "dim"))
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:

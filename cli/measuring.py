@@ -3,7 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from pydantic import BaseModel, ValidationError
@@ -108,24 +108,21 @@ def metrics(
 
     Example: polylogue metrics dialogues.jsonl --json
     """
-    from metrics.diversity import diversity_by_case, mean_over_cases, read_dialogues
+    from metrics.diversity import mean_over_cases, metrics_of_cases
+    from metrics.reading import read_dialogues
 
     cases = read_dialogues(dialogues)
     from models.loading import open_embedder
 
-    figures = diversity_by_case(cases, open_embedder(embedder))
-    mean = mean_over_cases(figures)
+    measured = metrics_of_cases(cases, open_embedder(embedder))
+    figures = {case: one.model_dump() for case, one in measured.items()}
+    mean = mean_over_cases(measured.values()).model_dump()
     if as_json:
-        rows = {case: _rounded(one) for case, one in figures.items()}
-        print_json({"schema_version": SCHEMA_VERSION, "embedder": embedder, "cases": rows, "mean": _rounded(mean)})
+        print_json({"schema_version": SCHEMA_VERSION, "embedder": embedder, "cases": figures, "mean": mean})
         return
     table = Table(box=None, pad_edge=False)
     for column in ("case", *mean):
         table.add_column(column, justify="left" if column == "case" else "right")
     for case, one in [*figures.items(), ("mean", mean)]:
-        table.add_row(plain(str(case)), *(number(value) for value in one.values()))
+        table.add_row(plain(case), *(number(value) for value in one.values()))
     data().print(table)
-
-
-def _rounded(figures: Any) -> dict[str, Any]:
-    return dict(figures)

@@ -59,15 +59,14 @@ def run(
 
     Example: polylogue run tidewell --lambda 0.5 --rounds 6
     """
-    from worlds.catalog import resolve
+    from worlds.catalog import resolve, settings_of
 
     chosen: dict[str, Any] = dict(_read_setting(setting) for setting in settings or [])
     chosen |= _given(removal_factor=removal_factor, max_turns=rounds, max_minutes=minutes, precision=precision)
     if "seed" in chosen:
         seed = _read_seed(chosen.pop("seed"))
-    resolved = resolve(scenario)
-    parameters = Parameters().with_settings({**resolved.parameters, **chosen})
-    case = resolved.case
+    parameters = Parameters().with_settings({**settings_of(scenario), **chosen})
+    case = resolve(scenario)
     with SqliteStore.open(store_path(store), create=True) as opened:
         name = "rehearsal" if rehearse else model
         with _waiting(f"loading {name}"):
@@ -163,9 +162,8 @@ def _drive(store: SqliteStore, record: RunRecord, model: LanguageModel, embedder
 
 
 async def _hold(context: Context, store: SqliteStore, on_step: Callable[[str, int], None]) -> None:
-    from storage.checkpoints import open_checkpoints
-
     from graphs.driving import drive_dialogue
+    from storage.checkpoints import open_checkpoints
 
     async with open_checkpoints(store.path) as checkpointer:
         await drive_dialogue(context, checkpointer, on_step)

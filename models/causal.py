@@ -92,9 +92,7 @@ class CausalLanguageModel:
         capacity = capacity_of(grammar, self.tokenizer)
         self._require_room(request.prompt, capacity)
         decoding = Decoding(self.model, self._prefix(request.prompt), len(request.generators), capacity, catch=catch)
-        replies = decode_replies(
-            decoding, grammar, self.tokenizer, request.generators, request.temperature, request.top_p
-        )
+        replies = decode_replies(decoding, grammar, self.tokenizer, request)
         if decoding.rows is None:
             return replies, []
         return replies, [decoding.rows[i, : len(reply.tokens)] for i, reply in enumerate(replies)]

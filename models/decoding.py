@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.attention import Decoding
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
-from state.contracts import Tokenizer
+from state.contracts import GenerationRequest, Tokenizer
 from state.records import Reply
 
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
@@ -51,9 +51,7 @@ def decode_replies(
     decoding: Decoding,
     grammar: ReplyGrammar,
     tokenizer: Tokenizer,
-    generators: Sequence[random.Random],
-    temperature: float,
-    top_p: float,
+    request: GenerationRequest,
 ) -> list[Reply]:
     """Return one reply per generator, drawn by temperature and nucleus from what the grammar allows.
 
@@ -61,11 +59,9 @@ def decode_replies(
         decoding: Rows that have read nothing yet, as many as there are generators.
         grammar: What a reply looks like.
         tokenizer: The tokenizer of the model.
-        generators: One per row; a row draws one number for each free token.
-        temperature: Above 0.
-        top_p: Share of the probability to draw from, in (0, 1].
+        request: One generator per row, which draws one number for each free token; temperature and nucleus.
     """
-    rows = [_Row(grammar.matcher(), generator) for generator in generators]
+    rows = [_Row(grammar.matcher(), generator) for generator in request.generators]
     last = decoding.prefix.tokens[-1]
     to_read: list[list[int]] = []
     for row in rows:
@@ -79,7 +75,7 @@ def decode_replies(
                 continue
             row.unread = 0
             behind = logits[index, len(to_read[index]) - 1].float().cpu()
-            _advance(row, behind, grammar, tokenizer, temperature, top_p)
+            _advance(row, behind, grammar, tokenizer, request)
             kept = 1 + len(row.tokens) - row.unread
             if decoding.lengths[index] > kept:
                 decoding.forget(index, decoding.lengths[index] - kept)
@@ -91,12 +87,18 @@ def decode_replies(
 
 
 def _advance(
-    row: _Row, logits: Tensor, grammar: ReplyGrammar, tokenizer: Tokenizer, temperature: float, top_p: float
+    row: _Row, logits: Tensor, grammar: ReplyGrammar, tokenizer: Tokenizer, request: GenerationRequest
 ) -> None:
     """Draw the next token of a row, take what is forced behind it, and close a text that has grown too long."""
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
-    _extend(row, [draw_token(logits, row.generator.random(), temperature, top_p)])
+    at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
+    if at is not None and grammar.fields[at].kind == "speech":
+        text = row.tokens[row.began.get(at, len(row.tokens)) :]
+        repeats = repeating_tokens(text, request.said, request.no_repeat_ngram)
+        if repeats and logits.index_fill(0, torch.tensor(repeats), -torch.inf).isfinite().any():
+            logits = logits.index_fill(0, torch.tensor(repeats), -torch.inf)
+    _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
     at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
         began = row.began.setdefault(at, len(row.tokens) - 1)
@@ -156,6 +158,19 @@ def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tok
     first = next(i for i, end in enumerate(ends) if end > opening)
     quote = next(i for i, end in enumerate(ends) if end > closing)
     return first, quote if quote and ends[quote - 1] == closing else quote + 1
+
+
+def repeating_tokens(text: Sequence[int], said: Sequence[Sequence[int]], length: int) -> list[int]:
+    """Return the tokens that would complete `length` tokens in a row that stand in `said` or in the text already."""
+    if length < 1 or len(text) < length - 1:
+        return []
+    last = list(text[len(text) - length + 1 :])
+    return [
+        line[i + length - 1]
+        for line in (*said, text)
+        for i in range(len(line) - length + 1)
+        if list(line[i : i + length - 1]) == last
+    ]
 
 
 def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:

@@ -27,6 +27,7 @@ TRAITS = ModelTraits(
     likelihood_threshold=0.25,
     ending="continuation",
     ending_threshold=0.75,
+    no_repeat_ngram=6,
 )
 
 

@@ -7,12 +7,12 @@ from langgraph.runtime import Runtime
 from prompts.assemble import begun_reply, end_question
 from prompts.remove import remove_units
 from prompts.render import render
-from state.contracts import Context, GenerationRequest, RenderedPrompt, ReplyField
+from state.contracts import Context, GenerationRequest, ReplyField, Tokenizer
 from state.errors import ModelError
 from state.graph_state import UtteranceState
 from state.parameters import Parameters
 from state.randomness import keyed_generator
-from state.records import Candidate, Reply
+from state.records import Candidate, Prompt, Reply
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -34,25 +34,35 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
     """Draw candidates for these attempts and store them; each attempt has a generator of its own."""
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
-    rendered = render(prompt, context.model.tokenizer, begun_reply(prompt))
     generators = tuple(
         keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt)
         for attempt in attempts
     )
-    replies = await context.model.generate(utterance_request(rendered, prompt.speaker, generators, context.parameters))
+    request = utterance_request(prompt, generators, context.model.tokenizer, context.parameters)
+    replies = await context.model.generate(request)
     for attempt, reply in zip(attempts, replies, strict=True):
         candidate = read_candidate(attempt, reply, prompt.speaker, context.model.id)
         context.store.save_candidate(context.run, state["turn"], candidate)
 
 
 def utterance_request(
-    rendered: RenderedPrompt, speaker: str, generators: tuple[random.Random, ...], parameters: Parameters
+    prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
 ) -> GenerationRequest:
     """Return the request for what the speaker says and whether that ends the conversation. Source: APP Table 9."""
+    speaker = prompt.speaker
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.max_utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker), "boolean"))
-    return GenerationRequest(rendered, tuple(fields), generators, parameters.temperature, parameters.top_p)
+    said = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
+    return GenerationRequest(
+        prompt=render(prompt, tokenizer, begun_reply(prompt)),
+        fields=tuple(fields),
+        generators=generators,
+        temperature=parameters.temperature,
+        top_p=parameters.top_p,
+        said=tuple(tuple(tokenizer.encode(line)) for line in said),
+        no_repeat_ngram=parameters.no_repeat_ngram or 0,
+    )
 
 
 def read_candidate(attempt: int, reply: Reply, speaker: str, model: str) -> Candidate:

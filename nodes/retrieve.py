@@ -6,7 +6,6 @@ from datetime import datetime
 import numpy as np
 from langgraph.runtime import Runtime
 from numpy.typing import NDArray
-from worlds.human_needs import draw_human_needs
 
 from prompts.assemble import UtteranceMaterial, assemble_prompt
 from state.contracts import Context, Embedder
@@ -14,6 +13,7 @@ from state.graph_state import UtteranceState
 from state.parameters import Layout, Parameters
 from state.randomness import keyed_generator
 from state.records import Case, HumanNeeds, Memory, Turn
+from worlds.human_needs import draw_human_needs
 
 #: The lines of the current dialogue that say what to remember (Park et al.'s conversations use the last four).
 _LATEST_LINES = 4
@@ -113,4 +113,4 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _human_needs(context: Context, speaker: str) -> HumanNeeds:
     generator = keyed_generator(context.seed, agent=speaker, node="human_needs")
-    return draw_human_needs(speaker, context.case.other(speaker).persona.name, generator)
+    return draw_human_needs(generator)

@@ -3,8 +3,6 @@
 from langgraph.runtime import Runtime
 
 from nodes.generate import utterance_request
-from prompts.assemble import begun_reply
-from prompts.render import render
 from state.contracts import Context, ScoringOptions
 from state.graph_state import UtteranceState
 from state.randomness import keyed_generator
@@ -19,9 +17,8 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
         keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="score_attention", row=row)
         for row in range(parameters.scoring_responses)
     )
-    rendered = render(prompt, context.model.tokenizer, begun_reply(prompt))
     _, scores = await context.model.generate_scored(
-        utterance_request(rendered, prompt.speaker, generators, parameters),
+        utterance_request(prompt, generators, context.model.tokenizer, parameters),
         ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows),
     )
     return {"scores": scores, "scored_by": context.model.id}

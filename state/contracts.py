@@ -97,6 +97,8 @@ class GenerationRequest:
         fields: The fields of the reply, in order.
         generators: One keyed generator per row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
+        said: What was said before, as tokens; speech does not repeat it.
+        no_repeat_ngram: So many tokens in a row may not come again, from `said` or from the text itself; 0: any may.
     """
 
     prompt: RenderedPrompt
@@ -104,6 +106,8 @@ class GenerationRequest:
     generators: tuple[random.Random, ...]
     temperature: float
     top_p: float
+    said: tuple[tuple[int, ...], ...] = ()
+    no_repeat_ngram: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ class ModelTraits:
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
+        no_repeat_ngram: Tokens in a row that its speech should not repeat from the dialogue; 0 for any.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
     """
 
@@ -134,6 +139,7 @@ class ModelTraits:
     likelihood_threshold: float | None = None
     ending: Ending = "reply"
     ending_threshold: float | None = None
+    no_repeat_ngram: int = 0
     rehearsed: bool = False
 
     def resolve(self, parameters: Parameters) -> Parameters:
@@ -151,6 +157,7 @@ class ModelTraits:
                     "the likelihood judge has no calibrated threshold for this model; "
                     "set inconsistency_threshold, or judge=rating"
                 )
+        no_repeat = parameters.no_repeat_ngram
         ending = self.ending if parameters.ending == "auto" else parameters.ending
         ending_threshold = self.ending_threshold if parameters.ending_threshold is None else parameters.ending_threshold
         if ending == "continuation" and ending_threshold is None:
@@ -160,6 +167,7 @@ class ModelTraits:
                 "layout": self.layout if parameters.layout == "auto" else parameters.layout,
                 "judge": judge,
                 "inconsistency_threshold": threshold,
+                "no_repeat_ngram": self.no_repeat_ngram if no_repeat is None else no_repeat,
                 "ending": ending,
                 "ending_threshold": ending_threshold if ending == "continuation" else None,
             }

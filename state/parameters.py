@@ -60,6 +60,11 @@ class Parameters(Record):
     )
     temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
+    no_repeat_ngram: int | None = Field(
+        None,
+        ge=0,
+        description="tokens in a row that speech may not repeat from the dialogue; 0: any; unset: the model's",
+    )
     max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")
     ending: Literal["auto", "reply", "continuation"] = Field(
         "auto", description="who says that the conversation ends: the reply itself (APP Table 9), or what comes next"

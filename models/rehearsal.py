@@ -1,0 +1,249 @@
+"""The rehearsal: a deterministic stand-in for a language model, and one for an embedder, without weights.
+
+It knows no language: sentences are put together from a stock by keyed draws and take up words of the prompt, so that
+they follow the context and change when units are removed. Scores and likelihoods are hashes of content. Needs no torch.
+"""
+
+import hashlib
+import json
+import math
+import random
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from state.contracts import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, Role, ScoringOptions
+from state.errors import ModelError
+from state.records import BLOCK_INITIALS, Reply
+
+#: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
+_PIECE = re.compile(r" ?[A-Za-z]{1,5}|[0-9]{1,3}|[\s\S]")
+#: Ids of markup begin behind the largest id of a piece.
+_MARKUP = 1 << 48
+_ROLES: tuple[Role, ...] = ("system", "user", "assistant")
+
+#: Chance of a boolean to be true: a conversation ends, a mechanism is switched on.
+_CHANCE_OF_TRUE = 0.08
+#: Bends integers upwards: three ratings from 1 to 10 are above 6.67 on average in 34 of 100 cases, θ of the judge.
+_TILT = 0.78
+
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?]) ")
+_WORD = re.compile(r"[^\W_]+")
+#: Words to talk about: long ones, but for the commonest and most verbs.
+_TOPIC = re.compile(
+    r"\b(?!(?:almost|already|always|another|anyone|around|because|become|before|bottom|closer|during|either|enough|everyone|"
+    r"forget|itself|nobody|nothing|others|people|perhaps|rather|remembers?|should|someone|something|things|though|"
+    r"thought|through|together|towards|whatever|whenever|whether|within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
+)
+_TOPICS = ("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey")
+
+_OPENINGS = (
+    "Good point.", "Hm, let me think.", "That is fair.", "You may be right.", "Oh, I see.", "Well, well.", "Yes.",
+    "Not so fast.", "I had wondered.", "Funny you say so.", "True enough.", "Ah, now I follow.", "I am not sure.",
+)  # fmt: skip
+_REMARKS = (
+    "I keep coming back to the {a} whenever I have a quiet hour.",
+    "People talk of the {a} and then they forget all about the {b}.",
+    "My week was mostly about the {a}, if I am honest.",
+    "Somebody told me about the {a}, and I have thought of it since.",
+    "For me the {a} has always been closer than the {b}.",
+    "It began with the {a}, and then the {b} came on top of it.",
+    "I would rather hear your side of the {a} than tell mine.",
+    "There is more to the {a} than most people here would guess.",
+    "The {a} was on my mind all the way over here.",
+    "I never got to the bottom of what happened with the {a}.",
+    "If you ask me, the {a} can wait until we have settled the {b}.",
+    "I made a note about the {a}, so that it would not slip away.",
+    "Nobody warned me that the {a} would take up this much time.",
+)
+_ENDINGS = (
+    "What would you do about the {b}?", "Does the {b} matter to you?", "How did you come to the {b}?",
+    "Have you told anyone about the {b}?", "Would you show me the {b} some time?", "Who else knows about the {b}?",
+    "And the {b}, is that still so?", "Do you see it the same way?", "Shall we talk about the {b} next?",
+    "When did you last look into the {b}?", "Tell me more when you can.", "I would like to hear more about the {b}.",
+)  # fmt: skip
+_COMMENTS = (
+    "Nothing said here goes against the {a}.", "The {a} and the {b} do not sit well together.",
+    "It stays close to the {a}.", "The {a} is taken up, the {b} is not.", "Much hangs on the {a} at the moment.",
+)  # fmt: skip
+
+
+class RehearsalTokenizer:
+    """Implements `state.contracts.Tokenizer` without a vocabulary.
+
+    The id of a piece is its UTF-8 bytes read as a number, so that any process can decode it. No text can look like
+    markup: ids of markup are above those of all pieces. All are below 2**53, exact wherever JSON is read.
+    """
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of `text`, any text; no markup among them."""
+        return list(_encode(text))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of `tokens`; markup is shown as `<|role|>`."""
+        return b"".join(map(_piece, tokens)).decode("utf-8", "surrogatepass")
+
+    def chat_markup(self, roles: Sequence[Role]) -> list[list[int]]:
+        """Return one token of markup before each message, and one that opens the assistant's turn."""
+        return [[_MARKUP + _ROLES.index(role)] for role in (*roles, "assistant")]
+
+
+@lru_cache(maxsize=4096)
+def _encode(text: str) -> tuple[int, ...]:
+    return tuple(int.from_bytes(piece.encode("utf-8", "surrogatepass"), "big") for piece in _PIECE.findall(text))
+
+
+def _piece(token: int) -> bytes:
+    if token >= _MARKUP:
+        return f"<|{_ROLES[token - _MARKUP]}|>".encode()
+    return token.to_bytes(max(1, (token.bit_length() + 7) // 8), "big")  # NUL is one byte as well
+
+
+class RehearsalModel:
+    """Implements `state.contracts.LanguageModel`; every draw comes from the generators of the request."""
+
+    def __init__(self, id: str = "rehearsal") -> None:
+        self.id = id
+        # Likelihoods are even in [-4, -1], the probability of one of two options in [0, 1]: contrasts pass 3 - √6 as
+        # often as ratings their θ, and conversations end equally often, whichever way these are decided.
+        self.traits = ModelTraits(
+            context_window=None,
+            layout="single_message",
+            judge="rating",
+            likelihood_threshold=0.55,
+            ending_threshold=1 - _CHANCE_OF_TRUE,
+            rehearsed=True,
+        )
+        self.tokenizer = RehearsalTokenizer()
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        """Return one reply per generator of the request (see the contract)."""
+        return [self._reply(request, generator) for generator in request.generators]
+
+    async def generate_scored(
+        self, request: GenerationRequest, options: ScoringOptions
+    ) -> tuple[list[Reply], dict[str, float]]:
+        """Like `generate`, and a score of every unit, averaged over the replies."""
+        replies = await self.generate(request)
+        spans = [r.text_tokens if options.rows == "utterance_only" else (0, len(r.tokens)) for r in replies]
+        responses = [r.tokens[first:past_last] for r, (first, past_last) in zip(replies, spans, strict=True)]
+        scores = await self.score(request.prompt, responses, options)
+        return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
+
+    async def score(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+    ) -> list[dict[str, float]]:
+        """Return a score of every unit for each response: its length times a heavy-tailed factor keyed by content."""
+        if any(len(response) == 0 for response in responses):
+            raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
+        spans = prompt.token_spans.items()
+        contents = {unit: _bytes(prompt.input_ids[first:past_last]) for unit, (first, past_last) in spans}
+        lengths = {unit: max(1, b - a) if options.reducer == "sum-mean" else 1 for unit, (a, b) in spans}
+        return [
+            {unit: 0.001 * lengths[unit] / math.sqrt(_share(contents[unit], response)) for unit in contents}
+            for response in map(_bytes, responses)
+        ]
+
+    async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return a figure in [-4, -1], keyed by the prompt and the reply's first text."""
+        return -4 + 3 * _share(_bytes(prompt.input_ids), _bytes(reply.tokens[slice(*reply.text_tokens)]))
+
+    async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
+        """Return a probability of each option, keyed by the prompt and the option; they sum to 1."""
+        key = _bytes(prompt.input_ids)
+        weights = [-math.log(_share(key, option.encode("utf-8", "surrogatepass"))) for option in options]
+        return [weight / sum(weights) for weight in weights]
+
+    def _reply(self, request: GenerationRequest, generator: random.Random) -> Reply:
+        begun = request.prompt.begun
+        tokens: list[int] = []
+        fields: dict[str, str | bool | int] = {}
+        text_tokens: tuple[int, int] | None = None
+        literal = "{"
+        for index, field in enumerate(request.fields):
+            value = self._value(field, request.prompt, generator)
+            quote = '"' if isinstance(value, str) else ""
+            literal += f"{json.dumps(field.name, ensure_ascii=False)}: {quote}"
+            if index == 0 and not literal.startswith(begun):
+                raise ModelError(f"the reply can't begin with {begun!r}")
+            tokens += _encode(literal.removeprefix(begun) if index == 0 else literal)
+            written = _encode(value if isinstance(value, str) else json.dumps(value))
+            if quote and text_tokens is None:
+                text_tokens = len(tokens), len(tokens) + len(written)
+            tokens += written
+            fields[field.name] = value
+            literal = f"{quote}, "
+        tokens += _encode(f"{literal.removesuffix(', ')}}}")
+        text = begun + self.tokenizer.decode(tokens)
+        return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens or (0, len(tokens)), fields=fields)
+
+    def _value(self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random) -> str | bool | int:
+        if field.kind == "boolean":
+            return generator.random() < _CHANCE_OF_TRUE
+        if field.kind == "integer":
+            values = field.maximum - field.minimum + 1
+            return min(field.maximum, field.minimum + int(values * generator.random() ** _TILT))
+        topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
+        if field.kind == "text":
+            return self._shortened(generator.choice(_COMMENTS).format(**topics), field)
+        opening = generator.choice(_OPENINGS) if generator.random() < 0.5 else ""
+        ending = generator.choice(_ENDINGS) if generator.random() < 0.6 else ""
+        return self._shortened(f"{opening} {generator.choice(_REMARKS)} {ending}".strip().format(**topics), field)
+
+    def _topic(self, prompt: RenderedPrompt, generator: random.Random) -> str:
+        """Draw a word of four units in a row that tell something: in every other draw of the last four."""
+        told = [unit for unit, block in prompt.unit_blocks.items() if block in BLOCK_INITIALS.values()]
+        units = told or list(prompt.unit_blocks)
+        start = max(0, len(units) - 4)
+        start = start if generator.random() < 0.5 else generator.randint(0, start)
+        spans = [prompt.token_spans[unit] for unit in units[start : start + 4]]
+        text = " ".join(self.tokenizer.decode(prompt.input_ids[first:past_last]) for first, past_last in spans)
+        found: list[str] = _TOPIC.findall(text)
+        return generator.choice([word for word in found if word.islower()] or _TOPICS)
+
+    def _shortened(self, text: str, field: ReplyField) -> str:
+        """End a text with its last whole sentence within the limit; without one it trails off."""
+        sentences = _SENTENCE_BREAK.split(text)
+        while len(tokens := _encode(" ".join(sentences))) > field.max_tokens and len(sentences) > 1:
+            sentences.pop()
+        short = tokens if len(tokens) <= field.max_tokens else (*tokens[: field.max_tokens - 1], *_encode("…"))
+        return self.tokenizer.decode(short)
+
+
+class RehearsalEmbedder:
+    """Implements `state.contracts.Embedder`: a bag of lower-cased words, hashed to 64 dimensions."""
+
+    def __init__(self, id: str = "rehearsal") -> None:
+        self.id = id
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector of unit length per text; one without words has a fixed vector."""
+        return [list(_embedded(text)) for text in texts]
+
+    embed_untruncated = embed  # there is no length limit
+
+
+@lru_cache(maxsize=4096)
+def _embedded(text: str) -> tuple[float, ...]:
+    vector = [0.0] * 64
+    for word in _WORD.findall(text.lower()):
+        dimension, sign = _direction(word)
+        vector[dimension] += sign
+    length = math.hypot(*vector)  # 0 without words, or where they cancel each other
+    return tuple(value / length for value in vector) if length else (1.0, *[0.0] * 63)
+
+
+@lru_cache(maxsize=4096)
+def _direction(word: str) -> tuple[int, float]:
+    (number,) = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=1).digest()
+    return number % 64, 1.0 if number < 128 else -1.0
+
+
+def _bytes(tokens: Sequence[int]) -> bytes:
+    return repr(tuple(tokens)).encode()
+
+
+def _share(*contents: bytes) -> float:
+    """Return the number in (0, 1) that belongs to these contents."""
+    digest = hashlib.blake2b(b"|".join(contents), digest_size=6).digest()
+    return (int.from_bytes(digest, "big") + 0.5) / 2**48
