@@ -26,8 +26,8 @@ TRAITS = ModelTraits(
     judge="likelihood",
     likelihood_threshold=0.25,
     ending="continuation",
-    ending_threshold=0.75,
-    no_repeat_ngram=6,
+    ending_threshold=0.85,
+    no_repeat_ngram=5,
 )
 
 

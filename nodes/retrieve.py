@@ -103,7 +103,7 @@ def retrieve_memories(
             break
         chosen.setdefault(index)
     kept = list(chosen)[: parameters.memory_items_max]
-    return sorted((stream[i] for i in kept), key=lambda memory: (memory.created, memory.id))
+    return sorted((stream[i] for i in kept), key=lambda memory: memory.created)
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:

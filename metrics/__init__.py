@@ -1,0 +1,1 @@
+"""Figures over dialogues. Knows only the records and contracts of state/: no model, no store."""

@@ -1,0 +1,145 @@
+"""How varied dialogues are: similarity, distinct-N and length.
+
+A case is one starting point (the same agents at the same moment); its dialogues are what several runs made of it.
+The figures are taken over a case's dialogues together, and averaged over cases.
+
+Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Diversity-Promoting Objective Function for
+Neural Conversation Models" (distinct-N).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from pydantic import Field
+
+from state.contracts import Embedder
+from state.records import Record
+
+#: A word: letters and digits, with apostrophes inside.
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+#: Lines of a dialogue, each its speaker and what they say.
+Dialogue = Sequence[tuple[str, str]]
+
+
+class DiversityFigures(Record):
+    """The figures of a case, or their mean over cases; `None` where there is nothing to take them of."""
+
+    sim: float | None = Field(description="mean cosine over all pairs of dialogues, at the embedder's length limit")
+    sim_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
+    dist1: float | None = Field(description="distinct words over all words, in (0, 1]")
+    dist2: float | None = Field(description="distinct pairs of words over all pairs")
+    dist3: float | None = Field(description="distinct triples of words over all triples")
+    len: float | None = Field(description="words per utterance")
+
+
+def case_metrics(dialogues: Sequence[Dialogue], embedder: Embedder) -> DiversityFigures:
+    """Return the figures of one case.
+
+    Args:
+        dialogues: Its dialogues.
+        embedder: What similarity is measured with; not asked where there are fewer than two dialogues.
+    """
+    return metrics_of_cases({"": dialogues}, embedder)[""]
+
+
+def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder) -> dict[str, DiversityFigures]:
+    """Return the figures of every case; all dialogues are embedded in one batch.
+
+    Args:
+        cases: The dialogues of each case.
+        embedder: As in `case_metrics`.
+    """
+    # A case of one dialogue has no pair, so nothing of it is embedded.
+    texts = {case: [dialogue_text(one) for one in many] if len(many) > 1 else [] for case, many in cases.items()}
+    batch = [text for many in texts.values() for text in many]
+    truncated = embedder.embed(batch) if batch else []
+    untruncated = embedder.embed_untruncated(batch) if batch else []
+    bounds = pairwise(accumulate(map(len, texts.values()), initial=0))
+    return {
+        case: DiversityFigures(
+            sim=mean_pairwise_cosine(truncated[first:past_last]),
+            sim_untruncated=mean_pairwise_cosine(untruncated[first:past_last]),
+            dist1=distinct_n(dialogues, 1),
+            dist2=distinct_n(dialogues, 2),
+            dist3=distinct_n(dialogues, 3),
+            len=words_per_utterance(dialogues),
+        )
+        for (case, dialogues), (first, past_last) in zip(cases.items(), bounds, strict=True)
+    }
+
+
+def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
+    """Return the mean of each figure over the cases that have it; `None` if none has. Source: APP §2."""
+    figures = list(figures)
+    return DiversityFigures(
+        **{name: _mean([getattr(one, name) for one in figures]) for name in DiversityFigures.model_fields}
+    )
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, in lower case.
+
+    Lower case comes last: it may take a letter apart into a letter and a mark that is no part of a word (`İ`).
+    """
+    return [word.lower() for word in WORD.findall(text)]
+
+
+def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
+    """Return distinct n-grams over all n-grams of these dialogues together, in (0, 1]. Source: Li et al. 2016, §5.1.
+
+    N-grams stay within an utterance.
+
+    Args:
+        dialogues: The dialogues of one case.
+        n: The length of an n-gram in words, from 1.
+
+    Returns:
+        The ratio; `None` if no utterance has n words.
+    """
+    grams = [gram for said in _utterances(dialogues) for gram in zip(*(said[skip:] for skip in range(n)), strict=False)]
+    return len(set(grams)) / len(grams) if grams else None
+
+
+def words_per_utterance(dialogues: Iterable[Dialogue]) -> float | None:
+    """Return the mean length of an utterance of these dialogues, in words; `None` if there is no utterance."""
+    return _mean([len(said) for said in _utterances(dialogues)])
+
+
+def _utterances(dialogues: Iterable[Dialogue]) -> list[list[str]]:
+    return [words(text) for dialogue in dialogues for _, text in dialogue]
+
+
+# --- similarity -----------------------------------------------------------------------------------------------------
+
+
+def dialogue_text(dialogue: Dialogue) -> str:
+    """Return a dialogue as the text that is embedded: lines `Speaker: text`."""
+    return "\n".join(f"{speaker}: {text}" for speaker, text in dialogue)
+
+
+def mean_pairwise_cosine(vectors: Sequence[Sequence[float]]) -> float | None:
+    """Return the mean cosine over all pairs, in [−1, 1]. Source: APP §2.
+
+    Args:
+        vectors: `N` vectors of one length, none of them zero.
+
+    Returns:
+        The mean over the N(N−1)/2 pairs; `None` if N is below two.
+    """
+    if len(vectors) < 2:
+        return None
+    directions = np.asarray(vectors, dtype=np.float64)  # (N, D)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    cosines = directions @ directions.T  # (N, N)
+    return float(cosines[np.triu_indices(len(vectors), k=1)].mean())
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,168 @@
+"""LangGraph's checkpoints in the store file, over a connection of their own.
+
+1. Checkpoints hold plain data; loading one executes nothing.
+2. A write is one call from `BEGIN` to `COMMIT`. LangGraph's asynchronous saver awaits in between: with several runs at
+   once a node's own write then waits for a commit that waits for the node (3 of 8 runs died of `database is locked`).
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Send
+
+from state.errors import StorageError
+from storage.database import open_connection
+from storage.faults import storage_faults
+
+
+@asynccontextmanager
+async def open_checkpoints(path: Path | str) -> AsyncIterator["Checkpoints"]:
+    """Open the checkpoints of a store; the file is made if it is missing.
+
+    Args:
+        path: The store file, or `:memory:`.
+
+    Raises:
+        StorageError: As `SqliteStore.open`; also from any reading and writing of a checkpoint.
+    """
+    with closing(open_connection(path, create=True, isolation_level="IMMEDIATE")) as connection:
+        yield Checkpoints(connection, path)
+
+
+class Checkpoints(SqliteSaver):
+    """A LangGraph checkpointer for asynchronous graphs; made and used in one thread."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | str) -> None:
+        super().__init__(connection, serde=PlainSerializer(path))
+        self._path = path
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Yield a cursor; what failed is undone (the base class commits what was written until then)."""
+        with storage_faults(self._path), super().cursor(transaction) as cursor:
+            try:
+                yield cursor
+            except BaseException:
+                self.conn.rollback()
+                raise
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that a config names."""
+        return self.get_tuple(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, newest first; all are read before the first is given out, as reading holds a lock."""
+        for checkpoint in list(self.list(config, filter=filter, before=before, limit=limit)):
+            yield checkpoint
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint."""
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote, all of it or nothing."""
+        self.put_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete the checkpoints of a thread."""
+        self.delete_thread(thread_id)
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "Checkpoints":
+        """Return this checkpointer: LangGraph's strict mode would allow more than plain data."""
+        return self
+
+
+# --- serializing ----------------------------------------------------------------------------------------------------
+
+_OPTIONS = (
+    ormsgpack.OPT_NON_STR_KEYS
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+    | ormsgpack.OPT_REPLACE_SURROGATES
+)
+
+#: The msgpack extension in which LangGraph writes a type with its positional arguments.
+_POSITIONAL = 1
+_SEND = ("langgraph.types", "Send")
+
+
+class PlainSerializer(SerializerProtocol):
+    """Numbers, strings, lists, dicts and LangGraph's `Send`, in LangGraph's own format; anything else is refused.
+
+    LangGraph's serializer calls, on loading, whatever function the file names; in its strict mode it still builds some
+    forty types, and silently changes the others to dicts.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Note the file that messages name."""
+        self._path = path
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Return an object as bytes, with the name of their format.
+
+        Raises:
+            TypeError: It holds something that a checkpoint must not hold, such as a record: state is plain data.
+        """
+        if obj is None:
+            return "null", b""
+        return "msgpack", ormsgpack.packb(obj, default=_pack, option=_OPTIONS)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Return the object of these bytes.
+
+        Raises:
+            StorageError: They are damaged, or were not written by `dumps_typed`.
+        """
+        kind, packed = data
+        if kind == "null":
+            return None
+        try:
+            if kind != "msgpack":
+                raise ValueError(f"unknown format {kind!r}")
+            return ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
+        except ValueError as error:
+            raise StorageError(
+                f"a checkpoint in {self._path} is damaged, or holds what Polylogue never writes ({error}); nothing in "
+                "it was executed, and the run can't go on from it: go back to a backup of the file"
+            ) from error
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, Send) and value.timeout is None:
+        return ormsgpack.Ext(_POSITIONAL, ormsgpack.packb((*_SEND, (value.node, value.arg)), _pack, _OPTIONS))
+    if isinstance(value, BaseException):
+        return repr(value)
+    raise TypeError(f"{type(value).__name__} can't be checkpointed")
+
+
+def _unpack(code: int, packed: bytes) -> Send:
+    module, name, arguments = ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
+    if (code, module, name) != (_POSITIONAL, *_SEND):
+        raise ValueError(f"{module}.{name}")
+    node, argument = arguments
+    return Send(node, argument)

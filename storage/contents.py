@@ -1,0 +1,128 @@
+"""Texts and prompts by the hash of what they say: each is stored once, and read back only as it was written."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from state.errors import StorageError
+from state.records import Prompt, Unit
+from storage.database import StoreFile
+from storage.faults import DAMAGED, storage_faults
+
+_UNITS_OF_PROMPT = """(
+    SELECT key AS position, value AS unit_id FROM prompts, json_each(unit_ids) WHERE hash = ?
+) JOIN units ON units.id = unit_id"""
+
+
+def content_hash(text: str) -> str:
+    """Return the hash under which a text is stored: blake2b, 16 bytes, in hexadecimal."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def verified(text: str, content: str, path: Path | str) -> str:
+    """Return the text if it is the one of that content hash.
+
+    Raises:
+        StorageError: It is not: the file was changed behind the store's back.
+    """
+    if content_hash(text) != content:
+        raise StorageError(DAMAGED.format(path=path, cause=f"the text {content} does not match its hash"))
+    return text
+
+
+class Contents:
+    """The content-addressed part of a store file."""
+
+    def __init__(self, file: StoreFile) -> None:
+        self._file = file
+
+    def save_text(self, text: str) -> str:
+        """Store a text once and return its content hash."""
+        with self._file.transaction():
+            self.text_id(text)
+        return content_hash(text)
+
+    def text(self, content: str) -> str:
+        """Return the text of that content hash.
+
+        Raises:
+            StorageError: There is none, or it was damaged.
+        """
+        rows = self._file.rows("SELECT text FROM contents WHERE hash = ?", content)
+        if not rows:
+            raise self._missing("text", content)
+        return verified(rows[0]["text"], content, self._file.path)
+
+    def text_id(self, text: str) -> int:
+        """Return the row of a text in `contents`, making it if need be; inside a transaction."""
+        content = content_hash(text)
+        rows = self._file.rows("SELECT id FROM contents WHERE hash = ?", content)
+        if rows:
+            return int(rows[0]["id"])
+        return self._inserted("INSERT INTO contents (hash, text) VALUES (?, ?)", content, text)
+
+    def save_prompt(self, prompt: Prompt) -> str:
+        """Store a prompt, each of its units once, and return the content hash of the whole."""
+        content = content_hash(_canonical(prompt))
+        if not self._file.rows("SELECT 1 FROM prompts WHERE hash = ?", content):
+            with self._file.transaction():
+                unit_ids = json.dumps([self._unit_id(unit) for unit in prompt.units], separators=(",", ":"))
+                self._file.write(
+                    "INSERT INTO prompts (hash, speaker, layout, unit_ids) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    *(content, prompt.speaker, prompt.layout, unit_ids),
+                )
+        return content
+
+    def prompt(self, content: str) -> Prompt:
+        """Return the prompt of that content hash.
+
+        Raises:
+            StorageError: There is none, or it was damaged.
+        """
+        path = self._file.path
+        found = self._file.rows("SELECT speaker, layout FROM prompts WHERE hash = ?", content)
+        if not found:
+            raise self._missing("prompt", content)
+        units = self._file.rows(
+            f"""SELECT unit AS id, block, kind, text, removable, speaker FROM {_UNITS_OF_PROMPT}
+            JOIN contents ON contents.id = content_id ORDER BY position""",
+            content,
+        )
+        with storage_faults(path):
+            prompt = Prompt(units=tuple(Unit(**unit) for unit in units), **found[0])
+        verified(_canonical(prompt), content, path)
+        return prompt
+
+    def unit_names(self, content: str) -> list[str]:
+        """Return the ids of a prompt's units in prompt order; none if there is no such prompt."""
+        rows = self._file.rows(f"SELECT unit FROM {_UNITS_OF_PROMPT} ORDER BY position", content)
+        return [row["unit"] for row in rows]
+
+    def _unit_id(self, unit: Unit) -> int:
+        content_id = self.text_id(unit.text)
+        fields = (unit.id, content_id, unit.block, unit.kind, unit.removable, unit.speaker)
+        rows = self._file.rows(
+            """SELECT id FROM units WHERE unit = ? AND content_id = ? AND block = ? AND kind = ? AND removable = ?
+            AND speaker IS ?""",
+            *fields,
+        )
+        if rows:
+            return int(rows[0]["id"])
+        return self._inserted(
+            "INSERT INTO units (unit, content_id, block, kind, removable, speaker) VALUES (?, ?, ?, ?, ?, ?)", *fields
+        )
+
+    def _inserted(self, sql: str, *values: str | int | None) -> int:
+        row = self._file.write(sql, *values).lastrowid
+        assert row is not None  # an INSERT into a table with row ids
+        return row
+
+    def _missing(self, what: str, content: str) -> StorageError:
+        return StorageError(DAMAGED.format(path=self._file.path, cause=f"the {what} {content} is missing"))
+
+
+def _canonical(prompt: Prompt) -> str:
+    # Without defaults, so that a field added later does not change the hashes of what is stored.
+    return json.dumps(
+        prompt.model_dump(exclude_defaults=True), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )

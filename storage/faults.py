@@ -1,0 +1,57 @@
+"""What can go wrong with a file, told as one line: the only place that knows SQLite's error codes."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from state.errors import StorageError
+
+#: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
+BUSY_TIMEOUT_S = 30
+
+DAMAGED = (
+    "{path} is damaged or was altered ({cause}); go back to a backup, "
+    "or save what is left with `sqlite3 {path} .recover`"
+)
+
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "the disk is full, {path} could not be written; free some space, then resume the run",
+    sqlite3.SQLITE_READONLY: "{path} can't be written; make the file and its folder writable, or copy it elsewhere",
+    sqlite3.SQLITE_PERM: "{path} can't be read; give yourself the permission, or take another file with --store",
+    sqlite3.SQLITE_BUSY: f"another program has kept {{path}} locked for {BUSY_TIMEOUT_S} s; close it, then try again",
+    sqlite3.SQLITE_CANTOPEN: "{path} can't be opened; see that its folder exists, is writable, and that it is a file",
+    sqlite3.SQLITE_IOERR: "{path} could not be read or written ({cause}); check the disk, then try again",
+    sqlite3.SQLITE_NOTADB: "{path} is not a Polylogue store, or damaged at its beginning; take another with --store",
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    # The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
+    sqlite3.SQLITE_ERROR: DAMAGED,
+}
+
+
+@contextmanager
+def storage_faults(path: Path | str) -> Iterator[None]:
+    """Turn what SQLite, or a record that no longer reads as one, raises inside into a `StorageError`.
+
+    Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
+
+    Args:
+        path: The file, for the message.
+
+    Raises:
+        StorageError: One line with the file and what to do.
+    """
+    try:
+        yield
+    except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
+        # Python's own complaint, that a text is not UTF-8, carries no code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError) or code not in _ADVICE:
+            raise
+        raise StorageError(_ADVICE[code].format(path=path, cause=error)) from error
+    except (json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
+        cause = str(error).splitlines()[0]
+        raise StorageError(DAMAGED.format(path=path, cause=f"a record does not read: {cause}")) from error

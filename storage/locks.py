@@ -1,0 +1,67 @@
+"""A guard against two drivers of one run. It dies with its process, however that ends."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from state.errors import StorageError
+
+
+@contextmanager
+def drive_lock(store: Path, run: str) -> Iterator[None]:
+    """Be the only driver of a run while inside.
+
+    The lock is the kernel's, on a small file beside the store that holds the driver's process id and is gone
+    afterwards. A driver that was killed leaves the file, but not the lock; the next one takes it over.
+
+    Args:
+        store: The store file.
+        run: The id of the run.
+
+    Raises:
+        StorageError: Another driver has the run (the message names its process), or no file can be made there.
+    """
+    path = store.with_name(f"{store.name}.{run}.lock")
+    try:
+        lock = _locked(path, run)
+    except OSError as error:
+        raise StorageError(
+            f"{path} can't be made ({error.strerror}); the folder of the store must be writable"
+        ) from error
+    try:
+        yield
+    finally:
+        # Removed while still locked: whoever opened it meanwhile sees that it is gone, and makes a new one.
+        path.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _locked(path: Path, run: str) -> int:
+    """Return the descriptor of the locked file."""
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(lock, path):
+                os.truncate(lock, 0)
+                os.pwrite(lock, str(os.getpid()).encode(), 0)
+                return lock
+        except BlockingIOError:
+            driver = os.pread(lock, 20, 0).decode("ascii", "replace") or "not known yet"
+            os.close(lock)
+            raise StorageError(
+                f"run {run} is being driven by another process (pid {driver}); wait for it, or stop it, then resume"
+            ) from None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _is_at(lock: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(path))
+    except FileNotFoundError:
+        return False

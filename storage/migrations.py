@@ -1,0 +1,154 @@
+"""The tables, as numbered migrations: version N of the schema is what the first N of them make.
+
+A migration that was released is never changed; a change is a new one. Texts stand once, in `contents`, and the other
+tables point to them; so do prompts to their units, most of which stand in every prompt of a conversation.
+"""
+
+import sqlite3
+from contextlib import closing
+from functools import cache
+
+from state.errors import StorageError
+from storage.faults import DAMAGED
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE contents (
+            id INTEGER PRIMARY KEY,
+            hash TEXT NOT NULL UNIQUE,  -- blake2b of the text, 16 bytes, hexadecimal
+            text TEXT NOT NULL)""",
+        """CREATE TABLE units (
+            id INTEGER PRIMARY KEY,
+            unit TEXT NOT NULL,  -- its id within a prompt
+            block TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            removable INTEGER NOT NULL,
+            speaker TEXT,
+            content_id INTEGER NOT NULL REFERENCES contents (id))""",
+        "CREATE INDEX units_by_name ON units (unit, content_id)",
+        """CREATE TABLE prompts (
+            hash TEXT PRIMARY KEY,
+            speaker TEXT NOT NULL,
+            layout TEXT NOT NULL,
+            unit_ids TEXT NOT NULL)  -- JSON list of units.id in prompt order""",
+        """CREATE TABLE runs (
+            id INTEGER PRIMARY KEY,  -- in the order in which they were begun
+            run TEXT NOT NULL UNIQUE,
+            status TEXT NOT NULL,
+            scenario TEXT NOT NULL,
+            model TEXT NOT NULL,
+            embedder TEXT NOT NULL,
+            rehearsed INTEGER NOT NULL,
+            seed TEXT NOT NULL,  -- text: a seed may have more than 64 bits
+            parameters TEXT NOT NULL,  -- JSON
+            parent_run TEXT,
+            parent_turn INTEGER,
+            error TEXT,
+            created TEXT NOT NULL,
+            case_id INTEGER NOT NULL REFERENCES contents (id))""",
+        """CREATE TABLE turns (
+            run TEXT NOT NULL REFERENCES runs (run),
+            turn INTEGER NOT NULL,
+            round INTEGER NOT NULL,
+            speaker TEXT,
+            content_id INTEGER NOT NULL REFERENCES contents (id),
+            sim_time_s REAL NOT NULL,
+            ended INTEGER NOT NULL,
+            prompt TEXT REFERENCES prompts (hash),
+            scored INTEGER NOT NULL,
+            chosen INTEGER NOT NULL,
+            rollbacks INTEGER NOT NULL,
+            scored_by TEXT,
+            judged_by TEXT,
+            seconds REAL,
+            PRIMARY KEY (run, turn)) WITHOUT ROWID""",
+        """CREATE TABLE unit_scores (
+            run TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            position INTEGER NOT NULL,  -- in prompt order, from 0
+            unit TEXT NOT NULL,
+            score REAL,
+            removed INTEGER NOT NULL,  -- its place in the order of removal, from 1; 0: it stayed
+            PRIMARY KEY (run, turn, position)) WITHOUT ROWID""",
+        """CREATE TABLE candidates (
+            run TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            attempt INTEGER NOT NULL,
+            content_id INTEGER NOT NULL REFERENCES contents (id),
+            reply TEXT NOT NULL,  -- JSON: text, tokens, text_tokens, fields
+            inconsistency REAL,
+            inconsistency_runs TEXT NOT NULL,  -- JSON list
+            comment TEXT,
+            PRIMARY KEY (run, turn, attempt))""",
+    ),
+)
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+#: Tells a store from other people's SQLite files: `Poly` in ASCII.
+APPLICATION_ID = int.from_bytes(b"Poly", "big")
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring a new or an older store to this version, all of it or nothing.
+
+    Args:
+        connection: An open connection without a transaction.
+        path: The file, for the message.
+
+    Raises:
+        StorageError: The file is not a store, or a newer Polylogue wrote it; it was not touched.
+    """
+    if _schema_version(connection, path) == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated it meanwhile.
+        for statements in MIGRATIONS[_schema_version(connection, path) :]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def check_tables(connection: sqlite3.Connection, path: str) -> None:
+    """Compare the store's tables with what the migrations make; what others have added beside them is theirs.
+
+    Raises:
+        StorageError: A table is missing or was changed.
+    """
+    found = _definitions(connection)
+    for name, definition in _own_definitions().items():
+        if found.get(name) != definition:
+            raise StorageError(DAMAGED.format(path=path, cause=f"{name} is not as it was made"))
+
+
+@cache
+def _own_definitions() -> dict[str, str]:
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        migrate(fresh, ":memory:")
+        return _definitions(fresh)
+
+
+def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+
+
+def _schema_version(connection: sqlite3.Connection, path: str) -> int:
+    # One statement sees one moment: another process may be making the tables.
+    tables, application, version = connection.execute(
+        """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
+        FROM pragma_application_id, pragma_user_version"""
+    ).fetchone()
+    if tables and application != APPLICATION_ID:
+        raise StorageError(f"{path} is a SQLite file of something else; take another file with --store")
+    if version > SCHEMA_VERSION:
+        raise StorageError(
+            f"{path} was written by a newer Polylogue (schema version {version}, this one knows up to "
+            f"{SCHEMA_VERSION}); upgrade Polylogue, or take another file with --store"
+        )
+    return int(version)

@@ -1,0 +1,65 @@
+"""Records for tests of what is stored: a run, its case, prompts that mostly repeat, candidates, turns."""
+
+import random
+from datetime import UTC, datetime
+
+from state.contracts import Store
+from state.records import Candidate, Case, Participant, Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+def a_run(run: str = "k3f9", **changes: object) -> RunRecord:
+    known = {"run": run, "status": "running", "scenario": "cafe", "model": "m", "embedder": "e", "rehearsed": False}
+    return RunRecord.model_validate(
+        {**known, "seed": 7, "parameters": {"removal_factor": 0.5}, "created": NOW} | changes
+    )
+
+
+def a_case() -> Case:
+    people = [
+        Participant(persona=Persona(name=name, age=30), memories=(), activity="reading") for name in ("Ana", "Bo")
+    ]
+    return Case(scenario="cafe", time=NOW, initiator=people[0], partner=people[1])
+
+
+def a_prompt(turn: int = 1, memories: int = 45, others: int = 10) -> Prompt:
+    """A prompt whose memories are those of every turn, and whose other units are this turn's own."""
+    units = [
+        Unit(id=f"memory.m{i}", block="memory", kind="item", text=f"Ana saw heron number {i}. " * 4, removable=True)
+        for i in range(memories)
+    ]
+    for i in range(others):
+        text = f"Bo says, at turn {turn}, his sentence {i} about the weather over the lake."
+        units.append(Unit(id=f"current_dialogue.turn_{i}", block="current_dialogue", kind="item", text=text))
+    return Prompt(units=tuple(units), speaker="Ana", layout="single_message")
+
+
+def a_candidate(attempt: int = 0, turn: int = 1, **judged: object) -> Candidate:
+    said = f"Well, in turn {turn} I would rather walk along the shore and look at the herons."
+    text = f'{{"Ana": "{said}", "ended": false}}'
+    fields = {"Ana": said, "ended": False}
+    reply = Reply(text=text, tokens=tuple(range(1000, 1050)), text_tokens=(4, 40), fields=fields)
+    return Candidate.model_validate({"attempt": attempt, "text": said, "reply": reply, **judged})
+
+
+def a_turn_record(turn: int = 1, **changes: object) -> TurnRecord:
+    said = Turn(turn=turn, round=turn, speaker="Ana", text=f"Line {turn}.", sim_time_s=turn * 3.2, ended=False)
+    return TurnRecord.model_validate({"turn": said, **changes})
+
+
+def write_turn(store: Store, run: str, turn: int) -> None:
+    """Store everything that one turn of a dialogue leaves."""
+    prompt = a_prompt(turn)
+    drawn = random.Random(turn)
+    scores = {unit.id: drawn.random() for unit in prompt.units}
+    store.save_candidate(run, turn, a_candidate(0, turn))
+    judged = a_candidate(0, turn, inconsistency=3.5, inconsistency_runs=(3.0, 4.0, 3.5), comment="It fits.")
+    store.save_candidate(run, turn, judged)
+    record = a_turn_record(turn, prompt=store.save_prompt(prompt), scores=scores, removed=("memory.m3", "memory.m1"))
+    store.save_turn(run, record)
+
+
+def write_turns(store: Store, run: str, first: int, last: int) -> None:
+    for turn in range(first, last + 1):
+        write_turn(store, run, turn)

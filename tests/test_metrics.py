@@ -1,0 +1,280 @@
+"""The figures over dialogues, to the letter of DESIGN's `metrics` contract, and reading them from a file."""
+
+import json
+import math
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.diversity import (
+    Dialogue,
+    DiversityFigures,
+    case_metrics,
+    dialogue_text,
+    distinct_n,
+    mean_over_cases,
+    mean_pairwise_cosine,
+    metrics_of_cases,
+    words,
+    words_per_utterance,
+)
+from metrics.reading import read_dialogues
+from state.errors import NotFoundError, UsageError
+
+
+class LetterEmbedder:
+    """Counts letters in a text, cut after `limit` characters as a model would cut it, to unit length."""
+
+    id = "letters"
+
+    def __init__(self, limit: int = 30) -> None:
+        self.limit = limit
+        self.batches: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.batches.append(list(texts))
+        return [self._vector(text[: self.limit]) for text in texts]
+
+    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._vector(text) for text in texts]
+
+    @staticmethod
+    def _vector(text: str) -> list[float]:
+        counts = [1.0 + text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]
+        norm = math.hypot(*counts)
+        return [count / norm for count in counts]
+
+
+HELLO = [("Ana", "Hello, Bo!"), ("Bo", "Hello. It's a fine day, a fine day.")]
+OTHER = [("Ana", "Rain again.")]
+
+dialogues = st.lists(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=40)), min_size=1, max_size=4), max_size=4)
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It's Ana’s 2nd day.", ["it's", "ana’s", "2nd", "day"]),
+        ("'quoted' rock'n'roll o''clock", ["quoted", "rock'n'roll", "o", "clock"]),
+        ("snake_case well-known 3.14", ["snake", "case", "well", "known", "3", "14"]),
+        ("Größe ÉTÉ 你好 Привет", ["größe", "été", "你好", "привет"]),
+        ("İstanbul", ["i̇stanbul"]),  # lower case after matching: before it, the dot would end the word
+        ("… — !", []),
+        ("", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def naive_words(text: str) -> list[str]:
+    """Words by walking over characters, without regular expressions: an independent oracle."""
+    found, word = [], ""
+    for at, letter in enumerate(text):
+        joins = letter in "'’" and word != "" and at + 1 < len(text) and is_letter(text[at + 1])
+        if is_letter(letter) or joins:
+            word += letter
+        elif word:
+            found.append(word)
+            word = ""
+    return [one.lower() for one in [*found, word] if one]
+
+
+def is_letter(letter: str) -> bool:
+    return letter.isalnum()
+
+
+def naive_distinct(cases: Sequence[Dialogue], n: int) -> float | None:
+    seen: list[list[str]] = []
+    total = 0
+    for dialogue in cases:
+        for _, text in dialogue:
+            said = naive_words(text)
+            for start in range(len(said)):
+                gram = said[start : start + n]
+                if len(gram) == n:
+                    total += 1
+                    if gram not in seen:
+                        seen.append(gram)
+    return len(seen) / total if total else None
+
+
+@given(cases=dialogues, n=st.integers(1, 4))
+def test_distinct_n_is_what_counting_by_hand_gives(cases: list[Dialogue], n: int) -> None:
+    assert distinct_n(cases, n) == naive_distinct(cases, n)
+
+
+speech = st.lists(st.sampled_from(["a", "b", "A", "c'd", "_", "’", ". ", " "]), max_size=12).map(" ".join)
+
+
+@given(cases=st.lists(st.lists(st.tuples(st.just("Ana"), speech), min_size=1, max_size=3), max_size=3))
+def test_distinct_n_of_repeating_words_is_what_counting_by_hand_gives(cases: list[Dialogue]) -> None:
+    assert [distinct_n(cases, n) for n in (1, 2, 3)] == [naive_distinct(cases, n) for n in (1, 2, 3)]
+
+
+@given(text=st.text())
+def test_words_hold_only_letters_digits_and_inner_apostrophes(text: str) -> None:
+    for word in words(text):
+        marks = {letter for letter in word if not letter.isalnum()} - {"'", "’"}
+        assert {unicodedata.category(letter) for letter in marks} <= {"Mn"}  # parts of a letter in lower case
+        assert "_" not in word
+
+
+def test_n_grams_stay_within_an_utterance_and_count_over_all_dialogues() -> None:
+    assert distinct_n([[("Ana", "one two")], [("Bo", "one two")]], 2) == 0.5
+    assert distinct_n([[("Ana", "one"), ("Bo", "two")]], 2) is None
+    assert distinct_n([HELLO, OTHER], 1) == 8 / 12
+    assert distinct_n([HELLO], 2) == 6 / 8
+    assert distinct_n([], 1) is None
+
+
+def test_length_is_words_per_utterance() -> None:
+    assert words_per_utterance([HELLO, OTHER]) == (2 + 8 + 2) / 3
+    assert words_per_utterance([[("Ana", "…")]]) == 0
+    assert words_per_utterance([]) is None
+
+
+# --- similarity -----------------------------------------------------------------------------------------------------
+
+
+def test_a_dialogue_is_embedded_as_its_lines() -> None:
+    assert dialogue_text(HELLO) == "Ana: Hello, Bo!\nBo: Hello. It's a fine day, a fine day."
+
+
+@given(vectors=st.lists(st.lists(st.floats(0.1, 9), min_size=3, max_size=3), max_size=5))
+def test_similarity_is_the_mean_cosine_over_pairs(vectors: list[list[float]]) -> None:
+    cosines = [
+        sum(a * b for a, b in zip(one, other, strict=True)) / math.hypot(*one) / math.hypot(*other)
+        for at, one in enumerate(vectors)
+        for other in vectors[at + 1 :]
+    ]
+    expected = sum(cosines) / len(cosines) if cosines else None
+    assert mean_pairwise_cosine(vectors) == (None if expected is None else pytest.approx(expected))
+
+
+def test_the_figures_of_a_case() -> None:
+    figures = case_metrics([HELLO, OTHER, HELLO], LetterEmbedder())
+    embedder = LetterEmbedder()
+    texts = [dialogue_text(one) for one in (HELLO, OTHER, HELLO)]
+    assert figures.sim == pytest.approx(mean_pairwise_cosine(embedder.embed(texts)))
+    assert figures.sim_untruncated == pytest.approx(mean_pairwise_cosine(embedder.embed_untruncated(texts)))
+    assert figures.sim != figures.sim_untruncated
+    assert (figures.dist1, figures.len) == (8 / 22, 22 / 5)
+    assert case_metrics([HELLO, HELLO], LetterEmbedder()).sim == pytest.approx(1)
+
+
+def test_one_dialogue_has_no_similarity_and_is_not_embedded() -> None:
+    embedder = LetterEmbedder()
+    figures = case_metrics([HELLO], embedder)
+    assert (figures.sim, figures.sim_untruncated) == (None, None)
+    assert figures.dist1 == 6 / 10
+    assert embedder.batches == []
+
+
+def test_all_dialogues_are_embedded_in_one_batch() -> None:
+    cases = {"0": [HELLO, OTHER], "1": [HELLO], "2": [OTHER, OTHER, HELLO], "3": []}
+    embedder = LetterEmbedder()
+    figures = metrics_of_cases(cases, embedder)
+    assert [len(batch) for batch in embedder.batches] == [5]
+    assert figures == {case: case_metrics(many, LetterEmbedder()) for case, many in cases.items()}
+    assert list(figures) == ["0", "1", "2", "3"]
+
+
+def test_the_mean_leaves_out_what_a_case_has_not() -> None:
+    none = DiversityFigures(sim=None, sim_untruncated=None, dist1=None, dist2=None, dist3=None, len=None)
+    one = none.model_copy(update={"sim": 0.5, "len": 4.0})
+    other = none.model_copy(update={"len": 8.0, "dist1": 0.25})
+    mean = mean_over_cases([one, other, none])
+    assert mean == none.model_copy(update={"sim": 0.5, "len": 6.0, "dist1": 0.25})
+    assert mean_over_cases([]) == none
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "dialogues.jsonl"
+
+
+@given(cases=st.lists(st.tuples(st.text() | st.integers(), st.lists(st.tuples(st.text(), st.text()), min_size=1))))
+def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, cases: list) -> None:
+    path = tmp_path_factory.getbasetemp() / "written.jsonl"
+    lines = [json.dumps({"case": case, "dialogue": dialogue}, ensure_ascii=False) for case, dialogue in cases]
+    path.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    expected: dict[str, list] = {}
+    for case, dialogue in cases:
+        expected.setdefault(str(case), []).append(dialogue)
+    if expected:
+        assert read_dialogues(path) == expected
+    else:
+        with pytest.raises(UsageError, match="holds no dialogues"):
+            read_dialogues(path)
+
+
+def test_blank_lines_further_keys_and_a_byte_order_mark_are_passed_over(path: Path) -> None:
+    path.write_bytes(b'\xef\xbb\xbf{"case": 0, "seed": 1, "dialogue": [["Ana", "Hi."]]}\r\n\r\n  \n')
+    assert read_dialogues(path) == {"0": [[("Ana", "Hi.")]]}
+
+
+GOOD = b'{"case": 0, "dialogue": [["Ana", "Hi."]]}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"{broken", r"line 2, column 2: broken JSON"),
+        (b'{"case": 0, "dialogue": [["Ana", "Hi."]]', r"line 2, column 41: broken JSON"),
+        (b"[" * 100_000, r"line 2: broken JSON"),
+        (b'{"case": ' + b"1" * 5000 + b', "dialogue": []}', r"line 2: broken JSON"),
+        (b"[1, 2]", r"line 2: \[1, 2\] is not an object"),
+        (b'{"dialogue": [["Ana", "Hi."]]}', r"line 2: case is missing"),
+        (b'{"case": 0}', r"line 2: dialogue is missing"),
+        (b'{"case": null, "dialogue": []}', r"line 2: case None is neither a text nor an integer"),
+        (b'{"case": true, "dialogue": []}', r"line 2: case True is neither"),
+        (b'{"case": 0.5, "dialogue": []}', r"line 2: case 0.5 is neither"),
+        (b'{"case": 0, "dialogue": "Hi."}', r"line 2: dialogue 'Hi.' is not a list"),
+        (b'{"case": 0, "dialogue": []}', r"line 2: dialogue is empty"),
+        (
+            b'{"case": 0, "dialogue": [["Ana", "Hi."], ["Bo"]]}',
+            r"line 2: dialogue\[1\] \['Bo'\] is not \[spea",
+        ),
+        (b'{"case": 0, "dialogue": ["Ab"]}', r"line 2: dialogue\[0\] 'Ab' is not"),
+        (b'{"case": 0, "dialogue": [["Ana", null]]}', r"line 2: dialogue\[0\] \['Ana', None\] is not"),
+        (b'{"case": 0, "dialogue": [["Ana", "\xff"]]}', r"line 2: not UTF-8 \(byte 35\)"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_field(path: Path, line: bytes, told: str) -> None:
+    path.write_bytes(GOOD + line + b"\n" + GOOD)
+    with pytest.raises(UsageError, match=rf"dialogues.jsonl {told}") as raised:
+        read_dialogues(path)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 300 + len(str(path))
+
+
+def test_no_control_character_of_a_file_reaches_a_message(path: Path) -> None:
+    path.write_text('{"case": 0, "dialogue": [["\\u001b[2J", "\x9b2J", 3]]}', encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        read_dialogues(path)
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_an_empty_file_is_told(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"dialogues.jsonl holds no dialogues; each line is"):
+        read_dialogues(path)
+
+
+def test_a_missing_file_or_a_folder_is_told(path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"no file .*dialogues.jsonl"):
+        read_dialogues(path)
+    with pytest.raises(UsageError, match="can't be read: Is a directory"):
+        read_dialogues(path.parent)

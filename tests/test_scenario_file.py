@@ -1,0 +1,132 @@
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from state.errors import NotFoundError, ScenarioError
+from worlds.scenario_file import read_scenario_file
+
+SCENARIO = """\
+name: the lost key
+time: 2024-05-14 09:30:00
+place: kitchen at the youth hostel
+participants:
+  - name: Ida Falk
+    age: 31
+    activity: emptying the drawers
+    memories:
+      - {text: Ida Falk saw a key on the stairs, time: 2024-05-14 08:55:00, importance: 7, kind: event}
+      - Ida Falk has had the only spare key since March.
+  - name: Jonas Brandt
+    memories: [Jonas Brandt came home without his coat.]
+previous_dialogues:
+  - time: 2024-05-13 20:00:00
+    lines:
+      - [Jonas Brandt, "Is the door locked?"]
+      - [Ida Falk, Always.]
+  - time: 2024-05-12
+    lines: [[Ida Falk, Welcome.]]
+parameters: {removal_factor: 0.3}
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path):
+    def write(*changes: tuple[str, str]) -> Path:
+        text = SCENARIO
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        at = tmp_path / "key.yaml"
+        at.write_text(text, encoding="utf-8")
+        return at
+
+    return write
+
+
+def test_the_case_of_a_file(written) -> None:
+    scenario = read_scenario_file(written())
+    case = scenario.case("key.yaml")
+    assert (case.scenario, case.time, case.place) == (
+        "key.yaml",
+        datetime(2024, 5, 14, 9, 30),
+        "kitchen at the youth hostel",
+    )
+    assert [case.initiator.persona.name, case.partner.persona.name] == ["Ida Falk", "Jonas Brandt"]
+    assert (case.initiator.persona.age, case.initiator.activity, case.partner.activity) == (
+        31,
+        "emptying the drawers",
+        None,
+    )
+    assert scenario.parameters == {"removal_factor": 0.3}
+
+
+def test_memories_come_oldest_first_and_keep_the_number_of_their_place_in_the_file(written) -> None:
+    known, seen = read_scenario_file(written()).case("x").initiator.memories
+    assert (known.id, known.kind, known.importance, known.created) == (
+        "memory_2",
+        "thought",
+        5,
+        datetime(2024, 5, 13, 9, 30),
+    )
+    assert (seen.id, seen.kind, seen.importance, seen.created) == (
+        "memory_1",
+        "event",
+        7,
+        datetime(2024, 5, 14, 8, 55),
+    )
+
+
+def test_previous_dialogues_come_oldest_first(written) -> None:
+    earlier = read_scenario_file(written()).case("x").previous_dialogues
+    assert [one.time.day for one in earlier] == [12, 13]
+    assert [line.speaker for line in earlier[1].utterances] == ["Jonas Brandt", "Ida Falk"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("age: 31", "agee: 31", "6: participants[0].agee: is not a field here (did you mean 'age'?)"),
+        ("age: 31", "age: old", "6: participants[0].age: Input should be a valid integer"),
+        ("name: the lost key\n", "", "1: name: is missing"),
+        ("2024-05-14 09:30:00", "half past nine", "2: time: not a time such as 2024-05-14 09:30:00: 'half past nine'"),
+        ("2024-05-14 09:30:00", "9:30", "2: time: not a time such as"),
+        ("09:30:00", "09:30:00+02:00", "2: time: give the local time"),
+        ("name: Jonas Brandt", "name: Ida Falk", "11: participants[1].name: both are called 'Ida Falk'"),
+        ('[Jonas Brandt, "Is', '[Jonas Brand, "Is', "16: previous_dialogues[0].lines[0]: 'Jonas Brand' is not one of"),
+        ("08:55:00", "09:30:00", "9: participants[0].memories[0].time: 2024-05-14 09:30:00 is not before"),
+        ("2024-05-12", "2024-05-15", "18: previous_dialogues[1].time: 2024-05-15 00:00:00 is not before"),
+        ("importance: 7", "importance: 70", "9: participants[0].memories[0].importance: Input should be less than"),
+        (
+            "memories: [Jonas Brandt came home without his coat.]",
+            "memories: []",
+            "12: participants[1].memories: needs 1",
+        ),
+        ("    memories: [Jonas Brandt came home without his coat.]\n", "", "11: participants[1].memories: is missing"),
+        ("lines: [[Ida Falk, Welcome.]]", "lines: []", "19: previous_dialogues[1].lines: needs 1 or more, not 0"),
+        ("previous_dialogues:", "  - {name: Third, memories: [x]}\nprevious_dialogues:", "4: participants: takes 2 at"),
+        ("place:", "name:", "3: not YAML: 'name' stands twice"),
+        ("place: ", "place: [", "4: not YAML:"),
+        (SCENARIO, "- 1", "1: Input should be a valid dictionary"),
+        (SCENARIO, "", "1: name: is missing"),
+        (SCENARIO, "name: !!python/name:os.system {}", "1: not YAML:"),
+    ],
+)
+def test_errors_name_file_line_and_field(written, old: str, new: str, complaint: str) -> None:
+    at = written((old, new))
+    with pytest.raises(ScenarioError) as raised:
+        read_scenario_file(at)
+    assert str(raised.value).startswith(f"{at}:{complaint}")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"there is no scenario file .*gone\.yaml"):
+        read_scenario_file(tmp_path / "gone.yaml")
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    at = tmp_path / "image.yaml"
+    at.write_bytes(b"\xff\xfe\x00\xd8")
+    with pytest.raises(ScenarioError, match="can't be read as text"):
+        read_scenario_file(at)

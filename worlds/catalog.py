@@ -1,0 +1,177 @@
+"""What a user may name as a SCENARIO: a shipped town, a YAML file, or a Generative Agents run on disk.
+
+| scenario | case |
+|---|---|
+| `tidewell` | the last case of the shipped town: there the two have the most to remember |
+| `tidewell:N` | its case N |
+| `ga:FOLDER` | case 0 of the run in FOLDER |
+| `ga:FOLDER:N` | its case N; a last `:digits` is always the case |
+| `FILE.yaml` | the scenario of that file |
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
+from state.records import Case
+from worlds.generative_agents import Log, read_log
+from worlds.scenario_file import TwoPartyScenario, read_scenario_file
+
+#: The shipped towns, by name. A new one is a folder and a line here.
+TOWNS = {"tidewell": Path(__file__).parent / "towns" / "tidewell"}
+
+#: How the path of a scenario file ends.
+FILE_ENDINGS = (".yaml", ".yml")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ListedCase:
+    """A case and its number.
+
+    Attributes:
+        number: From 0 in order of time.
+        case: The case; its `scenario` resolves to it again.
+        memory_counts: By name, records from strictly before the case, those too that are kept out of its prompts.
+    """
+
+    number: int
+    case: Case
+    memory_counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The cases of a source in order of time, and how many of its chats make no case, by reason."""
+
+    cases: tuple[ListedCase, ...]
+    skipped: Mapping[str, int]
+
+
+def resolve(scenario: str) -> Case:
+    """Return the case that a scenario names, ready to run; its `scenario` is what was given.
+
+    Raises:
+        NotFoundError: The name, the file or the folder does not exist.
+        ScenarioError: What it names can't be read, there is no case of that number, or somebody remembers nothing.
+    """
+    source, number = _open(scenario)
+    if isinstance(source, TwoPartyScenario):
+        return source.case(scenario)
+    case = source.case(number if number is not None else _default_case(scenario, source), scenario)
+    for one in (case.initiator, case.partner):
+        if not one.memories:
+            raise ScenarioError(
+                f"{scenario}: {one.persona.name!r} has no memory from before {case.time}; choose another case "
+                "(`polylogue scenarios` lists them)"
+            )
+    return case
+
+
+def list_cases(source: str) -> Listing:
+    """Return the cases of a shipped town, a scenario file or a run; only that one where the source names one.
+
+    Raises:
+        NotFoundError: The name, the file or the folder does not exist.
+        ScenarioError: What it names can't be read, or there is no case of that number.
+    """
+    opened, number = _open(source)
+    if isinstance(opened, TwoPartyScenario):
+        case = opened.case(source)
+        counts = {one.persona.name: len(one.memories) for one in (case.initiator, case.partner)}
+        return Listing(cases=(ListedCase(0, case, counts),), skipped={})
+    numbers = range(len(opened.dialogues)) if number is None else (number,)
+    name = source if number is None else source.rpartition(":")[0]
+    return Listing(
+        cases=tuple(ListedCase(n, opened.case(n, f"{name}:{n}"), opened.memory_counts(n)) for n in numbers),
+        skipped=opened.skipped,
+    )
+
+
+def describe(listing: Listing) -> dict[str, Any]:
+    """Return what `polylogue scenarios --json` says of a listing: a row per case, and the chats that make none."""
+    return {"cases": [_row(listed) for listed in listing.cases], "skipped": dict(listing.skipped)}
+
+
+def _row(listed: ListedCase) -> dict[str, Any]:
+    case = listed.case
+    return {
+        "case": listed.number,
+        "scenario": case.scenario,
+        "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
+        "initiator": case.initiator.persona.name,
+        "partner": case.partner.persona.name,
+        "memories": dict(listed.memory_counts),
+        "previous_dialogues": len(case.previous_dialogues),
+        "place": case.place,
+        "left_out": list(case.left_out),
+    }
+
+
+def settings_of(scenario: str) -> dict[str, Any]:
+    """Return the parameters that a scenario file sets, for `Parameters.with_settings`; nothing for other scenarios.
+
+    Raises:
+        NotFoundError: There is no such file.
+        ScenarioError: It can't be read.
+    """
+    if not _is_file(scenario):
+        return {}
+    return dict(read_scenario_file(Path(scenario).expanduser()).parameters)
+
+
+def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
+    """Return `count` of the cases, evenly in chronological order: the middle one of each of `count` equal stretches.
+
+    All of them where there are no more. Source: APP §2, "Data", which leaves open where in a stretch.
+
+    Raises:
+        UsageError: `count` is below 1.
+    """
+    if count < 1:
+        raise UsageError(f"can't sample {count} cases; ask for 1 or more")
+    if count >= len(cases):
+        return list(cases)
+    return [cases[(2 * stretch + 1) * len(cases) // (2 * count)] for stretch in range(count)]
+
+
+def _open(scenario: str) -> tuple[Log | TwoPartyScenario, int | None]:
+    if _is_file(scenario):
+        return read_scenario_file(Path(scenario).expanduser()), None
+    name, number = _split_case(scenario)
+    if scenario.startswith("ga:"):
+        folder = name.removeprefix("ga:")
+        if not folder:
+            raise ScenarioError(f"{scenario!r} names no folder; write ga:FOLDER or ga:FOLDER:CASE")
+        return read_log(Path(folder).expanduser()), number
+    if name in TOWNS:
+        return read_log(TOWNS[name]), number
+    town, colon, case = scenario.partition(":")
+    if town in TOWNS and colon:
+        raise ScenarioError(f"{scenario!r}: {case!r} is not the number of a case; write {town}:0, for example")
+    if os.path.isdir(scenario):
+        raise NotFoundError(f"unknown scenario {scenario!r}; for a Generative Agents run write ga:{scenario}")
+    raise NotFoundError(
+        f"unknown scenario {scenario!r}{nearest_hint(name, TOWNS)}; give a shipped name, a YAML file, or ga:FOLDER:CASE"
+    )
+
+
+def _is_file(scenario: str) -> bool:
+    if scenario.startswith("ga:") or scenario in TOWNS:
+        return False
+    return scenario.endswith(FILE_ENDINGS) or os.path.isfile(scenario)
+
+
+def _split_case(scenario: str) -> tuple[str, int | None]:
+    """Return what stands before a last `:digits`, and that number."""
+    found = re.fullmatch(r"(.+):([0-9]{1,9})", scenario, re.DOTALL)
+    return (found[1], int(found[2])) if found else (scenario, None)
+
+
+def _default_case(scenario: str, log: Log) -> int:
+    return 0 if scenario.startswith("ga:") else len(log.dialogues) - 1

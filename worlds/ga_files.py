@@ -1,0 +1,317 @@
+"""The files of a Generative Agents run, read and checked. Knows nothing of cases or of what may be known when.
+
+A run folder holds, for every person, `personas/NAME/bootstrap_memory/` with `associative_memory/nodes.json` (the
+memory stream), `scratch.json` and `spatial_memory.json`, all as of the end of the run; and `meta.json` and
+`master_movement.json` (what everybody was doing, step by step). Only the stream and `scratch.json` are required.
+
+Source: the public format of Park et al. (2023), compressed storage.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from state.errors import NotFoundError, ScenarioError
+from state.records import Memory, MemoryKind, Persona, Utterance
+
+#: Fields of scratch.json that the run rewrites: what they say is true of its end, not of any moment before.
+END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StreamRecord:
+    """One record of a memory stream.
+
+    Attributes:
+        memory: What is remembered.
+        subject, predicate, object: The record as a triple; the subject of an event at an object is its address.
+        evidence: Ids of the records from which a thought was drawn.
+        utterances: What was said, for a chat that has a text.
+    """
+
+    memory: Memory
+    subject: str
+    predicate: str
+    object: str
+    evidence: tuple[str, ...]
+    utterances: tuple[Utterance, ...]
+
+
+@dataclass(frozen=True)
+class Action:
+    """What somebody did from a moment on: the activity, the address it is meant for, and the chat it belongs to."""
+
+    since: datetime
+    activity: str
+    address: str
+    chat: object
+
+
+@dataclass(frozen=True)
+class PersonFiles:
+    """What a run holds of one person.
+
+    Attributes:
+        persona: What is true of them at any moment of the run.
+        stream: The whole memory stream, oldest first.
+        actions: What they did, oldest first; empty if the run has no movement file.
+        end_of_run: Names of fields and files that hold something, but as of the end of the run.
+    """
+
+    persona: Persona
+    stream: tuple[StreamRecord, ...]
+    actions: tuple[Action, ...]
+    end_of_run: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """A run folder.
+
+    Attributes:
+        people: By name.
+        rooms: The rooms of a building as far as anybody in the run knows, by `world:building`.
+        notes: What the folder lacks, in words for people.
+    """
+
+    people: Mapping[str, PersonFiles]
+    rooms: Mapping[str, frozenset[str]]
+    notes: tuple[str, ...]
+
+
+def read_run(folder: Path) -> RunFiles:
+    """Read and check a run folder.
+
+    Raises:
+        NotFoundError: There is nothing at `folder`.
+        ScenarioError: It is not a run: no folder, no people, a required file missing, broken JSON, a wrong type.
+    """
+    if not os.path.exists(folder):
+        raise NotFoundError(f"{folder}: there is no such folder; give the folder of a Generative Agents run")
+    if not folder.is_dir():
+        raise ScenarioError(f"{folder} is not a folder; give the folder of a Generative Agents run")
+    if not (folder / "personas").is_dir():
+        raise ScenarioError(f"{folder} holds no personas/ folder; give the folder of a Generative Agents run")
+    homes = sorted(at for at in (folder / "personas").iterdir() if at.is_dir() and not at.name.startswith("."))
+    if not homes:
+        raise ScenarioError(f"{folder / 'personas'} is empty; a run has one folder per person there")
+    actions, notes = _read_movement(folder)
+    return RunFiles(
+        people={home.name: _read_person(home, actions.get(home.name, [])) for home in homes},
+        rooms=_read_rooms(homes),
+        notes=notes,
+    )
+
+
+def say_address(address: str) -> str | None:
+    """Return an address `world:building:room:object` as people say it, `cafe at Hobbs Cafe`; `None` if it names none.
+
+    The world and the object are not said; parts such as `<random>` name no place.
+    """
+    parts = [part.strip() for part in address.split(":")]
+    if parts[0].startswith("<"):
+        return None
+    named = [part for part in parts[1:3] if part and not part.startswith("<")]
+    return " at ".join(dict.fromkeys(reversed(named))) or None
+
+
+# --- the files of a person ------------------------------------------------------------------------------------------
+
+
+def _read_time(value: Any) -> Any:
+    try:
+        return datetime.strptime(value, "%Y-%m-%d %H:%M:%S")
+    except (TypeError, ValueError):
+        raise ValueError("not a time of the form YYYY-MM-DD HH:MM:SS") from None
+
+
+class _Json(BaseModel):
+    """The fields that are needed of a JSON object; others are nobody's business here."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _Node(_Json):
+    type: MemoryKind
+    created: Annotated[datetime, BeforeValidator(_read_time)]
+    subject: str
+    predicate: str
+    object: str
+    description: str
+    poignancy: float = Field(ge=0, le=10)
+    filling: Any = None
+
+
+class _Scratch(_Json):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    name: str | None = None
+    age: int | None = None
+    innate: str | None = None
+    learned: str | None = None
+    lifestyle: str | None = None
+    living_area: str | None = None
+
+
+class _Meta(_Json):
+    start_date: str
+    sec_per_step: float = Field(gt=0, le=3600)
+
+
+class _Step(_Json):
+    description: str
+    chat: Any = None
+
+
+_NODES = TypeAdapter(dict[str, _Node])
+_LINES = TypeAdapter(list[Annotated[list[Annotated[str, Field(strict=True)]], Field(min_length=2, max_length=2)]])
+_MOVEMENT = TypeAdapter(dict[str, dict[str, _Step]])
+_TREE = TypeAdapter(dict[str, dict[str, dict[str, Any]]])
+
+
+def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
+    memory = home / "bootstrap_memory"
+    for needed in (memory / "associative_memory" / "nodes.json", memory / "scratch.json"):
+        if not needed.is_file():
+            raise ScenarioError(f"{needed} is missing; every person of a run needs nodes.json and scratch.json")
+    at = memory / "scratch.json"
+    scratch = _checked(TypeAdapter(_Scratch), _load(at), at)
+    if scratch.name not in (None, home.name):
+        raise ScenarioError(f"{at}: name: {scratch.name!r} is not the name of the folder, {home.name!r}")
+    persona = Persona(
+        name=home.name,
+        home=say_address(scratch.living_area or ""),
+        age=scratch.age,
+        traits=scratch.innate,
+        background=scratch.learned,
+        lifestyle=scratch.lifestyle,
+    )
+    rest = scratch.model_extra or {}
+    end_of_run = [field for field in END_OF_RUN_FIELDS if rest.get(field)]
+    if (memory / "spatial_memory.json").is_file():
+        end_of_run.append("spatial_memory.json")
+    return PersonFiles(
+        persona=persona,
+        stream=_read_stream(memory / "associative_memory" / "nodes.json"),
+        actions=tuple(actions),
+        end_of_run=tuple(end_of_run),
+    )
+
+
+def _read_stream(at: Path) -> tuple[StreamRecord, ...]:
+    nodes = _checked(_NODES, _load(at), at)
+    records = [
+        StreamRecord(
+            memory=Memory(
+                id=id, kind=node.type, text=node.description, created=node.created, importance=node.poignancy
+            ),
+            subject=node.subject,
+            predicate=node.predicate,
+            object=node.object,
+            evidence=tuple(map(str, node.filling)) if node.type != "chat" and isinstance(node.filling, list) else (),
+            utterances=_read_utterances(node.filling, at, id) if node.type == "chat" else (),
+        )
+        for id, node in nodes.items()
+    ]
+    return tuple(sorted(records, key=lambda record: (record.memory.created, _number(record.memory.id))))
+
+
+def _read_utterances(filling: Any, at: Path, id: str) -> tuple[Utterance, ...]:
+    lines = _checked(_LINES, filling or [], at, id, "filling")
+    if not any(text.strip() for _, text in lines):
+        return ()
+    return tuple(Utterance(speaker=speaker, text=text) for speaker, text in lines)
+
+
+def _number(id: str) -> tuple[int, str]:
+    """Return what orders records of one moment: `node_12` comes after `node_9`."""
+    digits = re.search(r"\d+$", id, re.ASCII)
+    return (int(digits[0]) if digits else -1, id)
+
+
+def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
+    rooms: dict[str, frozenset[str]] = {}
+    for home in homes:
+        at = home / "bootstrap_memory" / "spatial_memory.json"
+        if at.is_file():
+            for world, buildings in _checked(_TREE, _load(at), at).items():
+                for building, known in buildings.items():
+                    key = f"{world}:{building}"
+                    rooms[key] = rooms.get(key, frozenset()) | known.keys()
+    return rooms
+
+
+# --- movement -------------------------------------------------------------------------------------------------------
+
+
+def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ...]]:
+    at, meta_at = folder / "master_movement.json", folder / "meta.json"
+    if not at.is_file():
+        return {}, ("master_movement.json is not there: activities are from the people's own memories",)
+    if not meta_at.is_file():
+        return {}, ("meta.json is not there, so the steps of master_movement.json have no time: it is not used",)
+    meta = _checked(TypeAdapter(_Meta), _load(meta_at), meta_at)
+    try:
+        start = datetime.strptime(meta.start_date, "%B %d, %Y")
+    except ValueError:
+        raise ScenarioError(
+            f"{meta_at}: start_date: {meta.start_date!r} is not a date of the form 'February 13, 2023'"
+        ) from None
+    actions: dict[str, list[Action]] = {}
+    for step, people in _steps(_checked(_MOVEMENT, _load(at), at), at):
+        since = start + timedelta(seconds=step * meta.sec_per_step)
+        for name, entry in people.items():
+            activity, _, address = entry.description.partition(" @ ")
+            action = Action(since=since, activity=activity, address=address, chat=entry.chat)
+            done = actions.setdefault(name, [])
+            # Somebody who walks has an entry at every step: only what differs from the step before is kept.
+            if not done or replace(done[-1], since=since) != action:
+                done.append(action)
+    return actions, ()
+
+
+def _steps(movement: dict[str, dict[str, _Step]], at: Path) -> Iterator[tuple[int, dict[str, _Step]]]:
+    for step in movement:
+        if not re.fullmatch(r"\d{1,7}", step, re.ASCII):
+            raise ScenarioError(f"{at}: {step!r} is not the number of a step")
+    for step in sorted(movement, key=int):
+        yield int(step), movement[step]
+
+
+# --- reading and checking -------------------------------------------------------------------------------------------
+
+
+def _load(at: Path) -> Any:
+    try:
+        return json.loads(at.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ScenarioError(f"{at}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise ScenarioError(f"{at}: broken JSON: {error}") from None
+    except OSError as error:
+        raise ScenarioError(f"{at}: can't be read: {error.strerror}") from None
+
+
+def _checked(adapter: TypeAdapter[T], value: Any, at: Path, *within: str) -> T:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]")
+        given = "" if problem["type"] == "missing" else f", not {_short(problem['input'])}"
+        says = problem["msg"].removeprefix("Value error, ")
+        raise ScenarioError(f"{at}: {where}: {says}{given}" if where else f"{at}: {says}{given}") from None
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,0 +1,255 @@
+"""Cases from a Generative Agents run: every distinct dialogue is a starting point. No future leaks into a case.
+
+1. A dialogue is one unordered pair with one text, at the earliest time at which either recorded it.
+2. Cases count from 0 in order of time.
+3. What enters a case is from strictly before its time. Files that hold the end of the run (`scratch.json`,
+   `spatial_memory.json`) give only what does not change; the rest is left out and said.
+4. Being from before is not enough. The log plans a conversation one step before it records it, so the movement
+   entry of the last step before a case already holds the whole conversation and its summary; such an entry is
+   passed over, and a memory that tells of the case's own conversation stays out of its prompts.
+
+Source: APP §2 (cases from the logs of Park et al. 2023).
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from state.errors import ScenarioError
+from state.records import Case, Dialogue, Participant, Utterance
+from worlds.ga_files import Action, RunFiles, StreamRecord, read_run, say_address
+
+#: How long a thing seen tells where somebody is. People look around at every step, but keep only what is new.
+FRESH = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class LoggedDialogue:
+    """One distinct dialogue of a run.
+
+    Attributes:
+        time: The earliest time at which one of the two recorded it.
+        pair: Their names, sorted.
+        utterances: What was said.
+        summaries: How the log describes it, and since when memories hold that; the movement file does so before.
+    """
+
+    time: datetime
+    pair: tuple[str, str]
+    utterances: tuple[Utterance, ...]
+    summaries: Mapping[str, datetime]
+
+    @property
+    def initiator(self) -> str:
+        """Who speaks first."""
+        return self.utterances[0].speaker
+
+    @property
+    def partner(self) -> str:
+        """Who is spoken to first."""
+        return self.pair[1] if self.initiator == self.pair[0] else self.pair[0]
+
+
+@dataclass(frozen=True)
+class Log:
+    """A run, read.
+
+    Attributes:
+        files: What its folder holds.
+        dialogues: Its distinct dialogues in order of time; the index of one is the number of its case.
+        skipped: How many chat records make no case, by reason.
+    """
+
+    files: RunFiles
+    dialogues: tuple[LoggedDialogue, ...]
+    skipped: Mapping[str, int]
+
+    def case(self, number: int, scenario: str) -> Case:
+        """Return a case.
+
+        Args:
+            number: Its number, from 0 in order of time.
+            scenario: The name under which it is found again.
+
+        Raises:
+            ScenarioError: There is no case of that number.
+        """
+        dialogue = self._dialogue(number)
+        new_summaries = self._summaries_new_with(dialogue)
+        left_out = list(self.files.notes)
+        participants = {}
+        actions = {}
+        for name in (dialogue.initiator, dialogue.partner):
+            told = self._told_too_early(dialogue, name, new_summaries)
+            action = actions[name] = self._last_action(dialogue, name, new_summaries)
+            activity = action.activity if action else self._last_own_event(dialogue, name)
+            participants[name] = Participant(
+                persona=self.files.people[name].persona,
+                memories=tuple(r.memory for r in self._before(dialogue, name) if r.memory.id not in told),
+                activity=activity,
+            )
+            left_out += self._left_out(name, told, activity)
+        place, unknown = self._place(dialogue, actions[dialogue.initiator])
+        left_out += unknown
+        return Case(
+            scenario=scenario,
+            time=dialogue.time,
+            place=place,
+            initiator=participants[dialogue.initiator],
+            partner=participants[dialogue.partner],
+            previous_dialogues=tuple(
+                Dialogue(time=one.time, utterances=one.utterances)
+                for one in self.dialogues
+                if one.pair == dialogue.pair and one.time < dialogue.time
+            ),
+            left_out=tuple(left_out),
+        )
+
+    def memory_counts(self, number: int) -> dict[str, int]:
+        """Return how many records each of the two has from strictly before a case, by name, the initiator first.
+
+        All records of the stream count, those too that a case keeps out of its prompts.
+        """
+        dialogue = self._dialogue(number)
+        return {name: len(self._before(dialogue, name)) for name in (dialogue.initiator, dialogue.partner)}
+
+    def _dialogue(self, number: int) -> LoggedDialogue:
+        if not 0 <= number < len(self.dialogues):
+            raise ScenarioError(
+                f"there is no case {number}: the run has {len(self.dialogues)}, numbered from 0 to "
+                f"{len(self.dialogues) - 1}"
+            )
+        return self.dialogues[number]
+
+    def _before(self, dialogue: LoggedDialogue, name: str) -> tuple[StreamRecord, ...]:
+        stream = self.files.people[name].stream
+        return stream[: bisect_left(stream, dialogue.time, key=lambda record: record.memory.created)]
+
+    def _summaries_new_with(self, dialogue: LoggedDialogue) -> frozenset[str]:
+        """Return the dialogue's summaries without those already recorded of another dialogue of either speaker."""
+        known = {
+            summary
+            for one in self.dialogues
+            if not set(one.pair).isdisjoint(dialogue.pair)
+            for summary, since in one.summaries.items()
+            if since < dialogue.time
+        }
+        return frozenset(dialogue.summaries.keys() - known)
+
+    def _told_too_early(self, dialogue: LoggedDialogue, name: str, new_summaries: frozenset[str]) -> tuple[str, ...]:
+        """Return ids of records from before a dialogue that hold its summary, or were drawn from later records."""
+        before = self._before(dialogue, name)
+        untold = {record.memory.id for record in self.files.people[name].stream[len(before) :]}
+        told = []
+        for record in before:
+            if _mentions(record.memory.text, new_summaries) or not untold.isdisjoint(record.evidence):
+                told.append(record.memory.id)
+                untold.add(record.memory.id)
+        return tuple(told)
+
+    def _last_action(self, dialogue: LoggedDialogue, name: str, new_summaries: frozenset[str]) -> Action | None:
+        """Return what somebody did last before a dialogue, from the movement file, passing over the dialogue itself."""
+        actions = self.files.people[name].actions
+        spoken = [[line.speaker, line.text] for line in dialogue.utterances]
+        for action in reversed(actions[: bisect_left(actions, dialogue.time, key=lambda action: action.since)]):
+            if action.activity and action.chat != spoken and not _mentions(action.activity, new_summaries):
+                return action
+        return None
+
+    def _last_own_event(self, dialogue: LoggedDialogue, name: str) -> str | None:
+        """Return what somebody did last before a dialogue, from the events that they remember of themselves."""
+        for record in reversed(self._before(dialogue, name)):
+            described = record.memory.text.removeprefix(f"{name} is ")
+            is_chat = record.memory.kind == "chat" or record.predicate == "chat with"
+            if record.subject == name and described not in (record.memory.text, "idle") and not is_chat:
+                return described
+        return None
+
+    def _place(self, dialogue: LoggedDialogue, action: Action | None) -> tuple[str | None, list[str]]:
+        """Return where the two are, and what of that can't be known.
+
+        The address of an activity says where it is meant to be done, and somebody on the way there is elsewhere: a
+        thing seen is better evidence, for people see only what is in their own room, and the two are in one room.
+        What was seen longer ago must agree with the activity; otherwise only its building is sure.
+        """
+        meant = say_address(action.address) if action else None
+        seen = [r for name in dialogue.pair for r in self._before(dialogue, name) if ":" in r.subject]
+        if not seen:
+            return meant, [] if meant else ["where they are: nothing from before says so"]
+        latest = max(seen, key=lambda record: record.memory.created)
+        room = say_address(latest.subject)
+        building = ":".join(latest.subject.split(":")[:2])
+        is_fresh = dialogue.time - latest.memory.created <= FRESH
+        if is_fresh or room == meant or len(self.files.rooms.get(building, ())) == 1:
+            return room, []
+        return say_address(building), [f"the room at {say_address(building)}: what was seen last is too long ago"]
+
+    def _left_out(self, name: str, told: tuple[str, ...], activity: str | None) -> list[str]:
+        notes = []
+        if fields := self.files.people[name].end_of_run:
+            notes.append(f"{', '.join(fields)} of {name}: the run holds them as of its end")
+        if told:
+            notes.append(f"{', '.join(told)} in the memory of {name}: from before, yet about this very conversation")
+        if activity is None:
+            notes.append(f"what {name} was doing: nothing from before says so")
+        return notes
+
+
+def read_log(folder: Path) -> Log:
+    """Read a run folder and find its distinct dialogues.
+
+    Raises:
+        NotFoundError: There is nothing at `folder`.
+        ScenarioError: It is not a run, a file of it is broken, or nobody in it talks.
+    """
+    files = read_run(folder)
+    skipped: Counter[str] = Counter(without_text=0, partner_without_folder=0)
+    found: dict[tuple[tuple[str, str], tuple[Utterance, ...]], list[StreamRecord]] = {}
+    for owner, person in files.people.items():
+        for record in person.stream:
+            if record.memory.kind != "chat":
+                continue
+            one, other = sorted((record.subject, record.object))
+            if not record.utterances:
+                skipped["without_text"] += 1
+            elif one not in files.people or other not in files.people:
+                skipped["partner_without_folder"] += 1
+            else:
+                _require_pair(folder, owner, record, (one, other))
+                found.setdefault(((one, other), record.utterances), []).append(record)
+    if not found:
+        raise ScenarioError(
+            f"{folder} holds no dialogue to start from ({skipped['without_text']} chats without text, "
+            f"{skipped['partner_without_folder']} with a partner who has no folder)"
+        )
+    dialogues = [_dialogue_of(pair, utterances, records) for (pair, utterances), records in found.items()]
+    ordered = sorted(dialogues, key=lambda d: (d.time, d.pair, [(u.speaker, u.text) for u in d.utterances]))
+    return Log(files=files, dialogues=tuple(ordered), skipped=dict(skipped))
+
+
+def _dialogue_of(
+    pair: tuple[str, str], utterances: tuple[Utterance, ...], records: list[StreamRecord]
+) -> LoggedDialogue:
+    oldest_first = sorted(records, key=lambda record: record.memory.created)
+    summaries: dict[str, datetime] = {}
+    for record in oldest_first:
+        if summary := record.memory.text.strip():
+            summaries.setdefault(summary, record.memory.created)
+    return LoggedDialogue(oldest_first[0].memory.created, pair, utterances, summaries)
+
+
+def _require_pair(folder: Path, owner: str, record: StreamRecord, pair: tuple[str, str]) -> None:
+    at = f"{folder / 'personas' / owner}: {record.memory.id}"
+    if pair[0] == pair[1]:
+        raise ScenarioError(f"{at}: object: a chat of {pair[0]!r} with themselves")
+    if record.utterances[0].speaker not in pair:
+        raise ScenarioError(
+            f"{at}: filling: the first speaker {record.utterances[0].speaker!r} is neither {pair[0]!r} nor {pair[1]!r}"
+        )
+
+
+def _mentions(text: str, summaries: frozenset[str]) -> bool:
+    return any(summary in text for summary in summaries)
