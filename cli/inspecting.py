@@ -1,5 +1,6 @@
 """`runs` and `show`: look into what is stored; no model is asked."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from cli.environment import store_path
 from cli.options import JsonOption, StoreOption
-from cli.output import SCHEMA_VERSION, data, number, plain, print_json
+from cli.output import SCHEMA_VERSION, clean, data, grouped, number, plain, print_json
 from state.errors import NotFoundError, UsageError
 from state.parameters import Parameters
 from state.records import Candidate, Prompt, RunRecord, Turn, TurnRecord
@@ -123,13 +124,14 @@ def _show_run(store: SqliteStore, run: RunRecord, as_json: bool) -> None:
         )
         return
     console = data()
-    console.print(plain(f"{run.run}  {run.scenario}  {case.time:%Y-%m-%d %H:%M}  {case.place or ''}", "bold"))
-    rehearsed = "  rehearsed" if run.rehearsed else ""
     factor = run.parameters.get("removal_factor")
-    console.print(plain(f"{run.status}  λ = {factor}  {run.model}  seed {run.seed}{rehearsed}", "dim"))
+    rehearsed = " · rehearsed" if run.rehearsed else ""
+    place = f" · {case.place}" if case.place else ""
+    console.print(plain(f"{run.run} · {run.scenario} · {case.time:%Y-%m-%d %H:%M}{place}", "bold"))
+    console.print(plain(f"{run.status} · λ = {factor} · {run.model} · seed {run.seed}{rehearsed}", "dim"))
     if run.error:
         console.print(plain(f"stopped by: {run.error}", "red"))
-    for note in case.left_out:
+    for note in grouped(case.left_out, (case.initiator.persona.name, case.partner.persona.name)):
         console.print(plain(f"left out: {note}", "dim"))
     console.print()
     for turn in turns:
@@ -141,7 +143,8 @@ def _print_line(console: Console, turn: Turn) -> None:
     console.print(
         Text.assemble(
             (f"{turn.turn:>3}  {minutes:02d}:{seconds:02d}  ", "dim"),
-            plain(f"{turn.speaker}: " if turn.speaker else "(silence) ", "bold"),
+            plain(f"{turn.speaker}:" if turn.speaker else "(silence)", "bold"),
+            " ",
             plain(turn.text),
             ("  ∎", "dim") if turn.ended else "",
         )
@@ -227,31 +230,36 @@ def _turn_json(
 
 
 def _print_units(console: Console, prompt: Prompt, scores: Mapping[str, float] | None, removed: set[str]) -> None:
-    """Print every unit with its weight as bar and number; a removed one is marked and struck."""
-    highest = max((scores or {}).values(), default=0.0) or 1.0
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    table.add_column("", width=1)
-    table.add_column("weight", width=_BAR + 7)
-    table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
+    """Print every unit with its weight as bar and number; a removed one is marked and struck.
+
+    Bars grow with the root of the weight, so that small ones differ too; the longest is the heaviest that λ may
+    remove. What can't be removed may be heavier (the first tokens of a prompt draw much), and fills its bar.
+    """
+    weights = scores or {}
+    scale = max((weights[unit.id] for unit in prompt.units if unit.removable and unit.id in weights), default=0.0)
+    scale = scale or max(weights.values(), default=0.0) or 1.0
+    digits = max(3, 2 - math.floor(math.log10(scale)))
+    column = max((len(number(weight, digits)) for weight in weights.values()), default=1)
     block = None
     for unit in prompt.units:
         if unit.block != block:
             block = unit.block
-            table.add_row("", "", Text(block.replace("_", " "), style="bold cyan"))
+            console.print(plain(block.replace("_", " "), "bold cyan"))
         gone = unit.id in removed
-        score = None if scores is None else scores.get(unit.id)
-        bar = "" if score is None else _bar(score / highest)
-        style = "strike dim" if gone else "" if unit.kind == "item" else "italic"
-        table.add_row(
-            Text("✗" if gone else "", style="red"),
-            Text(f"{bar:<{_BAR}} {number(score):>6}", style="dim" if not unit.removable else ""),
-            plain(" ".join(unit.text.split()), style),
-        )
-    Console(highlight=False, width=None if console.is_terminal else 120).print(table)
+        mark = "✗" if gone else " " if unit.removable else "·"
+        line = Text.assemble((mark, "red"), " ")
+        if scores is not None:
+            bar = _bar(math.sqrt(weights.get(unit.id, 0.0) / scale))
+            figure = number(weights.get(unit.id), digits)
+            line.append(f"{bar:<{_BAR}} {figure:>{column}}  ", "" if unit.removable else "dim")
+        line.append(clean(unit.text), "strike dim" if gone else "" if unit.kind == "item" else "italic")
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line)
+    console.print(plain("✗ removed, · never removed by λ; bars grow with the root of the weight", "dim"))
 
 
 def _bar(share: float) -> str:
-    eighths = round(max(0.0, min(1.0, share)) * _BAR * 8)
+    eighths = round(min(1.0, share) * _BAR * 8)
     return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
 
 
@@ -286,15 +294,13 @@ def _print_attention(
 def _print_candidates(console: Console, record: TurnRecord, candidates: list[Candidate], run: RunRecord) -> None:
     threshold = run.parameters.get("inconsistency_threshold")
     judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
-    console.print(plain(f"\n{judged}, {record.rollbacks} rolled back", "bold"))
+    console.print()
+    console.print(plain(f"{judged}, {record.rollbacks} rolled back", "bold"))
     for candidate in candidates:
         chosen = candidate.attempt == record.chosen
         runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
         figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
-        console.print(
-            Text.assemble(
-                ("→ " if chosen else "  ", "green"), f"{figure:>8}  ", plain(candidate.text, "" if chosen else "dim")
-            )
-        )
+        mark = ("→ said  ", "green") if chosen else "        "
+        console.print(Text.assemble(mark, f"{figure:>6}  ", plain(candidate.text, "" if chosen else "dim")))
         if candidate.comment:
-            console.print(plain(f"            {candidate.comment}", "dim italic"))
+            console.print(Text.assemble(" " * 16, plain(candidate.comment, "dim italic")))

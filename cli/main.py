@@ -2,8 +2,8 @@
 
 import sys
 
-import click
 import typer
+from pydantic import ValidationError
 
 from cli import checking, inspecting, measuring, running
 from cli.output import clean
@@ -12,7 +12,6 @@ from state.errors import NotFoundError, PolylogueError, UsageError
 app = typer.Typer(
     name="polylogue",
     help="Conversations between language-model agents, with one knob over how varied they are.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -22,22 +21,28 @@ for module in (running, inspecting, measuring, checking):
 
 def main() -> None:
     """Run the command line and exit: 0 ok, 1 failed, 2 usage, 3 not found, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = 2
-    except click.exceptions.Abort:
-        code = 130
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except typer.TyperException as error:
+        code = _complain(f"{error.format_message()}{_given(error)} (see `polylogue --help`)", 2)
     except PolylogueError as error:
-        print(f"error: {clean(' '.join(str(error).split()))}", file=sys.stderr)
-        code = exit_code(error)
-    except KeyboardInterrupt:
-        code = 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 0
+        code = _complain(str(error), exit_code(error))
+    except OSError as error:
+        code = _complain(f"{error.filename or 'the output'}: {error.strerror}", 1)
     sys.exit(code or 0)
+
+
+def _complain(problem: str, code: int) -> int:
+    print(f"error: {clean(problem)}", file=sys.stderr)
+    return code
+
+
+def _given(error: typer.TyperException) -> str:
+    """Return the value that is not acceptable, which Typer's message leaves out."""
+    cause = error.__cause__
+    return f", not {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
 
 
 def exit_code(error: PolylogueError) -> int:

@@ -9,9 +9,9 @@ import typer
 from pydantic import BaseModel, ValidationError
 from rich.table import Table
 
-from cli.environment import cache_folder
-from cli.options import JsonOption
-from cli.output import SCHEMA_VERSION, data, number, plain, print_json
+from cli.opening import open_embedding_model, open_language_model
+from cli.options import JsonOption, NoStoreOption
+from cli.output import SCHEMA_VERSION, data, number, plain, print_json, waiting
 from state.errors import NotFoundError, UsageError
 from state.parameters import Parameters
 from state.records import Prompt, Unit
@@ -35,6 +35,7 @@ def score(
     model: Annotated[str, typer.Option(help="smollm2 (embedded), a folder, or a Hugging Face id.")] = "smollm2",
     reducer: Annotated[str, typer.Option(help="sum-mean (the paper's) or mean-mean.")] = "sum-mean",
     precision: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
+    store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score the units of a prompt by the attention that responses pay to them (Eq. 1), averaged over the responses.
@@ -45,15 +46,15 @@ def score(
     units = _read_prompt(prompt)
     if empty := [index for index, text in enumerate(response, 1) if not text]:
         raise UsageError(f"response {empty[0]} is empty; there is nothing whose attention could be scored")
-    from models.loading import open_model
     from prompts.render import render
     from state.contracts import ScoringOptions
 
-    language_model = open_model(model, cache=cache_folder(), precision=parameters.precision)
+    language_model = open_language_model(model, parameters)
     rendered = render(Prompt(units=units, speaker="", layout="single_message"), language_model.tokenizer)
     responses = [language_model.tokenizer.encode(text) for text in response]
     options = ScoringOptions(reducer=parameters.reducer)
-    scored = asyncio.run(language_model.score(rendered, responses, options))
+    with waiting(f"scoring {len(units)} units"):
+        scored = asyncio.run(language_model.score(rendered, responses, options))
     scores = {unit.id: sum(one[unit.id] for one in scored) / len(scored) for unit in units}
     if as_json:
         rows = [{"id": u.id, "token_span": list(rendered.token_spans[u.id]), "score": scores[u.id]} for u in units]
@@ -71,7 +72,7 @@ def score(
         return
     table = Table("unit", "block", "score", "text", box=None, pad_edge=False)
     for unit in units:
-        table.add_row(plain(unit.id), plain(unit.block), number(scores[unit.id], 4), plain(" ".join(unit.text.split())))
+        table.add_row(plain(unit.id), plain(unit.block), number(scores[unit.id], 4), plain(unit.text))
     data().print(table)
 
 
@@ -84,6 +85,8 @@ def _read_prompt(file: Path) -> tuple[Unit, ...]:
         raise UsageError(f"{file} can't be read: {error}") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{file} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise UsageError(f"{file} is not JSON: {error}") from None
     try:
         units = _PromptFile.model_validate(document).units
     except ValidationError as error:
@@ -102,6 +105,7 @@ def _read_prompt(file: Path) -> tuple[Unit, ...]:
 def metrics(
     dialogues: Annotated[Path, typer.Argument(help='Lines {"case", "dialogue": [[speaker, text], …]}.')],
     embedder: Annotated[str, typer.Option(help="minilm (embedded), a folder, or a Hugging Face id.")] = "minilm",
+    store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how diverse the dialogues of each case are: sim (lower is more diverse), dist-1 to dist-3, and length.
@@ -112,9 +116,9 @@ def metrics(
     from metrics.reading import read_dialogues
 
     cases = read_dialogues(dialogues)
-    from models.loading import open_embedder
-
-    measured = metrics_of_cases(cases, open_embedder(embedder))
+    opened = open_embedding_model(embedder)
+    with waiting(f"embedding {sum(map(len, cases.values()))} dialogues"):
+        measured = metrics_of_cases(cases, opened)
     figures = {case: one.model_dump() for case, one in measured.items()}
     mean = mean_over_cases(measured.values()).model_dump()
     if as_json:

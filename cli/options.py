@@ -9,4 +9,8 @@ StoreOption = Annotated[
     Path | None,
     typer.Option("--store", metavar="FILE", help="The store; POLYLOGUE_STORE, else polylogue.db in this folder."),
 ]
+#: `--store` follows any command, so that it can stand in an alias; some have nothing to look up there.
+NoStoreOption = Annotated[
+    Path | None, typer.Option("--store", metavar="FILE", help="Accepted by every command; not needed by this one.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

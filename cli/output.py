@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -9,27 +11,34 @@ from rich.text import Text
 
 SCHEMA_VERSION = 1
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
+#: How wide tables are where no terminal says it.
+_PIPED_WIDTH = 120
+
+#: Control characters, changes of direction, and halves of surrogate pairs, which no encoding carries.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def data() -> Console:
-    """Return the console for data; nothing is wrapped or coloured because it is piped."""
-    return Console(highlight=False, soft_wrap=True)
+    """Return the console for data: long lines are left to the terminal, tables are as wide as it, 120 in a pipe."""
+    console = Console(highlight=False, soft_wrap=True)
+    return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
 
 
 def progress() -> Console:
     """Return the console for progress and errors."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return text of any origin as something to print: control characters and bidirectional overrides shown as `�`."""
+    """Return text of any origin as something to print on one line (see `clean`)."""
     return Text(clean(text), style=style)
 
 
 def clean(text: str) -> str:
-    """Replace what a terminal would obey by `�`; tabs and line breaks stay."""
-    return _CONTROL.sub("�", text)
+    """Return text of any origin on one line, what a terminal would obey replaced by `�`."""
+    return " ".join(_CONTROL.sub("�", text).split())
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -40,3 +49,44 @@ def print_json(value: dict[str, Any]) -> None:
 def number(value: float | None, digits: int = 3) -> str:
     """Return a number as shown; an absent one is a dash."""
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return notes `what of NAME: why`, those that differ in the name alone as one, each once."""
+    people: dict[tuple[str, str], list[str]] = {}
+    names = list(names)
+    for note in dict.fromkeys(notes):
+        what, _, why = note.partition(": ")
+        name = next((name for name in names if what.endswith(f" of {name}")), None)
+        known = people.setdefault((what.removesuffix(f" of {name}"), why), [])
+        known += [name] if name else []
+    return [
+        f"{what}{' of ' + ', '.join(who) if who else ''}{': ' + why if why else ''}"
+        for (what, why), who in people.items()
+    ]
+
+
+@contextmanager
+def progress_line() -> Iterator[tuple[Callable[[str], None], Callable[[], AbstractContextManager[None]]]]:
+    """Show what is being done on one line, where there is a terminal; yields how to change it and how to pause it."""
+    console = progress()
+    if not console.is_terminal:
+        yield lambda _: None, nullcontext
+        return
+    with console.status("") as status:
+
+        @contextmanager
+        def pause() -> Iterator[None]:
+            status.stop()
+            yield
+            status.start()
+
+        yield lambda what: status.update(plain(what)), pause
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show what takes its time, where there is a terminal."""
+    with progress_line() as (show, _):
+        show(what)
+        yield

@@ -1,9 +1,11 @@
 """`run` and `resume`: drive a conversation to its end, and say how to go on when that fails."""
 
 import asyncio
+import shlex
 import signal
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from types import FrameType
 from typing import Annotated, Any
@@ -11,11 +13,12 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from cli.environment import cache_folder, store_path
+from cli.environment import store_path
+from cli.opening import open_embedding_model, open_language_model
 from cli.options import JsonOption, StoreOption
-from cli.output import data, plain, print_json, progress
+from cli.output import data, plain, print_json, progress, progress_line
 from state.contracts import Context, Embedder, LanguageModel
-from state.errors import PolylogueError, StorageError, UsageError
+from state.errors import ModelError, PolylogueError, StorageError, UsageError
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus, Turn
 from storage.store import SqliteStore
@@ -68,12 +71,8 @@ def run(
     parameters = Parameters().with_settings({**settings_of(scenario), **chosen})
     case = resolve(scenario)
     with SqliteStore.open(store_path(store), create=True) as opened:
-        name = "rehearsal" if rehearse else model
-        with _waiting(f"loading {name}"):
-            from models.loading import open_embedder, open_model
-
-            language_model = open_model(name, cache=cache_folder(), precision=parameters.precision)
-            embedder = open_embedder("rehearsal" if language_model.traits.rehearsed else "minilm")
+        language_model = open_language_model("rehearsal" if rehearse else model, parameters)
+        embedder = open_embedding_model("rehearsal" if language_model.traits.rehearsed else "minilm")
         record = RunRecord(
             run=opened.new_run_id(),
             status="running",
@@ -101,18 +100,19 @@ def resume(
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
-        with _waiting(f"loading {record.model}"):
-            from models.loading import open_embedder, open_model
-
-            parameters = Parameters.model_validate(record.parameters)
-            language_model = open_model(record.model, cache=cache_folder(), precision=parameters.precision)
-            embedder = open_embedder(record.embedder)
+        language_model = open_language_model(record.model, Parameters.model_validate(record.parameters))
+        embedder = open_embedding_model(record.embedder)
         progress().print(f"run {record.run}")
         _drive(opened, record, language_model, embedder, as_json)
 
 
 def _drive(store: SqliteStore, record: RunRecord, model: LanguageModel, embedder: Embedder, as_json: bool) -> None:
-    """Drive a run to its end; whatever stops it, what it had is kept and the way on is told."""
+    """Drive a run to its end; whatever stops it, what it had is kept and the way on is told.
+
+    Raises:
+        StorageError: Another process drives the run; nothing of it is touched.
+        PolylogueError: The run failed.
+    """
     context = Context(
         run=record.run,
         seed=record.seed,
@@ -122,57 +122,63 @@ def _drive(store: SqliteStore, record: RunRecord, model: LanguageModel, embedder
         embedder=embedder,
         store=store,
     )
-    told = store.turns(record.run)
-    if not as_json:
-        _tell_heading(context, record)
-        for turn in told:
-            _tell(turn)
-    status: RunStatus = "running"
-    try:
-        with store.drive_lock(record.run), _interruptible(), _progress() as (show, pause):
-
-            def on_step(step: str, turn: int) -> None:
-                if step != "turn_done":
-                    show(f"turn {turn}: {_STEPS.get(step, '…')}")
-                elif not as_json:
-                    with pause():
-                        _tell(store.turns(record.run, turn, turn)[0])
-
+    with store.drive_lock(record.run), _interruptible():
+        status: RunStatus = "failed"
+        try:
             store.set_status(record.run, "running")
-            asyncio.run(_hold(context, store, on_step))
+            if not as_json:
+                _tell_heading(context, record)
+                for turn in store.turns(record.run):
+                    _tell(turn)
+            _hold(context, store, _tell if not as_json else lambda _: None)
+            store.set_status(record.run, "finished")
             status = "finished"
-            store.set_status(record.run, status)
-    except KeyboardInterrupt:
-        status = "interrupted"
-        store.set_status(record.run, status)
-        raise typer.Exit(130) from None
-    except PolylogueError as error:
-        status = "failed"
-        _note_failure(store, record.run, str(error))
-        raise
-    except Exception as error:
-        status = "failed"
-        _note_failure(store, record.run, f"{type(error).__name__}: {error}")
-        raise
-    finally:
-        if status != "finished":
-            progress().print(f"to go on: polylogue resume {record.run}{_store_hint(store)}", soft_wrap=True)
-        if as_json:
-            print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
+        except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or nobody reads standard output any more
+            status = "interrupted"
+            _note(store, record.run, status)
+            raise typer.Exit(130) from None
+        except Exception as error:
+            problem = error if isinstance(error, PolylogueError) else ModelError(_in_one_line(error))
+            _note(store, record.run, status, str(problem))
+            raise problem from error
+        finally:
+            if status != "finished":
+                progress().print(plain(f"to go on: polylogue resume {record.run}{_store_hint(store)}"))
+            if as_json:
+                print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
 
 
-async def _hold(context: Context, store: SqliteStore, on_step: Callable[[str, int], None]) -> None:
+def _hold(context: Context, store: SqliteStore, tell: Callable[[Turn], None]) -> None:
+    """Hold the dialogue, each step shown while it is under way and each turn told."""
     from graphs.driving import drive_dialogue
     from storage.checkpoints import open_checkpoints
 
-    async with open_checkpoints(store.path) as checkpointer:
-        await drive_dialogue(context, checkpointer, on_step)
+    with progress_line() as (show, pause):
+
+        def on_step(step: str, turn: int) -> None:
+            if step == "turn_done":
+                with pause():
+                    tell(store.turns(context.run, turn, turn)[0])
+            elif step in _STEPS:
+                show(f"turn {turn}: {_STEPS[step]}")
+
+        async def hold() -> None:
+            async with open_checkpoints(store.path) as checkpointer:
+                await drive_dialogue(context, checkpointer, on_step)
+
+        asyncio.run(hold())
 
 
-def _note_failure(store: SqliteStore, run: str, error: str) -> None:
-    """Note a failure, as far as the store still takes it: it may be what failed."""
+def _note(store: SqliteStore, run: str, status: RunStatus, error: str | None = None) -> None:
+    """Note how a run stands, as far as the store still takes it: it may be what failed."""
     with suppress(StorageError):
-        store.set_status(run, "failed", error)
+        store.set_status(run, status, error)
+
+
+def _in_one_line(error: Exception) -> str:
+    """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"
 
 
 @contextmanager
@@ -189,31 +195,6 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def _progress() -> Iterator[tuple[Callable[[str], None], Callable[[], AbstractContextManager[None]]]]:
-    """Show what is being done on one line, where there is a terminal; yields how to change it and how to pause it."""
-    console = progress()
-    if not console.is_terminal:
-        yield lambda _: None, nullcontext
-        return
-    with console.status("") as status:
-
-        @contextmanager
-        def pause() -> Iterator[None]:
-            status.stop()
-            yield
-            status.start()
-
-        yield status.update, pause
-
-
-@contextmanager
-def _waiting(what: str) -> Iterator[None]:
-    with _progress() as (show, _):
-        show(what)
-        yield
-
-
 def _tell_heading(context: Context, record: RunRecord) -> None:
     case, console = context.case, data()
     who = f"{case.initiator.persona.name} and {case.partner.persona.name}"
@@ -226,11 +207,11 @@ def _tell_heading(context: Context, record: RunRecord) -> None:
 
 
 def _tell(turn: Turn) -> None:
-    data().print(Text.assemble(plain(f"{turn.speaker}: ", "bold"), plain(turn.text)))
+    data().print(Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", plain(turn.text)))
 
 
 def _store_hint(store: SqliteStore) -> str:
-    return "" if store.path == store_path(None) else f" --store {store.path}"
+    return "" if store.path == store_path(None) else f" --store {shlex.quote(str(store.path))}"
 
 
 def _read_setting(setting: str) -> tuple[str, str]:

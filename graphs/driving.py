@@ -1,10 +1,11 @@
 """Driving a dialogue: one turn per invocation, from wherever the last checkpoint left it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import TaskPayload
 
 from graphs.dialogue import build_dialogue_graph
 from state.contracts import Context
@@ -16,12 +17,13 @@ async def drive_dialogue(
 ) -> None:
     """Hold a dialogue to its end; a run that was interrupted goes on behind its last whole turn.
 
-    A turn that was under way is made again, with the same draws.
+    A turn that was under way goes on behind its last whole step if its failure could be noted, else it is made again;
+    either way with the same draws.
 
     Args:
         context: The run; its id names the thread of checkpoints.
         checkpointer: Where they are.
-        on_step: Told the name of each step and its turn as it begins, and `record_turn` again once it is done.
+        on_step: Told the name of each step and its turn as it begins, and `turn_done` once the turn is stored.
     """
     graph = build_dialogue_graph(checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
@@ -32,15 +34,16 @@ async def drive_dialogue(
     elif snapshot.values["finished"]:
         return
     while True:
-        turn = snapshot.values.get("turn", 0) + 1
         tasks = graph.astream(
             entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
         )
         async for event in tasks:
             if event["type"] == "tasks" and "input" in event["data"]:
-                on_step(event["data"]["name"], turn)
+                started = cast(TaskPayload, event["data"])
+                before: int = started["input"]["turn"]
+                on_step(started["name"], before + 1 if started["name"] == "take_turn" else before)
         snapshot = await graph.aget_state(config)
-        on_step("turn_done", turn)
+        on_step("turn_done", snapshot.values["turn"])
         if snapshot.values["finished"]:
             return
         entry = None

@@ -87,6 +87,10 @@ class CausalLanguageModel:
         totals = [logs[row, range(len(tokens)), tokens].sum() for row, tokens in enumerate(written)]
         return cast(list[float], torch.stack(totals).softmax(-1).tolist())
 
+    def forget(self) -> None:
+        """Drop the prompts that are kept in memory; results are the same without them."""
+        self._prefixes.clear()
+
     def _decode(self, request: GenerationRequest, *, catch: bool) -> tuple[list[Reply], list[Tensor]]:
         grammar = self._grammar(request)
         capacity = capacity_of(grammar, self.tokenizer)

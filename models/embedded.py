@@ -19,12 +19,12 @@ _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
-#: Thresholds calibrated on the shipped town by benchmarks/calibrate.py.
+#: Thresholds calibrated on the shipped town by `python -m benchmarks.calibrate`.
 TRAITS = ModelTraits(
     context_window=8192,
     layout="chat_turns",
     judge="likelihood",
-    likelihood_threshold=0.25,
+    likelihood_threshold=0.02,
     ending="continuation",
     ending_threshold=0.85,
     no_repeat_ngram=5,

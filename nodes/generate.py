@@ -18,16 +18,17 @@ from state.records import Candidate, Prompt, Reply
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Draw the first candidate, and its backups with it where the run wants them in one batch."""
     parameters = runtime.context.parameters
-    backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and state["removed"] else 0
+    judged = parameters.judge != "off"
+    revised = judged and bool(state["removed"])
+    baseline = judged and parameters.removal_factor == 0 and parameters.judge_baseline
+    backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and revised else 0
     await draw_candidates(state, runtime.context, range(backups + 1))
-    pruned = bool(state["removed"])
-    baseline = parameters.removal_factor == 0 and parameters.judge_baseline
     return {
         "attempt": 0,
         "inconsistency": [],
         "conflict": False,
         "judged_by": None,
-        "judging_wanted": parameters.judge != "off" and (pruned or baseline),
+        "judging_wanted": revised or baseline,
     }
 
 

@@ -79,8 +79,8 @@ def retrieve_memories(
         embedder: For relevance.
         parameters: Weights, decay and limits.
     """
-    latest = {memory.text: memory for memory in sorted(memories, key=lambda memory: memory.created)}
-    stream = [m for m in latest.values() if m.created < now and m.kind != "chat" and not m.text.endswith(" is idle")]
+    eligible = (m for m in memories if m.created < now and m.kind != "chat" and not m.text.endswith(" is idle"))
+    stream = list({memory.text: memory for memory in sorted(eligible, key=lambda memory: memory.created)}.values())
     if not stream:
         return []
     ages_h = np.array([(now - memory.created).total_seconds() / 3600 for memory in stream])
@@ -102,8 +102,7 @@ def retrieve_memories(
         if len(chosen) >= parameters.memory_items_min:
             break
         chosen.setdefault(index)
-    kept = list(chosen)[: parameters.memory_items_max]
-    return sorted((stream[i] for i in kept), key=lambda memory: memory.created)
+    return [stream[i] for i in sorted(list(chosen)[: parameters.memory_items_max])]
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ class PromptTemplate:
     """The entries of one template file, by `section.entry` or by `entry`.
 
     Raises:
-        ValueError: On reading, if an entry uses a variable that the file does not declare.
+        ValueError: On reading, if an entry uses a variable that the file does not declare, or holds a stray `$`.
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -20,7 +20,9 @@ class PromptTemplate:
         declared = set(document.pop("variables"))
         self.name, self._entries = name, _flatten(document)
         for key, entry in self._entries.items():
-            if not entry.is_valid() or (unknown := set(entry.get_identifiers()) - declared):
+            if not entry.is_valid():
+                raise ValueError(f"{name}: entry {key!r} holds a $ that begins no variable; write $$ for the sign")
+            if unknown := set(entry.get_identifiers()) - declared:
                 raise ValueError(f"{name}: entry {key!r} uses variables that are not declared: {sorted(unknown)}")
 
     def __contains__(self, entry: str) -> bool:

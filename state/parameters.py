@@ -4,12 +4,11 @@
 says why the default is what it is.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from state.errors import UsageError, nearest_hint
 from state.records import BLOCK_INITIALS, Record
@@ -25,6 +24,8 @@ ALIASES = {"lambda": "removal_factor", "λ": "removal_factor"}
 
 class Parameters(Record):
     """The knobs of a run. `removal_factor` is λ, the one that the project exists for."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     # Adaptive Prompt Pruning
     removal_factor: float = Field(
@@ -136,7 +137,7 @@ class Parameters(Record):
         for given, value in settings.items():
             name = ALIASES.get(given, given)
             if name not in type(self).model_fields:
-                raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, type(self).model_fields)}")
+                raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, (*ALIASES, *type(self).model_fields))}")
             values[name] = _read_scalar(value, values[name])
         try:
             changed = type(self).model_validate(values)
@@ -166,7 +167,4 @@ def _read_scalar(value: Any, current: Any) -> Any:
 def _first_problem(error: ValidationError) -> str:
     problem = error.errors()[0]
     name = ".".join(str(part) for part in problem["loc"]) or "parameters"
-    shown = problem["input"]
-    if isinstance(shown, float) and math.isnan(shown):
-        return f"{name}=nan is not a number; give a value in its range (see `polylogue run --help`)"
-    return f"{name}={shown}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{name}={problem['input']}: {problem['msg'].removeprefix('Value error, ')}"

@@ -103,7 +103,7 @@ def test_a_shipped_town_has_what_a_default_needs(town: str) -> None:
         ("tidewel:3", NotFoundError, r"unknown scenario 'tidewel:3' \(did you mean 'tidewell'\?\)"),
         ("", NotFoundError, "unknown scenario ''"),
         ("tidewell:x", ScenarioError, "'x' is not the number of a case"),
-        ("tidewell:99", ScenarioError, "there is no case 99: the run has "),
+        ("tidewell:99", NotFoundError, "there is no case 99: the run has "),
         ("ga:", ScenarioError, "'ga:' names no folder"),
         ("ga:/nowhere/at/all:3", NotFoundError, "^/nowhere/at/all: there is no such folder"),
         ("nowhere.yaml", NotFoundError, "there is no scenario file 'nowhere.yaml'"),

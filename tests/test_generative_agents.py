@@ -353,7 +353,7 @@ def test_a_chat_that_cannot_be_a_dialogue_of_two_is_named(run: RunBuilder, recor
 
 @pytest.mark.parametrize("number", [-1, 1])
 def test_a_case_out_of_range_is_told_how_many_there_are(run: RunBuilder, number: int) -> None:
-    with pytest.raises(ScenarioError, match=f"there is no case {number}: the run has 1, numbered from 0 to 0"):
+    with pytest.raises(NotFoundError, match=f"there is no case {number}: the run has 1, numbered from 0 to 0"):
         case_of(run.talk("12:00:00", "Ann", "Bea", HELLO), number)
 
 

@@ -57,8 +57,8 @@ def resolve(scenario: str) -> Case:
     """Return the case that a scenario names, ready to run; its `scenario` is what was given.
 
     Raises:
-        NotFoundError: The name, the file or the folder does not exist.
-        ScenarioError: What it names can't be read, there is no case of that number, or somebody remembers nothing.
+        NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
+        ScenarioError: What it names can't be read, or somebody remembers nothing.
     """
     source, number = _open(scenario)
     if isinstance(source, TwoPartyScenario):
@@ -77,8 +77,8 @@ def list_cases(source: str) -> Listing:
     """Return the cases of a shipped town, a scenario file or a run; only that one where the source names one.
 
     Raises:
-        NotFoundError: The name, the file or the folder does not exist.
-        ScenarioError: What it names can't be read, or there is no case of that number.
+        NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
+        ScenarioError: What it names can't be read.
     """
     opened, number = _open(source)
     if isinstance(opened, TwoPartyScenario):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from state.errors import ScenarioError
+from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Dialogue, Participant, Utterance
 from worlds.ga_files import Action, RunFiles, StreamRecord, read_run, say_address
 
@@ -75,7 +75,7 @@ class Log:
             scenario: The name under which it is found again.
 
         Raises:
-            ScenarioError: There is no case of that number.
+            NotFoundError: There is no case of that number.
         """
         dialogue = self._dialogue(number)
         new_summaries = self._summaries_new_with(dialogue)
@@ -118,7 +118,7 @@ class Log:
 
     def _dialogue(self, number: int) -> LoggedDialogue:
         if not 0 <= number < len(self.dialogues):
-            raise ScenarioError(
+            raise NotFoundError(
                 f"there is no case {number}: the run has {len(self.dialogues)}, numbered from 0 to "
                 f"{len(self.dialogues) - 1}"
             )

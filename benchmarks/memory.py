@@ -1,0 +1,58 @@
+"""How much peak memory a way of scoring adds to plain generation; each way in a process of its own."""
+
+import random
+import resource
+import subprocess
+import sys
+
+RESPONSE = 60
+
+
+def added_by(way: str, length: int, precision: str) -> float:
+    """Return the peak memory in MB that a way of scoring adds, at least 0.
+
+    Args:
+        way: `ours`, or `eager` (the definition on the full attention tensors).
+        length: Tokens of the prompt.
+        precision: Of the weights.
+    """
+    command = [sys.executable, "-m", "benchmarks.memory", way, str(length), precision]
+    plain, peak = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-2:])
+    return max(0.0, peak - plain)
+
+
+def _main(way: str, length: int, precision: str) -> None:
+    from cli.environment import cache_folder
+    from models.attention import Decoding, read_prefix, rows_by_definition
+    from models.causal import CausalLanguageModel
+    from models.loading import open_model
+
+    opened = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
+    assert isinstance(opened, CausalLanguageModel)
+    words = random.Random(1)
+    prompt = [words.randrange(100, 40_000) for _ in range(length)]
+    responses = [[words.randrange(100, 40_000) for _ in range(RESPONSE)] for _ in range(3)]
+
+    def decode(catch: bool) -> None:
+        decoding = Decoding(opened.model, read_prefix(opened.model, prompt), 3, RESPONSE, catch=catch)
+        decoding.read([[prompt[-1]]] * 3)
+        for step in range(RESPONSE - 1):
+            decoding.read([[response[step]] for response in responses])
+
+    decode(catch=False)
+    plain = _peak_mb()
+    if way == "eager":
+        for response in responses:
+            rows_by_definition(opened.model, prompt, response)
+    else:
+        decode(catch=True)
+    print(plain, _peak_mb())
+
+
+def _peak_mb() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,269 @@
+"""What an utterance costs, against one plain generation of the same prompt and length (`make bench`).
+
+The prompts are those of the shipped town, the model is the embedded one, in float32 and in the precision that this
+machine likes. Times are CPU times of the process; each ratio is the median over prompts, measured in turn.
+"""
+
+import asyncio
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+from langgraph.checkpoint.memory import InMemorySaver
+from rich.console import Console
+from rich.table import Table
+from transformers import PreTrainedModel
+
+from benchmarks.memory import added_by
+from cli.environment import cache_folder
+from graphs.driving import drive_dialogue
+from models.attention import IMPLEMENTATION
+from models.causal import CausalLanguageModel
+from models.embedder import SentenceEmbedder
+from models.loading import device_and_dtype, open_embedder, open_model
+from nodes.generate import utterance_request
+from nodes.retrieve import focal_points, retrieve_memories
+from prompts.assemble import UtteranceMaterial, assemble_prompt
+from state.contracts import Context, GenerationRequest, ScoringOptions
+from state.parameters import Parameters
+from state.records import Prompt, RunRecord
+from storage.store import SqliteStore
+from worlds.catalog import resolve
+
+CASES = [f"tidewell:{n}" for n in range(8)]
+LENGTHS = (800, 1600, 3200, 6400)
+RESPONSE = 60
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A prompt of the shipped town."""
+
+    scenario: str
+    prompt: Prompt
+
+
+def main() -> None:
+    """Print the table."""
+    console = Console(width=110, highlight=False)
+    table = Table("figure", "target", "float32", "default", title="An utterance of the embedded model, as ratios")
+    _, default = device_and_dtype("auto")
+    columns = {precision: _measure(precision) for precision in ("float32", str(default).removeprefix("torch."))}
+    first, last = list(columns.values())[0], list(columns.values())[-1]
+    for figure in first:
+        table.add_row(figure, TARGETS.get(figure, ""), first[figure], last[figure])
+    console.print(f"default precision here: {default}; torch {torch.__version__}, {torch.get_num_threads()} threads")
+    console.print(table)
+
+
+TARGETS = {
+    "scoring 3 responses / generating the same 3 plainly": "≤ 1.05",
+    "whole utterance at λ = 0.3 / G": "≤ 2.4, better 2.1",
+    "  the same, backups drawn with the utterance": "",
+    "peak memory added by scoring, eager / ours, 800 tokens": "",
+    "peak memory added by scoring, eager / ours, 1600 tokens": "≥ 40",
+    "graph and storage, share of a turn": "< 1 %",
+}
+
+
+def _measure(precision: str) -> dict[str, str]:
+    model = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
+    embedder = open_embedder("minilm")
+    assert isinstance(model, CausalLanguageModel)
+    assert isinstance(embedder, SentenceEmbedder)
+    parameters = model.traits.resolve(Parameters().with_settings({"removal_factor": 0.3, "max_turns": 1}))
+    samples = [_sample(case, embedder, parameters) for case in CASES]
+    figures = {"prompt, tokens (median)": f"{statistics.median(_length(model, s, parameters) for s in samples):.0f}"}
+    _warm_up(model, samples[0], parameters)
+    figures |= _scoring(model, samples, parameters)
+    figures |= _utterances(model, embedder, samples, parameters)
+    figures |= _growth(model)
+    figures |= _memory(precision)
+    return figures
+
+
+def _sample(scenario: str, embedder: SentenceEmbedder, parameters: Parameters) -> Sample:
+    case = resolve(scenario)
+    speaker = case.initiator.persona.name
+    memories = retrieve_memories(
+        case.initiator.memories, focal_points(case, speaker, []), case.time, embedder, parameters
+    )
+    material = UtteranceMaterial(case, speaker, memories, turns=[], asks_ending=False)
+    return Sample(scenario, assemble_prompt(material, "chat_turns", parameters.blocks, parameters.removable_blocks))
+
+
+def _request(model: CausalLanguageModel, sample: Sample, parameters: Parameters, rows: int) -> GenerationRequest:
+    generators = tuple(random.Random(f"{sample.scenario} {row}") for row in range(rows))
+    return utterance_request(sample.prompt, generators, model.tokenizer, parameters)
+
+
+def _length(model: CausalLanguageModel, sample: Sample, parameters: Parameters) -> int:
+    return len(_request(model, sample, parameters, 1).prompt.input_ids)
+
+
+def _cpu_s(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def _warm_up(model: CausalLanguageModel, sample: Sample, parameters: Parameters) -> None:
+    asyncio.run(model.generate(_request(model, sample, parameters, 3)))
+    plain_generation_s(model.model, _request(model, sample, parameters, 1).prompt.input_ids, 10)
+
+
+def plain_generation_s(model: PreTrainedModel, prompt: Sequence[int], tokens: int) -> float:
+    """Return G: CPU seconds of `generate` as transformers has it, with its usual attention, for exactly that length."""
+    model.set_attn_implementation("sdpa")
+    ids = torch.tensor([prompt])
+    spent, _ = _cpu_s(
+        lambda: model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=tokens,
+            min_new_tokens=tokens,
+            do_sample=True,
+            temperature=0.8,
+            top_p=0.9,
+            pad_token_id=0,
+        )
+    )
+    model.set_attn_implementation(IMPLEMENTATION)
+    return spent
+
+
+def _scoring(model: CausalLanguageModel, samples: Sequence[Sample], parameters: Parameters) -> dict[str, str]:
+    ratios = []
+    for sample in samples:
+        plain: list[float] = []
+        scored: list[float] = []
+        for _ in range(2):
+            model.forget()
+            spent, replies = _cpu_s(lambda: asyncio.run(model.generate(_request(model, sample, parameters, 3))))
+            plain.append(spent)
+            model.forget()
+            request = _request(model, sample, parameters, 3)
+            spent, (same, _) = _cpu_s(lambda: asyncio.run(model.generate_scored(request, ScoringOptions())))
+            scored.append(spent)
+            assert [r.tokens for r in same] == [r.tokens for r in replies]
+        ratios.append(min(scored) / min(plain))
+    return {"scoring 3 responses / generating the same 3 plainly": f"{statistics.median(ratios):.2f}"}
+
+
+def _utterances(
+    model: CausalLanguageModel, embedder: SentenceEmbedder, samples: Sequence[Sample], parameters: Parameters
+) -> dict[str, str]:
+    """Whole turns through graph and storage, against one plain generation of the same prompt and reply length."""
+    figures: dict[str, str] = {}
+    shares: list[float] = []
+    rollbacks = 0
+    for name, backups in (
+        ("whole utterance at λ = 0.3 / G", "on_demand"),
+        ("  the same, backups drawn with the utterance", "with_utterance"),
+    ):
+        settings = parameters.with_settings({"backups": backups})
+        ratios = []
+        for seed, sample in enumerate(samples):
+            model.forget()
+            clocked = _Clocked(model)
+            with SqliteStore.open(":memory:", create=True) as store:
+                context = _context(store, clocked, embedder, sample, settings, seed)
+                embedder.embed([m.text for m in context.case.initiator.memories])  # once per run, not per utterance
+                work = asyncio.run
+                spent, _ = _cpu_s(lambda: work(drive_dialogue(context, InMemorySaver())))  # noqa: B023
+                record = store.turn_record("bench", 1)
+                tokens = len(store.candidates("bench", 1)[record.chosen].reply.tokens)
+                rollbacks += record.rollbacks if backups == "on_demand" else 0
+            length = max(tokens, round(statistics.mean(clocked.lengths)))
+            prompt = _request(model, sample, parameters, 1).prompt.input_ids
+            ratios.append(spent / plain_generation_s(model.model, prompt, length))
+            shares.append((spent - clocked.spent_s - clocked.embedded_s(embedder)) / spent)
+        figures[name] = f"{statistics.median(ratios):.2f}  ({min(ratios):.2f}–{max(ratios):.2f})"
+    figures["  rollbacks in those 8 utterances"] = str(rollbacks)
+    figures["graph and storage, share of a turn"] = f"{statistics.median(shares):.1%}"
+    return figures
+
+
+def _context(
+    store: SqliteStore, model: Any, embedder: SentenceEmbedder, sample: Sample, parameters: Parameters, seed: int
+) -> Context:
+    case = resolve(sample.scenario)
+    store.create_run(
+        RunRecord(
+            run="bench",
+            status="running",
+            scenario=sample.scenario,
+            model=model.id,
+            embedder=embedder.id,
+            rehearsed=False,
+            seed=seed,
+            parameters=parameters.model_dump(),
+            created=datetime.now(UTC),
+        ),
+        case,
+    )
+    return Context("bench", seed, case, parameters, model, embedder, store)
+
+
+class _Clocked:
+    """A model that keeps its own time, so that what is left of a turn is graph and storage."""
+
+    def __init__(self, model: CausalLanguageModel) -> None:
+        self._model = model
+        self.spent_s = 0.0
+        self.lengths: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._model, name)
+        if name not in ("generate", "generate_scored", "log_likelihood", "probabilities"):
+            return attribute
+
+        async def clocked(*arguments: Any) -> Any:
+            start = time.process_time()
+            result = await attribute(*arguments)
+            self.spent_s += time.process_time() - start
+            if name == "generate_scored":
+                self.lengths += [len(reply.tokens) for reply in result[0]]
+            return result
+
+        return clocked
+
+    def embedded_s(self, embedder: SentenceEmbedder) -> float:
+        """The embedder's part: the focal points of one turn."""
+        points = [f"a new text {random.random()}" for _ in range(2)]
+        return _cpu_s(lambda: embedder.embed(points))[0]
+
+
+def _growth(model: CausalLanguageModel) -> dict[str, str]:
+    """Scoring three given responses on longer and longer prompts, per token, against the shortest."""
+    from models.attention import read_prefix, rows_of
+
+    words = random.Random(1)
+    per_token = {}
+    for length in LENGTHS:
+        prompt = [words.randrange(100, 40_000) for _ in range(length)]
+        responses = [[words.randrange(100, 40_000) for _ in range(RESPONSE)] for _ in range(3)]
+        spent, _ = _cpu_s(lambda: rows_of(model.model, read_prefix(model.model, prompt), responses))  # noqa: B023
+        per_token[length] = spent / length
+    growth = ", ".join(f"{per_token[length] / per_token[LENGTHS[0]]:.2f}" for length in LENGTHS)
+    return {f"CPU per prompt token at {', '.join(map(str, LENGTHS))}, against the first": growth}
+
+
+def _memory(precision: str) -> dict[str, str]:
+    figures = {}
+    for length in (800, 1600):
+        eager, ours = added_by("eager", length, precision), added_by("ours", length, precision)
+        figures[f"peak memory added by scoring, eager / ours, {length} tokens"] = (
+            f"{eager / max(ours, 1):.0f}  ({eager:.0f} / {ours:.0f} MB)"
+        )
+    grown = ", ".join(f"{added_by('ours', length, precision):.0f}" for length in LENGTHS)
+    return {**figures, f"memory added at {', '.join(map(str, LENGTHS))} tokens, MB": grown}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Opening models: what is being loaded is shown, and what fails is told as one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cli.environment import cache_folder
+from cli.output import waiting
+from state.contracts import Embedder, LanguageModel
+from state.errors import ModelError, PolylogueError
+from state.parameters import Parameters
+
+
+def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
+    """Return the language model of that name, in the precision of the parameters.
+
+    Raises:
+        PolylogueError: There is none, it can't be used, or it can't be loaded.
+    """
+    from models.loading import open_model
+
+    with waiting(f"loading {name}"), _told(f"the model {name!r}"):
+        return open_model(name, cache=cache_folder(), precision=parameters.precision)
+
+
+def open_embedding_model(name: str) -> Embedder:
+    """Return the embedder of that name.
+
+    Raises:
+        PolylogueError: There is none, or it can't be loaded.
+    """
+    from models.loading import open_embedder
+
+    with waiting(f"loading {name}"), _told(f"the embedder {name!r}"):
+        return open_embedder(name)
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Tell in one line what a library raises about files that nobody here has written."""
+    try:
+        yield
+    except PolylogueError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{what} can't be loaded: {type(error).__name__}: {error}; see that its files are whole"
+        ) from error

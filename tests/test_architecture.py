@@ -1,0 +1,119 @@
+"""The order of the rooms, and what stands in one room only."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeGuard
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+#: The rooms from the lowest up; a room imports only rooms that stand before it, and itself.
+ROOMS = ("state", "prompts", "models", "storage", "worlds", "nodes", "graphs", "metrics", "lab", "cli")
+
+#: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
+KNOWS_ONLY = {
+    "nodes": {"state", "prompts", "worlds"},
+    "graphs": {"state", "prompts", "worlds", "nodes"},
+    "metrics": {"state"},
+}
+
+HEAVY = {"torch", "transformers", "sentence_transformers"}
+
+FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(ROOT).parts[0]
+
+
+def imports(file: Path) -> Iterator[str]:
+    """The top-level packages that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            yield (node.module or "").partition(".")[0]
+
+
+def attributes(file: Path) -> Iterator[str]:
+    """What a file uses of other modules, as `module.name`, imported by name or reached by a dot."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_call(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call)
+
+
+def label(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+def test_every_folder_with_code_is_a_room_or_known_not_to_be() -> None:
+    folders = {file.relative_to(ROOT).parts[0] for file in ROOT.glob("[!.]*/*.py")}
+    assert folders - {"tests", "benchmarks"} <= set(ROOMS)
+
+
+@pytest.mark.parametrize("file", FILES, ids=label)
+def test_a_room_imports_only_rooms_that_stand_above_it(file: Path) -> None:
+    room = room_of(file)
+    allowed = KNOWS_ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
+    assert set(imports(file)) & {*ROOMS, "tests", "benchmarks"} <= allowed
+
+
+@pytest.mark.parametrize("file", FILES, ids=label)
+def test_only_models_knows_torch(file: Path) -> None:
+    assert room_of(file) == "models" or not HEAVY & set(imports(file))
+
+
+@pytest.mark.parametrize("file", FILES, ids=label)
+def test_only_the_command_line_reads_the_environment(file: Path) -> None:
+    reads = {"os.environ", "os.environb", "os.getenv", "os.putenv"} & set(attributes(file))
+    assert room_of(file) == "cli" or not reads
+
+
+@pytest.mark.parametrize("file", FILES, ids=label)
+def test_no_random_number_is_drawn_from_a_global_generator(file: Path) -> None:
+    called = {ast.unparse(node.func) for node in ast.walk(ast.parse(file.read_text("utf-8"))) if is_call(node)}
+    drawn = {name for name in called if name.startswith(("random.", "np.random.", "numpy.random."))}
+    assert drawn <= ({"random.Random"} if file == ROOT / "state" / "randomness.py" else set())
+    assert not {name for name in attributes(file) if name.startswith("random.")} - {"random.Random"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=label)
+def test_no_graph_is_compiled_when_a_module_is_imported(file: Path) -> None:
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for statement in ast.parse(file.read_text(encoding="utf-8")).body
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(statement)
+        if is_call(node)
+    }
+    if room_of(file) == "graphs":
+        assert not called
+    assert "StateGraph" not in called
+    assert not {name for name in called if name.startswith("build_")}
+
+
+@pytest.mark.parametrize(
+    ("module", "kept_out"),
+    [
+        ("cli.main", {*HEAVY, "langgraph", "langchain_core"}),
+        ("storage.store", {*HEAVY, "langgraph", "langchain_core"}),
+        ("worlds.catalog", {*HEAVY, "langgraph", "langchain_core"}),
+        ("models.rehearsal", {*HEAVY, "langgraph", "langchain_core"}),
+        ("graphs.driving", HEAVY),
+    ],
+)
+def test_importing_loads_nothing_heavy(module: str, kept_out: set[str]) -> None:
+    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert not kept_out & set(loaded.split())
