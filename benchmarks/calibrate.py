@@ -6,6 +6,7 @@ Replies to full prompts are taken to be consistent with what λ would remove. Th
 
 import asyncio
 import sys
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ async def contrasts(name: str) -> dict[float, list[float]]:
 def main(arguments: list[Any]) -> None:
     """Print the quantiles of the contrast by λ, and the threshold over all of them."""
     found = asyncio.run(contrasts(arguments[0] if arguments else "smollm2"))
-    for factor, values in [*found.items(), ("all", [v for values in found.values() for v in values])]:
+    for factor, values in [*found.items(), ("all", list(chain.from_iterable(found.values())))]:
         low, median, high = np.quantile(values, [0.1, 0.5, 0.9])
         print(
             f"λ = {factor}: {len(values)} replies, 10 % {low:+.3f}, median {median:+.3f}, 90 % {high:+.3f} nats/token"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from transformers import PreTrainedModel
 from benchmarks.memory import added_by
 from cli.environment import cache_folder
 from graphs.driving import drive_dialogue
-from models.attention import IMPLEMENTATION
+from models.attention import IMPLEMENTATION, read_prefix, rows_of
 from models.causal import CausalLanguageModel
 from models.embedder import SentenceEmbedder
 from models.loading import device_and_dtype, open_embedder, open_model
@@ -53,12 +54,16 @@ def main() -> None:
     console = Console(width=110, highlight=False)
     table = Table("figure", "target", "float32", "default", title="An utterance of the embedded model, as ratios")
     _, default = device_and_dtype("auto")
-    columns = {precision: _measure(precision) for precision in ("float32", str(default).removeprefix("torch."))}
-    first, last = list(columns.values())[0], list(columns.values())[-1]
-    for figure in first:
-        table.add_row(figure, TARGETS.get(figure, ""), first[figure], last[figure])
+    columns = {precision: _measure(precision) for precision in dict.fromkeys(("float32", short(default)))}
+    for figure, value in columns["float32"].items():
+        table.add_row(figure, TARGETS.get(figure, ""), value, columns.get(short(default), {}).get(figure, ""))
     console.print(f"default precision here: {default}; torch {torch.__version__}, {torch.get_num_threads()} threads")
     console.print(table)
+
+
+def short(dtype: torch.dtype) -> str:
+    """Return the name of a precision as options have it."""
+    return str(dtype).removeprefix("torch.")
 
 
 TARGETS = {
@@ -121,18 +126,10 @@ def plain_generation_s(model: PreTrainedModel, prompt: Sequence[int], tokens: in
     """Return G: CPU seconds of `generate` as transformers has it, with its usual attention, for exactly that length."""
     model.set_attn_implementation("sdpa")
     ids = torch.tensor([prompt])
-    spent, _ = _cpu_s(
-        lambda: model.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),
-            max_new_tokens=tokens,
-            min_new_tokens=tokens,
-            do_sample=True,
-            temperature=0.8,
-            top_p=0.9,
-            pad_token_id=0,
-        )
-    )
+    exactly: dict[str, Any] = {"max_new_tokens": tokens, "min_new_tokens": tokens, "pad_token_id": 0}
+    sampling: dict[str, Any] = {"do_sample": True, "temperature": 0.8, "top_p": 0.9}
+    generate: Any = model.generate
+    spent, _ = _cpu_s(partial(generate, ids, attention_mask=torch.ones_like(ids), **exactly, **sampling))
     model.set_attn_implementation(IMPLEMENTATION)
     return spent
 
@@ -144,11 +141,11 @@ def _scoring(model: CausalLanguageModel, samples: Sequence[Sample], parameters: 
         scored: list[float] = []
         for _ in range(2):
             model.forget()
-            spent, replies = _cpu_s(lambda: asyncio.run(model.generate(_request(model, sample, parameters, 3))))
+            spent, replies = _cpu_s(partial(asyncio.run, model.generate(_request(model, sample, parameters, 3))))
             plain.append(spent)
             model.forget()
-            request = _request(model, sample, parameters, 3)
-            spent, (same, _) = _cpu_s(lambda: asyncio.run(model.generate_scored(request, ScoringOptions())))
+            scoring = model.generate_scored(_request(model, sample, parameters, 3), ScoringOptions())
+            spent, (same, _) = _cpu_s(partial(asyncio.run, scoring))
             scored.append(spent)
             assert [r.tokens for r in same] == [r.tokens for r in replies]
         ratios.append(min(scored) / min(plain))
@@ -174,8 +171,7 @@ def _utterances(
             with SqliteStore.open(":memory:", create=True) as store:
                 context = _context(store, clocked, embedder, sample, settings, seed)
                 embedder.embed([m.text for m in context.case.initiator.memories])  # once per run, not per utterance
-                work = asyncio.run
-                spent, _ = _cpu_s(lambda: work(drive_dialogue(context, InMemorySaver())))  # noqa: B023
+                spent, _ = _cpu_s(partial(asyncio.run, drive_dialogue(context, InMemorySaver())))
                 record = store.turn_record("bench", 1)
                 tokens = len(store.candidates("bench", 1)[record.chosen].reply.tokens)
                 rollbacks += record.rollbacks if backups == "on_demand" else 0
@@ -234,21 +230,21 @@ class _Clocked:
         return clocked
 
     def embedded_s(self, embedder: SentenceEmbedder) -> float:
-        """The embedder's part: the focal points of one turn."""
+        """Return the embedder's part: the focal points of one turn, in CPU seconds."""
         points = [f"a new text {random.random()}" for _ in range(2)]
         return _cpu_s(lambda: embedder.embed(points))[0]
 
 
 def _growth(model: CausalLanguageModel) -> dict[str, str]:
     """Scoring three given responses on longer and longer prompts, per token, against the shortest."""
-    from models.attention import read_prefix, rows_of
-
     words = random.Random(1)
     per_token = {}
     for length in LENGTHS:
         prompt = [words.randrange(100, 40_000) for _ in range(length)]
         responses = [[words.randrange(100, 40_000) for _ in range(RESPONSE)] for _ in range(3)]
-        spent, _ = _cpu_s(lambda: rows_of(model.model, read_prefix(model.model, prompt), responses))  # noqa: B023
+        start = time.process_time()
+        rows_of(model.model, read_prefix(model.model, prompt), responses)
+        spent = time.process_time() - start
         per_token[length] = spent / length
     growth = ", ".join(f"{per_token[length] / per_token[LENGTHS[0]]:.2f}" for length in LENGTHS)
     return {f"CPU per prompt token at {', '.join(map(str, LENGTHS))}, against the first": growth}

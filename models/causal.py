@@ -10,7 +10,7 @@ from typing import cast
 import llguidance.hf
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from models.attention import IMPLEMENTATION, Decoding, Prefix, read_prefix, require_exact_attention, rows_of
 from models.decoding import capacity_of, decode_replies
@@ -32,7 +32,7 @@ class CausalLanguageModel:
     """
 
     def __init__(
-        self, id: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, traits: ModelTraits
+        self, id: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, traits: ModelTraits
     ) -> None:
         require_exact_attention(model)
         model.set_attn_implementation(IMPLEMENTATION)

@@ -57,7 +57,7 @@ class SentenceEmbedder:
         windows = [offsets[start : start + width] for start in range(0, len(offsets), width)]
         vectors = np.array(self.embed([text[window[0][0] : window[-1][1]] for window in windows]))
         mean = np.average(vectors, axis=0, weights=[len(window) for window in windows])
-        return (mean / np.linalg.norm(mean)).tolist()
+        return [float(value) for value in mean / np.linalg.norm(mean)]
 
 
 def weights() -> Path | None:

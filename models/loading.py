@@ -72,8 +72,9 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
 
 
 def _open_folder(name: str, source: str | Path, precision: Precision, traits: ModelTraits | None) -> LanguageModel:
+    import torch
     import transformers
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
     from models.causal import CausalLanguageModel
 
@@ -84,11 +85,14 @@ def _open_folder(name: str, source: str | Path, precision: Precision, traits: Mo
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
     try:
         config = AutoConfig.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype).to(device).eval()
+        model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype).eval()
+        model.to(torch.device(device))
         tokenizer = AutoTokenizer.from_pretrained(source)
     except (OSError, ValueError, KeyError, ImportError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(f"the model {name!r} can't be loaded: {first_line}") from error
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
     if traits is None:
         window = getattr(config.get_text_config(), "max_position_embeddings", None)
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating")
