@@ -21,8 +21,8 @@ _CONTROL = re.compile(
 
 
 def data() -> Console:
-    """Return the console for data: long lines are left to the terminal, tables are as wide as it, 120 in a pipe."""
-    console = Console(highlight=False, soft_wrap=True)
+    """Return the console for data: as wide as the terminal; in a pipe lines are never broken, and tables 120 wide."""
+    console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
 
 

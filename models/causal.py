@@ -139,7 +139,7 @@ def unit_scores(
         span: The reply tokens whose rows count, `(first, past_last)`; all of them if `None`.
     """
     first, past_last = span or (0, len(rows))
-    per_token = rows[first:past_last].double().mean(0).cpu()
+    per_token = rows[first:past_last].cpu().double().mean(0)
     scores = {}
     for unit, (start, end) in prompt.token_spans.items():
         total = float(per_token[start:end].sum())

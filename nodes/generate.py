@@ -74,5 +74,5 @@ def read_candidate(attempt: int, reply: Reply, speaker: str, model: str) -> Cand
     """
     text = " ".join(str(reply.fields.get(speaker, "")).split())
     if not text:
-        raise ModelError(f"{model} returned an empty reply for {speaker}; resume the run, or take another model")
+        raise ModelError(f"{model} returned an empty reply for {speaker}; take another model, or another seed")
     return Candidate(attempt=attempt, text=text, reply=reply)

@@ -137,7 +137,9 @@ class Parameters(Record):
         for given, value in settings.items():
             name = ALIASES.get(given, given)
             if name not in type(self).model_fields:
-                raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, (*ALIASES, *type(self).model_fields))}")
+                raise UsageError(
+                    f"unknown parameter {name!r}{nearest_hint(name, (*ALIASES, *type(self).model_fields))}"
+                )
             values[name] = _read_scalar(value, values[name])
         try:
             changed = type(self).model_validate(values)

@@ -181,7 +181,6 @@ class TurnRecord(Record):
     rollbacks: int = Field(default=0, ge=0)
     scored_by: str | None = None
     judged_by: str | None = None
-    seconds: float | None = Field(default=None, description="wall-clock time of the turn")
 
 
 class RunRecord(Record):

@@ -60,7 +60,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             rollbacks INTEGER NOT NULL,
             scored_by TEXT,
             judged_by TEXT,
-            seconds REAL,
             PRIMARY KEY (run, turn)) WITHOUT ROWID""",
         """CREATE TABLE unit_scores (
             run TEXT NOT NULL,

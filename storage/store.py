@@ -31,7 +31,7 @@ _LISTED = 20
 _RUNS = """SELECT run, status, scenario, model, embedder, rehearsed, seed, parameters, parent_run, parent_turn, error,
     created, (SELECT count(*) FROM turns WHERE turns.run = runs.run) AS turns FROM runs"""
 _TURNS = """SELECT turn, round, speaker, sim_time_s, ended, prompt, scored, chosen, rollbacks, scored_by, judged_by,
-    seconds, hash, text FROM turns JOIN contents ON contents.id = content_id WHERE run = ?"""
+    hash, text FROM turns JOIN contents ON contents.id = content_id WHERE run = ?"""
 _CANDIDATES = """SELECT attempt, reply, inconsistency, inconsistency_runs, comment, hash, text
     FROM candidates JOIN contents ON contents.id = content_id WHERE run = ? AND turn = ? ORDER BY attempt"""
 

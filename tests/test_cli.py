@@ -1,7 +1,10 @@
 """The command line as other programs and people rely on it: shapes of JSON, exit codes, one line for every error."""
 
+import contextlib
 import json
 import os
+import pty
+import re
 import signal
 import sqlite3
 import subprocess
@@ -12,9 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ga_builder import RunBuilder, event
+from tiny import tiny_language_model
 
 from cli.main import app, main
-from models.rehearsal import RehearsalModel
+from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from nodes.prune import prune_units
 from prompts.remove import removed_with_blocks
 from state.contracts import GenerationRequest
@@ -68,15 +73,10 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return run
 
 
-def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*POLYLOGUE, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[str]":
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([*POLYLOGUE, *arguments], cwd=folder, env=environment, text=True, **streams)
 
 
 def started(folder: Path, turns: int = 5) -> tuple["subprocess.Popen[str]", str]:
@@ -214,7 +214,7 @@ def test_show_turn_for_people(cli: Cli) -> None:
     figures = [line for line in lines if line[:2] in ("✗ ", "· ", "  ") and line[18:19] == " " and "." in line[19:24]]
     assert len(figures) == len(document["units"])
     assert max(map(len, figures)) == 120
-    assert [line for line in lines if line.startswith("→ said")][0].endswith(document["text"])
+    assert next(line for line in lines if line.startswith("→ said")).endswith(document["text"])
 
 
 def test_scenarios(cli: Cli) -> None:
@@ -239,9 +239,7 @@ def test_doctor(cli: Cli) -> None:
 
 
 def write_prompt(at: Path, *ids: Any) -> Path:
-    units = [
-        {"id": id, "block": "memory", "kind": "item", "text": f"Memory {id}.\n", "removable": True} for id in ids
-    ]
+    units = [{"id": id, "block": "memory", "kind": "item", "text": f"Memory {id}.\n", "removable": True} for id in ids]
     at.write_text(json.dumps({"units": units}), encoding="utf-8")
     return at
 
@@ -355,6 +353,21 @@ def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path:
     assert json.loads(out) == {"run": run, "status": "finished", "turns": 60}
 
 
+def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
+    reading, terminal = pty.openpty()
+    process = start(tmp_path, "run", "tidewell", *ENDLESS, "--json", stderr=terminal)
+    os.close(terminal)
+    seen = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while chunk := os.read(reading, 4096):
+            seen += chunk
+    os.close(reading)
+    out, _ = process.communicate(timeout=20)
+    assert json.loads(out)["status"] == "finished"
+    assert seen.startswith(b"run ")
+    assert re.search(rb"turn [0-9]+: (remembering|scoring attention|pruning|speaking|judging)", seen)
+
+
 # --- bad input ------------------------------------------------------------------------------------------------------
 
 
@@ -461,8 +474,14 @@ def write_scenario(at: Path, **more: Any) -> Path:
         {"name": name, "memories": [f"{name} came home."]}
         for name in ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs")
     ]
-    scenario = {"name": "odd \x1b[2J", "time": "2024-05-14 09:30:00", "place": "\x1b]0;t\x07[/red] \u202ehall"}
-    at.write_text(json.dumps({**scenario, "participants": people, **more}), encoding="utf-8")  # JSON is YAML
+    scenario: dict[str, Any] = {
+        "name": "odd \x1b[2J",
+        "time": "2024-05-14 09:30:00",
+        "place": "\x1b]0;t\x07[/red] \u202ehall",
+    }
+    at.write_text(
+        json.dumps({**scenario, "participants": people, **more}, ensure_ascii=False), encoding="utf-8"
+    )  # JSON is YAML
     return at
 
 
@@ -479,7 +498,7 @@ def test_nothing_that_a_terminal_obeys_is_printed(cli: Cli, tmp_path: Path) -> N
         assert all(char == "\n" or char.isprintable() for char in said.out + said.err)
     speakers = {turn["speaker"] for turn in cli("show", "@last", "--json").json["turns"]}
     assert any("\x1b" in speaker for speaker in speakers)
-    assert run.out.splitlines()[0].startswith("Ida \"O'Neil\" 🦀 Falk and Jonas�[31m; DROP TABLE runs, ")
+    assert run.out.splitlines()[0].startswith('Ida "O\'Neil" 🦀 Falk and Jonas�[31m; DROP TABLE runs, ')
 
 
 def test_a_persona_without_memories(cli: Cli, tmp_path: Path) -> None:
@@ -488,19 +507,31 @@ def test_a_persona_without_memories(cli: Cli, tmp_path: Path) -> None:
     cli("run", str(at), "--rehearse").complains(2, "empty.yaml:1", "memories")
 
 
+def test_a_log_that_is_broken(cli: Cli, tmp_path: Path) -> None:
+    log = RunBuilder(tmp_path / "log")
+    log.person("Ana", event("08:00:00", "Ana", "baking")).person("Bo", event("08:00:00", "Bo", "fishing"))
+    log.talk("09:00:00", "Ana", "Bo", [["Ana", "Hello."]]).write()
+    assert cli("run", f"ga:{log.folder}:0", "--rehearse", "--rounds", "1", "--json").json["turns"] == 1
+    nodes = log.file("Bo", "nodes")
+    nodes.write_text(nodes.read_text().replace('"chat",', '"chat"', 1))
+    cli("run", f"ga:{log.folder}", "--rehearse").complains(2, "Bo", "nodes.json:", "broken JSON")
+    nodes.unlink()
+    cli("scenarios", f"ga:{log.folder}").complains(2, "Bo", "nodes.json")
+
+
 # --- a run that fails -----------------------------------------------------------------------------------------------
 
 
 class Failing(RehearsalModel):
-    """Fails in the third turn, as often as it is asked."""
+    """Fails in the third turn: raises its problem, or says nothing where it has none."""
 
     problem: Exception | None = None
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
-        if len(request.said) == 2:
-            if self.problem:
-                raise self.problem
-            return [Reply(text="{}", tokens=(1, 2), text_tokens=(1, 1), fields={}) for _ in request.generators]
+        if len(request.said) == 2 and self.problem:
+            raise self.problem
+        if len(request.said) == 2 and len(request.generators) == 1:  # not those that are drawn to score attention
+            return [Reply(text="{}", tokens=(1, 2), text_tokens=(1, 1), fields={})]
         return await super().generate(request)
 
 
@@ -554,8 +585,6 @@ def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from models.rehearsal import RehearsalEmbedder
-    from tests.tiny import tiny_language_model
 
     monkeypatch.setattr("models.loading.open_model", lambda *_, **__: tiny_language_model(context_window=300))
     monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
@@ -566,7 +595,12 @@ def test_output_that_can_not_be_written(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [*POLYLOGUE, "runs", "--json"], cwd=tmp_path, env=environment, stdout=full, stderr=subprocess.PIPE, text=True
+            [*POLYLOGUE, "runs", "--json"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

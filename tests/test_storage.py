@@ -88,7 +88,7 @@ turns = st.builds(
 turn_records = st.builds(
     TurnRecord, turn=turns, prompt=st.none() | texts, scores=st.none() | st.dictionaries(names, floats, max_size=5),
     removed=st.lists(names, max_size=5, unique=True).map(tuple), chosen=counts, rollbacks=counts,
-    scored_by=st.none() | texts, judged_by=st.none() | texts, seconds=st.none() | floats,
+    scored_by=st.none() | texts, judged_by=st.none() | texts,
 )  # fmt: skip
 json_values = st.none() | st.booleans() | st.integers() | floats | texts | st.lists(st.integers(), max_size=3)
 runs = st.builds(

