@@ -9,6 +9,7 @@ from typing import cast
 
 import llguidance.hf
 import torch
+from llguidance import LLTokenizer
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -38,7 +39,7 @@ class CausalLanguageModel:
         model.set_attn_implementation(IMPLEMENTATION)
         self.id, self.model, self.traits = id, model, traits
         self.tokenizer = HuggingFaceTokenizer(tokenizer)
-        self._constraints = llguidance.hf.from_tokenizer(tokenizer)
+        self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
         self._prefixes: dict[tuple[int, ...], Prefix] = {}
 
@@ -103,6 +104,11 @@ class CausalLanguageModel:
 
     def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
         key = (request.fields, request.prompt.begun)
+        if self._constraints is None:
+            try:
+                self._constraints = llguidance.hf.from_tokenizer(self.tokenizer.tokenizer)
+            except (ValueError, RuntimeError) as error:
+                raise ModelError(f"the tokenizer of {self.id} can't be held to a grammar ({error})") from error
         if key not in self._grammars:
             self._grammars[key] = ReplyGrammar(self._constraints, self.tokenizer, *key)
         return self._grammars[key]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerFast
 
 from state.contracts import Role
 from state.errors import ModelError
@@ -15,7 +15,7 @@ _PLACEHOLDER = "\ue000{}\ue001"
 class HuggingFaceTokenizer:
     """Implements `state.contracts.Tokenizer`."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         self.tokenizer = tokenizer
         added = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         self._markup = re.compile("|".join(map(re.escape, added))) if added else None
