@@ -50,7 +50,9 @@ class SentenceEmbedder:
         import numpy as np
 
         tokenizer = self._model.tokenizer
-        offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+            "offset_mapping"
+        ]
         width = int(self._model.max_seq_length or 256) - 2  # room for the two special tokens
         if len(offsets) <= width:
             return self.embed([text])[0]

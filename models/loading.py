@@ -34,6 +34,7 @@ def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> Lang
         from models.rehearsal import RehearsalModel
 
         return RehearsalModel()
+    _quieten()
     if name == embedded.ID:
         return _open_folder(name, embedded.folder(cache), precision, embedded.TRAITS)
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
@@ -52,6 +53,7 @@ def open_embedder(name: str) -> Embedder:
         from models.rehearsal import RehearsalEmbedder
 
         return RehearsalEmbedder()
+    _quieten()
     from models.embedder import SentenceEmbedder
 
     return SentenceEmbedder.open(name)
@@ -71,15 +73,20 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
     return device, torch.float32
 
 
+def _quieten() -> None:
+    """Keep the library's progress bars and advice out of the terminal; what matters comes back as an error."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+
+
 def _open_folder(name: str, source: str | Path, precision: Precision, traits: ModelTraits | None) -> LanguageModel:
     import torch
-    import transformers
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
     from models.causal import CausalLanguageModel
 
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
     device, dtype = device_and_dtype(precision)
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
