@@ -81,7 +81,9 @@ class Parameters(Record):
         None, description="θ: unset: 6.67 for the rating judge (APP §4.1), the model's own for the likelihood judge"
     )
     max_rollbacks: int = Field(3, ge=0, le=16, description="backups to fall back on (APP §4.1)")
-    backups: Literal["on_demand", "with_utterance"] = Field("on_demand", description="when the backups are drawn")
+    backups: Literal["with_utterance", "on_demand"] = Field(
+        "with_utterance", description="when the backups are drawn (APP §4.1: with the utterance)"
+    )
     judge_baseline: bool = Field(False, description="at λ = 0, judge the reply against all items (APP §4.2, Fig. 7)")
 
     # Limits and clock
