@@ -75,11 +75,11 @@ def a_context(
     seed: int = 7,
     **settings: Any,
 ) -> Context:
-    """A run in a store, in memory unless one is given; every setting by its parameter's name."""
+    """A run in a store, in memory unless one is given; every setting by its parameter's name, backups on demand."""
     model, case = model or ScriptedModel(), case or a_pier()
     store = store or SqliteStore.open(":memory:")
     store.create_run(a_run(), case)
-    parameters = model.traits.resolve(Parameters().with_settings(settings))
+    parameters = model.traits.resolve(Parameters().with_settings({"backups": "on_demand", **settings}))
     return Context(
         run="k3f9", seed=seed, case=case, parameters=parameters, model=model, embedder=RehearsalEmbedder(), store=store
     )
