@@ -69,7 +69,6 @@ def short(dtype: torch.dtype) -> str:
 TARGETS = {
     "scoring 3 responses / generating the same 3 plainly": "≤ 1.05",
     "whole utterance at λ = 0.3 / G": "≤ 2.4, better 2.1",
-    "  the same, backups drawn with the utterance": "",
     "peak memory added by scoring, eager / ours, 800 tokens": "",
     "peak memory added by scoring, eager / ours, 1600 tokens": "≥ 40",
     "graph and storage, share of a turn": "< 1 %",
@@ -155,8 +154,8 @@ def _utterances(
     shares: list[float] = []
     rollbacks = 0
     for name, backups in (
-        ("whole utterance at λ = 0.3 / G", "on_demand"),
-        ("  the same, backups drawn with the utterance", "with_utterance"),
+        ("whole utterance at λ = 0.3 / G", "with_utterance"),
+        ("  the same, backups on demand", "on_demand"),
     ):
         settings = parameters.with_settings({"backups": backups})
         ratios = []
@@ -175,7 +174,7 @@ def _utterances(
             ratios.append(spent / plain_generation_s(model.model, prompt, length))
             shares.append((spent - clocked.spent_s - clocked.embedded_s(embedder)) / spent)
         figures[name] = f"{statistics.median(ratios):.2f}  ({min(ratios):.2f}–{max(ratios):.2f})"
-    figures["  rollbacks in those 8 utterances"] = str(rollbacks)
+    figures[f"  rollbacks in those {len(samples)} utterances, on demand"] = str(rollbacks)
     figures["graph and storage, share of a turn"] = f"{statistics.median(shares):.1%}"
     return figures
 
