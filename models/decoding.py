@@ -96,8 +96,9 @@ def _advance(
     if at is not None and grammar.fields[at].kind == "speech":
         text = row.tokens[row.began.get(at, len(row.tokens)) :]
         repeats = repeating_tokens(text, request.said, request.no_repeat_ngram)
-        if repeats and logits.index_fill(0, torch.tensor(repeats), -torch.inf).isfinite().any():
-            logits = logits.index_fill(0, torch.tensor(repeats), -torch.inf)
+        without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
+        if without.isfinite().any():
+            logits = without
     _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
     at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
