@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+import json
 import platform
 import shlex
 import sys
@@ -11,8 +12,10 @@ import typer
 from rich.table import Table
 
 from cli.environment import cache_folder, store_path
+from cli.lines import meeting_heading, people_line
 from cli.options import JsonOption, NoStoreOption, StoreOption
 from cli.output import SCHEMA_VERSION, data, grouped, plain, print_json
+from state.meeting import Meeting
 
 #: What is needed to run, by distribution, and the command that installs it.
 _NEEDED = {
@@ -40,32 +43,62 @@ def register(app: typer.Typer) -> None:
 
 def scenarios(
     source: Annotated[
-        str | None, typer.Argument(help="A shipped town, a YAML file, or ga:FOLDER; all shipped towns without it.")
+        str | None, typer.Argument(help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it.")
     ] = None,
     sample: Annotated[int | None, typer.Option(help="So many cases, evenly in time.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what can be run: cases with their time, who begins, and what is remembered until then.
+    """List what can be run: cases with their time, who begins and what is remembered until then, and meetings.
 
     Example: polylogue scenarios ga:runs/the_ville --sample 20
     """
-    from worlds.catalog import TOWNS, Listing, describe, list_cases, sample_evenly
+    from worlds.catalog import MEETINGS, TOWNS, Listing, describe, list_cases, sample_evenly
 
-    listings = {name: list_cases(name) for name in ([source] if source is not None else TOWNS)}
+    if schema:
+        _print_schema()
+        return
+    if source is None:
+        listings = {name: list_cases(name) for name in (*TOWNS, *MEETINGS)}
+    else:
+        from nodes.mechanisms.registry import MECHANISMS
+
+        listings = {source: list_cases(source, tuple(MECHANISMS))}
     if sample is not None:
         listings = {
             name: Listing(cases=tuple(sample_evenly(one.cases, sample)), skipped=one.skipped)
             for name, one in listings.items()
         }
-    described = {name: describe(one) for name, one in listings.items()}
     if as_json:
+        described = {name: describe(one) for name, one in listings.items()}
         cases = [case for one in described.values() for case in one["cases"]]
         skipped = {name: one["skipped"] for name, one in described.items()}
         print_json({"schema_version": SCHEMA_VERSION, "cases": cases, "skipped": skipped})
         return
-    for one in described.values():
-        _print_cases(one)
+    for one in listings.values():
+        meetings = [listed.case for listed in one.cases if isinstance(listed.case, Meeting)]
+        for meeting in meetings:
+            _print_meeting(meeting)
+        if not meetings:
+            _print_cases(describe(one))
+
+
+def _print_schema() -> None:
+    """Print the JSON Schema of scenario files as it is shipped in docs/scenario.schema.json."""
+    from nodes.mechanisms.registry import MECHANISMS
+    from worlds.scenario_file import scenario_schema
+
+    print(json.dumps(scenario_schema(tuple(MECHANISMS)), indent=2))
+
+
+def _print_meeting(meeting: Meeting) -> None:
+    """Print what a meeting is, and who takes part."""
+    console = data()
+    console.print(plain(f"polylogue run {shlex.quote(meeting.scenario)}"))
+    console.print(meeting_heading(meeting))
+    console.print(plain(people_line(meeting)))
+    console.print()
 
 
 def _print_cases(listing: dict[str, Any]) -> None:

@@ -1,29 +1,31 @@
-"""`runs` and `show`: look into what is stored; no model is asked."""
+"""`runs`, `show` and `timeline`: look into what is stored; no model is asked."""
 
-import math
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from cli.cognition_view import agent_json, calls_json, print_calls, print_character, print_round
 from cli.environment import store_path
+from cli.lines import in_words, meeting_heading, order_of, people_line, print_turn, settings
 from cli.options import JsonOption, StoreOption
-from cli.output import SCHEMA_VERSION, clean, data, grouped, number, plain, print_json
+from cli.output import SCHEMA_VERSION, data, grouped, plain, print_json
+from cli.rounds import calls_of, find_agent, read_characters, read_round
+from cli.timeline_view import print_timeline, read_timeline, timeline_json
+from cli.turn_view import print_making, removed_at, turn_json
+from state.contracts import Start
 from state.errors import NotFoundError, UsageError
+from state.meeting import Meeting
 from state.parameters import Parameters
-from state.records import Candidate, Prompt, RunRecord, Turn, TurnRecord
+from state.records import RunRecord
 from storage.store import SqliteStore
-
-_BAR = 16
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(runs)
     app.command()(show)
+    app.command()(timeline)
 
 
 def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -32,24 +34,25 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     Example: polylogue runs --json
     """
     path = store_path(store)
-    known: list[RunRecord] = []
+    known: list[tuple[RunRecord, str | None]] = []
     if path.exists():
         with SqliteStore.open(path, create=False) as opened:
-            known = opened.runs()
+            known = [(run, order_of(run, opened.start(run.run))) for run in opened.runs()]
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run) for run in known]})
+        print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run, order) for run, order in known]})
         return
     if not known:
         data().print(plain(f"no runs in {path}; begin with: polylogue run tidewell"))
         return
     table = Table(box=None, pad_edge=False)
-    for heading in ("run", "status", "scenario", "λ", "seed", "turns", "model", "from"):
+    for heading in ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from"):
         table.add_column(heading, justify="right" if heading in ("λ", "seed", "turns") else "left")
-    for run in known:
+    for run, order in known:
         table.add_row(
             run.run,
             run.status,
             plain(run.scenario),
+            plain(in_words(order)) if order else "–",
             f"{run.parameters.get('removal_factor', 0):g}",
             str(run.seed),
             str(run.turns),
@@ -61,7 +64,13 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 def show(
     run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
-    turn: Annotated[int | None, typer.Option(help="Look into this turn: what was attended, removed, judged.")] = None,
+    turn: Annotated[
+        int | None,
+        typer.Option(help="Look into this turn: what was thought, attended, removed, judged; 0: how a meeting began."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --turn: one agent alone, with every prompt and reply.")
+    ] = None,
     removal_factor: Annotated[
         float | None, typer.Option("--lambda", help="With --turn: what would be removed at this λ.")
     ] = None,
@@ -74,19 +83,62 @@ def show(
     """
     if removal_factor is not None and turn is None:
         raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
+    if agent is not None and turn is None:
+        raise UsageError("--agent asks what went on in somebody in a turn; name it with --turn N")
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
+        start = opened.start(record.run)
+        if agent is not None:
+            agent = find_agent(agent, _meeting(start, record.run), record.run)
         if turn is None:
-            _show_run(opened, record, as_json)
+            _show_run(opened, record, start, as_json)
+        elif turn == 0 and isinstance(start, Meeting) and removal_factor is None:
+            _show_beginning(opened, record, start, agent, as_json)
         else:
-            _show_turn(opened, record, turn, removal_factor, as_json)
+            _show_turn(opened, record, start, turn, agent, removal_factor, as_json)
 
 
-def _run_row(run: RunRecord) -> dict[str, Any]:
+def timeline(
+    run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only the thoughts of this agent, all of them; may be repeated."),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a conversation along the simulated clock, with the thoughts of who spoke and of who wanted to.
+
+    Example: polylogue timeline @last --agent Eva
+    """
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        record = opened.run(run)
+        start = opened.start(record.run)
+        chosen = [find_agent(name, _meeting(start, record.run), record.run) for name in agent or []]
+        moments = read_timeline(opened, record.run, start, chosen)
+    if as_json:
+        print_json(timeline_json(record, start, moments))
+    else:
+        print_timeline(data(), record, start, moments)
+
+
+def _meeting(start: Start, run: str) -> Meeting:
+    """Return the meeting whose agents are asked for.
+
+    Raises:
+        NotFoundError: The run is a dialogue of two.
+    """
+    if not isinstance(start, Meeting):
+        raise NotFoundError(f"run {run} is a dialogue of two, which records no thoughts; leave --agent out")
+    return start
+
+
+def _run_row(run: RunRecord, order: str | None) -> dict[str, Any]:
     return {
         "run": run.run,
         "status": run.status,
         "scenario": run.scenario,
+        "order": order,
         "model": run.model,
         "seed": run.seed,
         "turns": run.turns,
@@ -102,205 +154,115 @@ def _parent(run: RunRecord) -> dict[str, Any] | None:
     return {"run": run.parent[0], "turn": run.parent[1]} if run.parent else None
 
 
-def _show_run(store: SqliteStore, run: RunRecord, as_json: bool) -> None:
-    turns, case = store.turns(run.run), store.case(run.run)
+def _show_run(store: SqliteStore, run: RunRecord, start: Start, as_json: bool) -> None:
+    turns = store.turns(run.run)
+    opening = start.opening_turn if isinstance(start, Meeting) else None
     if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "run": run.run,
-                "status": run.status,
-                "scenario": run.scenario,
-                "model": run.model,
-                "embedder": run.embedder,
-                "rehearsed": run.rehearsed,
-                "seed": run.seed,
-                "parameters": run.parameters,
-                "parent": _parent(run),
-                "error": run.error,
-                "left_out": list(case.left_out),
-                "turns": [turn.model_dump(mode="json") for turn in turns],
-            }
-        )
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "run": run.run,
+            "status": run.status,
+            "scenario": run.scenario,
+            "order": order_of(run, start),
+            "model": run.model,
+            "embedder": run.embedder,
+            "rehearsed": run.rehearsed,
+            "seed": run.seed,
+            "parameters": run.parameters,
+            "parent": _parent(run),
+            "error": run.error,
+            "left_out": list(start.left_out),
+            "turns": [turn.model_dump(mode="json") for turn in turns],
+        }
+        if isinstance(start, Meeting):
+            document["meeting"] = _meeting_json(start)
+        print_json(document)
         return
     console = data()
-    factor = run.parameters.get("removal_factor")
-    rehearsed = " · rehearsed" if run.rehearsed else ""
-    place = f" · {case.place}" if case.place else ""
-    console.print(plain(f"{run.run} · {run.scenario} · {case.time:%Y-%m-%d %H:%M}{place}", "bold"))
-    console.print(plain(f"{run.status} · λ = {factor} · {run.model} · seed {run.seed}{rehearsed}", "dim"))
+    state = [run.status, *settings(run, start), *(["rehearsed"] if run.rehearsed else [])]
+    if isinstance(start, Meeting):
+        console.print(plain(f"{run.run} · {run.scenario}", "bold"))
+        console.print(meeting_heading(start))
+        console.print(plain(people_line(start)))
+    else:
+        place = f" · {start.place}" if start.place else ""
+        console.print(plain(f"{run.run} · {run.scenario} · {start.time:%Y-%m-%d %H:%M}{place}", "bold"))
+    console.print(plain(" · ".join(state), "dim"))
     if run.error:
         console.print(plain(f"stopped by: {run.error}", "red"))
-    for note in grouped(case.left_out, (case.initiator.persona.name, case.partner.persona.name)):
+    for note in grouped(start.left_out, start.names):
         console.print(plain(f"left out: {note}", "dim"))
     console.print()
-    for turn in turns:
-        _print_line(console, turn)
+    silence_s = Parameters.model_validate(run.parameters).silence_s
+    for turn in [opening, *turns] if opening else turns:
+        print_turn(console, turn, start, silence_s)
 
 
-def _print_line(console: Console, turn: Turn) -> None:
-    minutes, seconds = divmod(int(turn.sim_time_s), 60)
-    console.print(
-        Text.assemble(
-            (f"{turn.turn:>3}  {minutes:02d}:{seconds:02d}  ", "dim"),
-            plain(f"{turn.speaker}:" if turn.speaker else "(silence)", "bold"),
-            " ",
-            plain(turn.text),
-            ("  ∎", "dim") if turn.ended else "",
-        )
-    )
+def _meeting_json(meeting: Meeting) -> dict[str, Any]:
+    document = meeting.model_dump(mode="json", include={"title", "description", "time", "ends", "place", "opening"})
+    people = [one.model_dump(mode="json", include={"joins", "leaves", "leaves_for"}) for one in meeting.participants]
+    return document | {"participants": [{"name": n, **one} for n, one in zip(meeting.names, people, strict=True)]}
 
 
-def _show_turn(store: SqliteStore, run: RunRecord, number_: int, what_if: float | None, as_json: bool) -> None:
-    record = store.turn_record(run.run, number_)
-    candidates = store.candidates(run.run, number_)
+def _show_turn(
+    store: SqliteStore,
+    run: RunRecord,
+    start: Start,
+    number: int,
+    agent: str | None,
+    what_if: float | None,
+    as_json: bool,
+) -> None:
+    record = store.turn_record(run.run, number)
+    candidates = store.candidates(run.run, number)
     prompt = store.prompt(record.prompt) if record.prompt else None
     removed = set(record.removed)
     if what_if is not None:
-        removed = set(_removed_at(run, record, prompt, what_if))
+        removed = set(removed_at(run, record, prompt, what_if))
+    round = read_round(store, run.run, record.turn.round, start) if isinstance(start, Meeting) else None
+    if round is not None and agent is not None and agent not in [one.agent for one in round.agents]:
+        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see polylogue show {run.run}")
+    calls = calls_of(store, run.run, record.turn.round, agent) if agent is not None else []
     if as_json:
-        print_json(_turn_json(run, record, prompt, candidates, removed, what_if))
+        document = turn_json(run, record, prompt, candidates, removed, what_if)
+        if round is not None:
+            asked = calls_json(calls_of(store, run.run, round.round, ""), store)
+            document["cognition"] = [agent_json(one) for one in round.agents if agent in (None, one.agent)]
+            document["floor"] = round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None
+        if agent is not None:
+            document["calls"] = calls_json(calls, store)
+        print_json(document)
+        return
+    console, parameters = data(), Parameters.model_validate(run.parameters)
+    print_turn(console, record.turn, start, parameters.silence_s)
+    console.print()
+    if round is not None:
+        print_round(console, round, parameters, agent)
+    print_calls(console, calls, store)
+    if record.turn.speaker is not None and agent is None:
+        print_making(console, run, record, prompt, candidates, removed, what_if)
+
+
+def _show_beginning(store: SqliteStore, run: RunRecord, meeting: Meeting, agent: str | None, as_json: bool) -> None:
+    """Show how a meeting opened, and who came to it."""
+    opening = meeting.opening_turn
+    characters = {name: one for name, one in read_characters(store, run.run).items() if agent in (None, name)}
+    calls = calls_of(store, run.run, 0, agent) if agent is not None else []
+    if as_json:
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "run": run.run,
+            **_meeting_json(meeting),
+            "characters": [{"agent": name, **one.model_dump(mode="json")} for name, one in characters.items()],
+        }
+        print_json(document | ({"calls": calls_json(calls, store)} if agent is not None else {}))
         return
     console = data()
-    _print_line(console, record.turn)
+    console.print(meeting_heading(meeting))
+    console.print(plain(meeting.description))
+    if opening is not None:
+        print_turn(console, opening, meeting)
     console.print()
-    if prompt is not None:
-        _print_units(console, prompt, record.scores, removed)
-    _print_attention(console, run, record, prompt, removed, what_if)
-    _print_candidates(console, record, candidates, run)
-
-
-def _removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, removal_factor: float) -> tuple[str, ...]:
-    from nodes.prune import prune_units
-    from prompts.remove import removed_with_blocks
-
-    parameters = Parameters.model_validate(run.parameters).with_settings({"removal_factor": removal_factor})
-    if prompt is None or record.scores is None:
-        raise NotFoundError(
-            f"turn {record.turn.turn} of run {run.run} has no recorded scores: λ was 0, where nothing is scored; "
-            "run it with --set record_scores=true to record them"
-        )
-    chosen = prune_units(prompt.units, record.scores, parameters.removal_factor, parameters.removal_order)
-    return removed_with_blocks(prompt, chosen)
-
-
-def _turn_json(
-    run: RunRecord,
-    record: TurnRecord,
-    prompt: Prompt | None,
-    candidates: list[Candidate],
-    removed: set[str],
-    what_if: float | None,
-) -> dict[str, Any]:
-    scores = record.scores or {}
-    document: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "run": run.run,
-        **record.turn.model_dump(mode="json"),
-        "units": [
-            {
-                "id": unit.id,
-                "block": unit.block,
-                "kind": unit.kind,
-                "text": unit.text,
-                "removable": unit.removable,
-                "score": scores.get(unit.id),
-                "removed": unit.id in removed,
-            }
-            for unit in (prompt.units if prompt else ())
-        ],
-        "candidates": [
-            {
-                "text": candidate.text,
-                "inconsistency": candidate.inconsistency,
-                "inconsistency_runs": list(candidate.inconsistency_runs),
-                "comment": candidate.comment,
-                "chosen": candidate.attempt == record.chosen,
-            }
-            for candidate in candidates
-        ],
-        "rollbacks": record.rollbacks,
-        "scored_by": record.scored_by,
-        "judged_by": record.judged_by,
-        "removal_factor": run.parameters.get("removal_factor"),
-    }
-    if what_if is not None:
-        document["what_if"] = what_if
-    return document
-
-
-def _print_units(console: Console, prompt: Prompt, scores: Mapping[str, float] | None, removed: set[str]) -> None:
-    """Print every unit with its weight as bar and number; a removed one is marked and struck.
-
-    Bars grow with the root of the weight, so that small ones differ too; the longest is the heaviest that λ may
-    remove. What can't be removed may be heavier (the first tokens of a prompt draw much), and fills its bar.
-    """
-    weights = scores or {}
-    scale = max((weights[unit.id] for unit in prompt.units if unit.removable and unit.id in weights), default=0.0)
-    scale = scale or max(weights.values(), default=0.0) or 1.0
-    digits = max(3, 2 - math.floor(math.log10(scale)))
-    column = max((len(number(weight, digits)) for weight in weights.values()), default=1)
-    block = None
-    for unit in prompt.units:
-        if unit.block != block:
-            block = unit.block
-            console.print(plain(block.replace("_", " "), "bold cyan"))
-        gone = unit.id in removed
-        mark = "✗" if gone else " " if unit.removable else "·"
-        line = Text.assemble((mark, "red"), " ")
-        if scores is not None:
-            bar = _bar(math.sqrt(weights.get(unit.id, 0.0) / scale))
-            figure = number(weights.get(unit.id), digits)
-            line.append(f"{bar:<{_BAR}} {figure:>{column}}  ", "" if unit.removable else "dim")
-        line.append(clean(unit.text), "strike dim" if gone else "" if unit.kind == "item" else "italic")
-        line.truncate(console.width, overflow="ellipsis")
-        console.print(line)
-    console.print(plain("✗ removed, · never removed by λ; bars grow with the root of the weight", "dim"))
-
-
-def _bar(share: float) -> str:
-    eighths = round(min(1.0, share) * _BAR * 8)
-    return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
-
-
-def _print_attention(
-    console: Console,
-    run: RunRecord,
-    record: TurnRecord,
-    prompt: Prompt | None,
-    removed: set[str],
-    what_if: float | None,
-) -> None:
-    factor = run.parameters.get("removal_factor") if what_if is None else what_if
-    if prompt is None or record.scores is None:
-        console.print(
-            plain(f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", "dim")
-        )
-        return
-    removable = [unit for unit in prompt.units if unit.removable]
-    total = sum(record.scores[unit.id] for unit in removable)
-    gone = [unit for unit in removable if unit.id in removed]
-    share = sum(record.scores[unit.id] for unit in gone) / total if total else 0.0
-    would = "would be" if what_if is not None else "were"
-    console.print(
-        plain(
-            f"✗ {len(gone)} of {len(removable)} removable units {would} removed at λ = {factor}: "
-            f"{share:.1%} of their attention (scored by {record.scored_by})",
-            "bold",
-        )
-    )
-
-
-def _print_candidates(console: Console, record: TurnRecord, candidates: list[Candidate], run: RunRecord) -> None:
-    threshold = run.parameters.get("inconsistency_threshold")
-    judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
-    console.print()
-    console.print(plain(f"{judged}, {record.rollbacks} rolled back", "bold"))
-    for candidate in candidates:
-        chosen = candidate.attempt == record.chosen
-        runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
-        figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
-        mark = ("→ said  ", "green") if chosen else "        "
-        console.print(Text.assemble(mark, f"{figure:>6}  ", plain(candidate.text, "" if chosen else "dim")))
-        if candidate.comment:
-            console.print(Text.assemble(" " * 16, plain(candidate.comment, "dim italic")))
+    for name, character in characters.items():
+        print_character(console, name, character)
+    print_calls(console, calls, store)

@@ -5,7 +5,7 @@ import sys
 import typer
 from pydantic import ValidationError
 
-from cli import checking, inspecting, measuring, running
+from cli import checking, inspecting, measuring, running, statistics
 from cli.output import clean
 from state.errors import NotFoundError, PolylogueError, UsageError
 
@@ -15,7 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (running, inspecting, measuring, checking):
+for module in (running, inspecting, statistics, measuring, checking):
     module.register(app)
 
 

@@ -51,6 +51,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def bar(share: float, width: int) -> str:
+    """Return a bar for a share in [0, 1] of `width` columns, drawn in eighths of a column."""
+    eighths = round(min(1.0, share) * width * 8)
+    return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
+
+
 def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return notes `what of NAME: why`, those that differ in the name alone as one, each once."""
     people: dict[tuple[str, str], list[str]] = {}

@@ -4,26 +4,33 @@ import asyncio
 import shlex
 import signal
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from cli.environment import store_path
+from cli.live import tell_heading, tell_round, tell_turn
 from cli.opening import open_embedding_model, open_language_model
 from cli.options import JsonOption, StoreOption
-from cli.output import data, plain, print_json, progress, progress_line
-from state.contracts import Context, Embedder, LanguageModel
+from cli.output import plain, print_json, progress, progress_line
+from models.batching import BatchingBroker
+from state.contracts import Context, Embedder, LanguageModel, Start
 from state.errors import ModelError, PolylogueError, StorageError, UsageError
+from state.meeting import Meeting
 from state.parameters import Parameters
-from state.records import RunRecord, RunStatus, Turn
+from state.records import RunRecord, RunStatus, Voice
 from storage.store import SqliteStore
 
 _STEPS = {
+    "prepare": "preparing",
+    "perceive": "listening",
+    "choose_mechanisms": "choosing how to think",
+    "run_mechanisms": "thinking",
+    "assess": "making up their minds",
     "retrieve_memory": "remembering",
     "score_attention": "scoring attention",
     "prune": "pruning",
@@ -31,6 +38,10 @@ _STEPS = {
     "judge": "judging",
     "roll_back": "rolling back",
 }
+
+ThoughtsOption = Annotated[
+    bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +59,10 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 1,
     rounds: Annotated[int | None, typer.Option(help="At most so many rounds (utterances, in a dialogue).")] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(help="Who speaks next in a group: self_driven, rule_based, centralised, random or designated."),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="At most so many simulated minutes.")] = None,
     model: Annotated[str, typer.Option(help="smollm2 (embedded), a folder, or a Hugging Face id.")] = "smollm2",
     precision: Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16.")] = None,
@@ -55,6 +70,7 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any parameter; may be repeated.")
     ] = None,
+    thoughts: ThoughtsOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -62,35 +78,48 @@ def run(
 
     Example: polylogue run tidewell --lambda 0.5 --rounds 6
     """
+    from nodes.mechanisms.registry import MECHANISMS
     from worlds.catalog import resolve, settings_of
+    from worlds.meeting_file import check_weights
 
     chosen: dict[str, Any] = dict(_read_setting(setting) for setting in settings or [])
-    chosen |= _given(removal_factor=removal_factor, max_turns=rounds, max_minutes=minutes, precision=precision)
+    chosen |= _given(
+        removal_factor=removal_factor, max_turns=rounds, max_minutes=minutes, order=order, precision=precision
+    )
     if "seed" in chosen:
         seed = _read_seed(chosen.pop("seed"))
-    parameters = Parameters().with_settings({**settings_of(scenario), **chosen})
-    case = resolve(scenario)
+    known = tuple(MECHANISMS)
+    parameters = Parameters().with_settings({**settings_of(scenario, known), **chosen})
+    start = resolve(scenario, known)
+    if isinstance(start, Meeting):
+        check_weights(start, parameters.willingness_threshold)
     with SqliteStore.open(store_path(store), create=True) as opened:
         language_model = open_language_model("rehearsal" if rehearse else model, parameters)
+        voices = {} if rehearse else _open_voices(start, parameters)
         embedder = open_embedding_model("rehearsal" if language_model.traits.rehearsed else "minilm")
         record = RunRecord(
             run=opened.new_run_id(),
             status="running",
-            scenario=case.scenario,
+            scenario=start.scenario,
             model=language_model.id,
             embedder=embedder.id,
             rehearsed=language_model.traits.rehearsed,
             seed=seed,
             parameters=language_model.traits.resolve(parameters).model_dump(mode="json"),
+            voices={
+                name: Voice(model=own.id, parameters=own.traits.resolve(parameters).model_dump(mode="json"))
+                for name, own in voices.items()
+            },
             created=datetime.now(UTC),
         )
-        opened.create_run(record, case)
+        opened.create_run(record, start)
         progress().print(f"run {record.run}")
-        _drive(opened, record, language_model, embedder, as_json)
+        _drive(opened, record, language_model, voices, embedder, as_json, thoughts)
 
 
 def resume(
     run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
+    thoughts: ThoughtsOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -100,13 +129,33 @@ def resume(
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
-        language_model = open_language_model(record.model, Parameters.model_validate(record.parameters))
+        parameters = Parameters.model_validate(record.parameters)
+        language_model = open_language_model(record.model, parameters)
+        opened_models = {voice.model: open_language_model(voice.model, parameters) for voice in record.voices.values()}
+        voices = {name: opened_models[voice.model] for name, voice in record.voices.items()}
         embedder = open_embedding_model(record.embedder)
         progress().print(f"run {record.run}")
-        _drive(opened, record, language_model, embedder, as_json)
+        _drive(opened, record, language_model, voices, embedder, as_json, thoughts)
 
 
-def _drive(store: SqliteStore, record: RunRecord, model: LanguageModel, embedder: Embedder, as_json: bool) -> None:
+def _open_voices(start: Start, parameters: Parameters) -> dict[str, LanguageModel]:
+    """Return the models that participants have to themselves, by participant, each model opened once."""
+    if not isinstance(start, Meeting):
+        return {}
+    wanted = {one.persona.name: one.model for one in start.participants if one.model is not None}
+    opened = {model: open_language_model(model, parameters) for model in dict.fromkeys(wanted.values())}
+    return {name: opened[model] for name, model in wanted.items()}
+
+
+def _drive(
+    store: SqliteStore,
+    record: RunRecord,
+    model: LanguageModel,
+    voices: Mapping[str, LanguageModel],
+    embedder: Embedder,
+    as_json: bool,
+    thoughts: bool,
+) -> None:
     """Drive a run to its end; whatever stops it, what it had is kept and the way on is told.
 
     Raises:
@@ -116,21 +165,30 @@ def _drive(store: SqliteStore, record: RunRecord, model: LanguageModel, embedder
     context = Context(
         run=record.run,
         seed=record.seed,
-        case=store.case(record.run),
+        start=store.start(record.run),
         parameters=Parameters.model_validate(record.parameters),
         model=model,
         embedder=embedder,
         store=store,
+        broker=BatchingBroker(record.run, store),
+        voices={name: (own, Parameters.model_validate(record.voices[name].parameters)) for name, own in voices.items()},
     )
+
+    def tell(turn: int) -> None:
+        (said,) = store.turns(record.run, turn, turn)
+        tell_turn(said, context.start)
+        if thoughts:
+            tell_round(store, store.run(record.run), said.round)
+
     with store.drive_lock(record.run), _interruptible():
         status: RunStatus = "failed"
         try:
             store.set_status(record.run, "running")
             if not as_json:
-                _tell_heading(context, record)
+                tell_heading(context.start, record)
                 for turn in store.turns(record.run):
-                    _tell(turn)
-            _hold(context, store, _tell if not as_json else lambda _: None)
+                    tell(turn.turn)
+            _hold(context, store, tell if not as_json else lambda _: None)
             store.set_status(record.run, "finished")
             status = "finished"
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or nobody reads standard output any more
@@ -148,23 +206,23 @@ def _drive(store: SqliteStore, record: RunRecord, model: LanguageModel, embedder
                 print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
 
 
-def _hold(context: Context, store: SqliteStore, tell: Callable[[Turn], None]) -> None:
-    """Hold the dialogue, each step shown while it is under way and each turn told."""
-    from graphs.driving import drive_dialogue
+def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None]) -> None:
+    """Hold the conversation, each step shown while it is under way and each turn told."""
+    from graphs.driving import drive
     from storage.checkpoints import open_checkpoints
 
     with progress_line() as (show, pause):
 
-        def on_step(step: str, turn: int) -> None:
+        def on_step(step: str, turn: int, agent: str) -> None:
             if step == "turn_done":
                 with pause():
-                    tell(store.turns(context.run, turn, turn)[0])
+                    tell(turn)
             elif step in _STEPS:
-                show(f"turn {turn}: {_STEPS[step]}")
+                show(f"turn {turn}: {f'{agent}: ' if agent else ''}{_STEPS[step]}")
 
         async def hold() -> None:
             async with open_checkpoints(store.path) as checkpointer:
-                await drive_dialogue(context, checkpointer, on_step)
+                await drive(context, checkpointer, on_step)
 
         asyncio.run(hold())
 
@@ -193,21 +251,6 @@ def _interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _tell_heading(context: Context, record: RunRecord) -> None:
-    case, console = context.case, data()
-    who = f"{case.initiator.persona.name} and {case.partner.persona.name}"
-    console.print(plain(f"{who}, {case.time:%A %d %B %Y, %H:%M}{f', {case.place}' if case.place else ''}", "bold"))
-    rehearsed = ", rehearsed: a stand-in speaks, not a model" if record.rehearsed else ""
-    console.print(
-        plain(f"λ = {context.parameters.removal_factor:g}, {record.model}, seed {record.seed}{rehearsed}", "dim")
-    )
-    console.print()
-
-
-def _tell(turn: Turn) -> None:
-    data().print(Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", plain(turn.text)))
 
 
 def _store_hint(store: SqliteStore) -> str:

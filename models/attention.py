@@ -1,19 +1,24 @@
-"""Attention with a shared prefix, and the rows of Eq. 1 caught on the way.
+"""Attention with shared prefixes, and the rows of Eq. 1 caught on the way.
 
-A prompt is read once (`read_prefix`) and kept without its last token. Replies are then rows of a `Decoding` that all
-attend to the same prefix tensors and to keys and values of their own, so nothing is copied per row. Since the softmax
-over one-token steps is explicit, the attention weights are at hand; their mean over heads, summed over layers, is
-added into one `(rows, reply tokens, prompt tokens)` buffer. All the reductions of Eq. 1 are linear, so this equals
+A prompt is read once (`read_prefix`) and kept without its last token; what it shares with other prompts may have been
+read before (its stem). Replies are then rows of a `Decoding`. Rows of one prompt attend to the same prefix tensors, and
+each to keys and values of its own, so nothing is copied per row; rows of several prompts are read together. Since the
+softmax over one-token steps is explicit, the attention weights are at hand; their mean over heads, summed over layers,
+is added into one `(rows, reply tokens, prompt tokens)` buffer. All the reductions of Eq. 1 are linear, so this equals
 the definition on the full attention tensors to rounding (`rows_by_definition` is that definition).
 
 This module knows nothing of units, prompts or sampling.
 
-Shapes: B rows, H query heads, K key-value heads, G = H / K, n new tokens, d head size, P prefix tokens, T reply tokens.
+Shapes: B rows, H query heads, K key-value heads, G = H / K, n new tokens, d head size, P tokens of the longest prefix,
+T reply tokens. Where attention has columns, all prefixes end at column P, whatever their length, and a row's own keys
+follow: the columns in front of a shorter prefix are hidden, and differences of columns are differences of positions.
 """
 
 import contextvars
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, cast
 
 import torch
@@ -63,43 +68,71 @@ class Prefix:
 
     Attributes:
         tokens: The prompt's tokens, all of them, the last one included.
-        keys, values: One tensor per layer, `(K, P, d)`.
+        length: How many have been read.
+        keys, values: One tensor per layer, `(K, length, d)`.
     """
-
-    length = 0
 
     def __init__(self, tokens: Sequence[int], layers: int) -> None:
         self.tokens = tuple(tokens)
+        self.length = 0
         self.keys: list[Tensor] = [torch.empty(0)] * layers
         self.values: list[Tensor] = [torch.empty(0)] * layers
 
     def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep the keys and values `(1, K, P, d)` of one layer."""
+        """Keep new keys and values `(1, K, n, d)` of one layer; return all so far."""
+        if self.length:
+            keys = torch.cat([self.keys[layer][None], keys], dim=2)
+            values = torch.cat([self.values[layer][None], values], dim=2)
         self.keys[layer], self.values[layer] = keys[0].contiguous(), values[0].contiguous()
         return keys, values
 
 
 class Decoding:
-    """Rows that continue one prefix, each at its own length.
+    """Rows that continue prefixes, each at its own length.
+
+    Rows of one prefix look at the same tensors. Rows of several have theirs copied in front of their own keys, so that
+    one matrix product serves all of them.
 
     Attributes:
-        lengths: Tokens already read by each row, the prompt's last one included.
+        shared: The prefix that all rows continue; `None` if there are several.
+        before: P.
+        pads: By row, the hidden columns in front of its prefix.
+        lengths: By row, the tokens already read, the prompt's last one included.
         rows: Attention of each row's tokens to the prompt, mean over heads and summed over layers,
             `(B, T, P + 1)` in float32, or `None` if it is not wanted.
     """
 
-    def __init__(self, model: PreTrainedModel, prefix: Prefix, rows: int, capacity: int, *, catch: bool) -> None:
-        self.model, self.prefix, self.capacity = model, prefix, capacity
-        self.lengths = [0] * rows
-        self.keys: list[Tensor | None] = [None] * len(prefix.keys)
-        self.values: list[Tensor | None] = [None] * len(prefix.keys)
-        shape = (rows, capacity, len(prefix.tokens))
+    def __init__(
+        self, model: PreTrainedModel, prefixes: Prefix | Sequence[Prefix], rows: int, capacity: int, *, catch: bool
+    ) -> None:
+        """Make rows that have read nothing yet.
+
+        Args:
+            model: The model.
+            prefixes: What the rows continue: one prefix, or several.
+            rows: So many rows continue each of these.
+            capacity: T, the tokens that a row may read.
+            catch: Whether attention to the prompt is wanted.
+        """
+        self.model, self.capacity = model, capacity
+        listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
+        self.prefixes = [prefix for prefix in listed for _ in range(rows)]
+        self.shared = listed[0] if all(prefix is listed[0] for prefix in listed) else None
+        self.before = max(prefix.length for prefix in listed)
+        self.pads = [self.before - prefix.length for prefix in self.prefixes]
+        self.lengths = [0] * len(self.prefixes)
+        layers = model.config.get_text_config().num_hidden_layers
+        self.keys: list[Tensor | None] = [None] * layers
+        self.values: list[Tensor | None] = [None] * layers
+        shape = (len(self.prefixes), capacity, self.before + 1)
         self.rows = torch.zeros(shape, dtype=torch.float32, device=model.device) if catch else None
+        self.line: _Line | None = None
+        self._hidden: dict[tuple[int, int | None], Tensor | None] = {}
 
     @property
     def length(self) -> int:
-        """Tokens in front of the ones being read."""
-        return len(self.prefix.tokens) - 1 + max(self.lengths)
+        """Columns in front of the tokens being read."""
+        return self.before + max(self.lengths)
 
     def read(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """Read the next tokens of every row, at least one each, and return the logits after each `(B, n, V)`.
@@ -107,19 +140,49 @@ class Decoding:
         A row with fewer tokens than others is padded; the logits behind its own tokens mean nothing.
         """
         n = max(map(len, tokens))
-        device = self.model.device
         padded = [[*row, *[row[-1]] * (n - len(row))] for row in tokens]
-        starts = torch.tensor(self.lengths, device=device)[:, None] + len(self.prefix.tokens) - 1
+        logits = self._forward(padded, [range(start, start + n) for start in self._starts()])
+        self._count(tokens)
+        return logits
+
+    def read_on(self, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """Read the next tokens of every row, and return the logits behind the last of each, `(B, V)`.
+
+        Rows of several prefixes read theirs in one line, without padding. There a row may have none, and gets logits
+        that mean nothing.
+        """
+        if self.shared is not None:
+            return self.read(tokens)[range(len(tokens)), [len(row) - 1 for row in tokens]]
+        at = [(row, offset) for row, read in enumerate(tokens) for offset in range(len(read))]
+        starts = self._starts()
+        places = [(row, offset, self.before + self.lengths[row] + offset) for row, offset in at]
+        self.line = _Line(*torch.tensor(places, device=self.model.device).T, n=max(map(len, tokens)))
+        try:
+            logits = self._forward([[t for row in tokens for t in row]], [[starts[row] + o for row, o in at]])
+        finally:
+            self.line = None
+        self._count(tokens)
+        return logits[0, [max(0, end - 1) for end in accumulate(map(len, tokens))]]
+
+    def _starts(self) -> list[int]:
+        """Return the position of the next token of each row."""
+        return [prefix.length + length for prefix, length in zip(self.prefixes, self.lengths, strict=True)]
+
+    def _forward(self, tokens: Sequence[Sequence[int]], positions: Sequence[Sequence[int]]) -> Tensor:
+        device = self.model.device
+        self._hidden.clear()
         with _as_current(self), torch.inference_mode():
             logits = self.model(
-                input_ids=torch.tensor(padded, device=device),
-                position_ids=starts + torch.arange(n, device=device),
+                input_ids=torch.tensor(tokens, device=device),
+                position_ids=torch.tensor([list(row) for row in positions], device=device),
                 past_key_values=Cache(layers=[_Layer(self, i) for i in range(len(self.keys))]),
                 use_cache=True,
             ).logits
+        return cast(Tensor, logits)
+
+    def _count(self, tokens: Sequence[Sequence[int]]) -> None:
         for row, read in enumerate(tokens):
             self.forget(row, -len(read))
-        return cast(Tensor, logits)
 
     def forget(self, row: int, tokens: int) -> None:
         """Take back the last tokens of a row, as if they had not been read (a negative number: count them as read)."""
@@ -127,19 +190,67 @@ class Decoding:
         if self.rows is not None:
             self.rows[row, self.lengths[row] :] = 0
 
+    def caught(self, row: int, tokens: int) -> Tensor:
+        """Return the rows of Eq. 1 of a row's first tokens, `(tokens, tokens of its prompt)`."""
+        assert self.rows is not None
+        return self.rows[row, :tokens, self.pads[row] :]
+
     def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Put new keys and values `(B, K, n, d)` behind each row's own; return the reply's so far, `(B, K, t, d)`."""
+        """Put new keys and values behind each row's own.
+
+        Args:
+            layer: The layer.
+            keys, values: `(B, K, n, d)`, or `(1, K, tokens, d)` of a line.
+
+        Returns:
+            What the rows look at besides a shared prefix, `(B, K, t, d)`; `(B, K, P + T, d)` if there is none.
+        """
         kept_keys, kept_values = self.keys[layer], self.values[layer]
         if kept_keys is None or kept_values is None:
-            kept_keys = self.keys[layer] = keys.new_zeros((*keys.shape[:2], self.capacity, keys.shape[3]))
-            kept_values = self.values[layer] = values.new_zeros((*values.shape[:2], self.capacity, values.shape[3]))
-        n = keys.shape[2]
-        for row, start in enumerate(self.lengths):
-            fits = min(n, self.capacity - start)  # only padding can lie behind the capacity
-            kept_keys[row, :, start : start + fits] = keys[row, :, :fits]
-            kept_values[row, :, start : start + fits] = values[row, :, :fits]
-        t = min(max(self.lengths) + n, self.capacity)
-        return kept_keys[:, :, :t], kept_values[:, :, :t]
+            kept_keys = self.keys[layer] = self._room(keys, [prefix.keys[layer] for prefix in self.prefixes])
+            kept_values = self.values[layer] = self._room(values, [prefix.values[layer] for prefix in self.prefixes])
+        front = self.before if self.shared is None else 0
+        if self.line is not None:
+            n = self.line.n
+            kept_keys[self.line.rows, :, self.line.columns] = keys[0].transpose(0, 1)
+            kept_values[self.line.rows, :, self.line.columns] = values[0].transpose(0, 1)
+        else:
+            n = keys.shape[2]
+            for row, length in enumerate(self.lengths):
+                start, fits = front + length, min(n, self.capacity - length)  # only padding can lie behind it
+                kept_keys[row, :, start : start + fits] = keys[row, :, :fits]
+                kept_values[row, :, start : start + fits] = values[row, :, :fits]
+        if self.shared is None:
+            return kept_keys, kept_values  # all of it: a part in bfloat16 would be copied for the matrix product
+        end = min(max(self.lengths) + n, self.capacity)
+        return kept_keys[:, :, :end], kept_values[:, :, :end]
+
+    def _room(self, new: Tensor, prefixes: Sequence[Tensor]) -> Tensor:
+        """Return room for one layer's keys or values, several prefixes in front."""
+        front = self.before if self.shared is None else 0
+        room = new.new_zeros((len(self.pads), new.shape[1], front + self.capacity, new.shape[3]))
+        for row, prefix in enumerate(prefixes):
+            if self.shared is None and prefix.dim() == 3:
+                room[row, :, self.pads[row] : front] = prefix
+        return room
+
+    def hidden(self, first: int, n: int, columns: int, window: int | None) -> Tensor | None:
+        """Return what `n` new tokens from `first` on don't see, `(B, 1, n, columns)`; `None` if they see everything.
+
+        It is made once for all layers.
+        """
+        if window is None and not any(self.pads) and self.before + min(self.lengths) + first + 1 >= columns:
+            return None
+        if (first, window) not in self._hidden:
+            device = self.model.device
+            starts = torch.tensor([self.before + first + length for length in self.lengths], device=device)
+            query_at = starts[:, None, None] + torch.arange(n, device=device)[:, None]
+            key_at = torch.arange(columns, device=device)
+            hidden = _hidden(query_at, key_at, window)
+            if any(self.pads):
+                hidden |= key_at < torch.tensor(self.pads, device=device)[:, None, None]
+            self._hidden[first, window] = hidden[:, None]
+        return self._hidden[first, window]
 
     def catch(self, weights: Tensor, first: int) -> None:
         """Add the weights of one layer, `(B, H, n, P + t)`, for the new tokens from `first` on."""
@@ -152,6 +263,31 @@ class Decoding:
             self.rows[row, at : at + fits] += seen[row, :fits]
 
 
+@dataclass(frozen=True)
+class _Line:
+    """New tokens of all rows in one line: a batch of one.
+
+    Attributes:
+        rows, offsets, columns: By token, its row, its number among the row's new tokens, and its column.
+        n: New tokens of the row that has most.
+    """
+
+    rows: Tensor
+    offsets: Tensor
+    columns: Tensor
+    n: int
+
+    def apart(self, line: Tensor, rows: int) -> Tensor:
+        """`(1, H, tokens, d)` to `(B, H, n, d)`, with zeros where a row has fewer tokens."""
+        apart = line.new_zeros((rows, line.shape[1], self.n, line.shape[3]))
+        apart[self.rows, :, self.offsets] = line[0].transpose(0, 1)
+        return apart
+
+    def together(self, apart: Tensor) -> Tensor:
+        """`(B, H, n, d)` to `(1, tokens, H, d)`."""
+        return apart[self.rows, :, self.offsets][None]
+
+
 @contextmanager
 def _as_current(reading: "Prefix | Decoding") -> Iterator[None]:
     token = _reading.set(reading)
@@ -161,16 +297,27 @@ def _as_current(reading: "Prefix | Decoding") -> Iterator[None]:
         _reading.reset(token)
 
 
-def read_prefix(model: PreTrainedModel, tokens: Sequence[int]) -> Prefix:
-    """Read all of a prompt but its last token, which every row of a `Decoding` reads as its first."""
+def read_prefix(model: PreTrainedModel, tokens: Sequence[int], stem: Prefix | None = None) -> Prefix:
+    """Read all of a prompt but its last token, which every row of a `Decoding` reads as its first.
+
+    Args:
+        model: The model.
+        tokens: The prompt.
+        stem: What has been read of its beginning already; only what follows is read then.
+    """
     prefix = Prefix(tokens, model.config.get_text_config().num_hidden_layers)
-    if len(tokens) > 1:
+    if stem is not None:
+        prefix.length, prefix.keys, prefix.values = stem.length, [*stem.keys], [*stem.values]
+    rest = prefix.tokens[prefix.length : -1]
+    if rest:
         with _as_current(prefix), torch.inference_mode():
             model.base_model(
-                input_ids=torch.tensor([tokens[:-1]], device=model.device),
+                input_ids=torch.tensor([rest], device=model.device),
+                position_ids=torch.arange(prefix.length, len(tokens) - 1, device=model.device)[None],
                 past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
                 use_cache=True,
             )
+        prefix.length += len(rest)
     return prefix
 
 
@@ -202,13 +349,14 @@ def attention_forward(
     if others.get("position_bias") is not None:
         raise AttentionUnavailableError("its attention adds a position bias that the scores would miss")
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    if isinstance(reading, Decoding):
-        output = _decode(
-            reading, getattr(module, "layer_idx", 0), query, key, value, scaling, sliding_window, softcap, s_aux
-        )
-    else:
+    if not isinstance(reading, Decoding):
         output = _prefill(query, key, value, scaling, sliding_window, softcap, s_aux)
-    return output.transpose(1, 2).contiguous(), None
+        return output.transpose(1, 2).contiguous(), None
+    layer, line = getattr(module, "layer_idx", 0), reading.line
+    if line is not None:
+        query = line.apart(query, key.shape[0])
+    output = _decode(reading, layer, query, key, value, scaling, sliding_window, softcap, s_aux)
+    return (output.transpose(1, 2).contiguous() if line is None else line.together(output)), None
 
 
 def _prefill(
@@ -220,18 +368,27 @@ def _prefill(
     softcap: float | None,
     sinks: Tensor | None,
 ) -> Tensor:
-    n = query.shape[2]
-    if softcap is None and sinks is None and (window is None or window >= n):
+    n, before = query.shape[2], key.shape[2] - query.shape[2]
+    if softcap is None and sinks is None and (window is None or window >= before + n):
+        mask = None
+        if before:
+            mask = torch.ones(n, before + n, dtype=torch.bool, device=query.device).tril(before)
         return nn.functional.scaled_dot_product_attention(
-            query, key, value, is_causal=True, scale=scaling, enable_gqa=key.shape[1] != query.shape[1]
+            query,
+            key,
+            value,
+            attn_mask=mask,
+            is_causal=mask is None,
+            scale=scaling,
+            enable_gqa=key.shape[1] != query.shape[1],
         )
-    positions = torch.arange(n, device=query.device)
-    step = max(1, MAX_WEIGHTS // (query.shape[1] * n))
+    positions = torch.arange(before + n, device=query.device)
+    step = max(1, MAX_WEIGHTS // (query.shape[1] * (before + n)))
     outputs = []
     for first in range(0, n, step):
         part = query[:, :, first : first + step]
-        hidden = _hidden(positions[first : first + step, None], positions[None, :], window)
-        logits = _logits(part, key, scaling, softcap).masked_fill(hidden, -torch.inf)
+        at = positions[before + first : before + first + step, None]
+        logits = _logits(part, key, scaling, softcap).masked_fill(_hidden(at, positions, window), -torch.inf)
         outputs.append(_mix(_softmax(logits, sinks), value))
     return torch.cat(outputs, dim=2)
 
@@ -247,38 +404,30 @@ def _decode(
     softcap: float | None,
     sinks: Tensor | None,
 ) -> Tensor:
-    prefix_key, prefix_value = decoding.prefix.keys[layer], decoding.prefix.values[layer]
     rows, heads, n, _ = query.shape
-    before, t = prefix_key.shape[1] if prefix_key.dim() == 3 else 0, key.shape[2]
-    lengths = torch.tensor(decoding.lengths, device=query.device)
-    masked = n > 1 or window is not None or min(decoding.lengths) != max(decoding.lengths)
-    step = max(1, MAX_WEIGHTS // (rows * heads * (before + t)))
+    shared = decoding.shared if decoding.before else None
+    before = decoding.before if shared is not None else 0
+    columns = before + key.shape[2]
+    step = max(1, MAX_WEIGHTS // (rows * heads * columns))
     outputs = []
     for first in range(0, n, step):
         part = query[:, :, first : first + step]
-        own = _logits(part, key, scaling, softcap)  # (B, H, n, t)
-        if before:
+        logits = _logits(part, key, scaling, softcap)
+        if shared is not None:
             # One matrix product for all rows: they look at the same keys.
-            flat = _by_kv_head(part, prefix_key.shape[0])  # (K, B * G * n, d)
-            shared = _cap(flat @ prefix_key.transpose(1, 2) * scaling, softcap)
-            shared = shared.view(prefix_key.shape[0], rows, -1, part.shape[2], before).transpose(0, 1)
-            logits = torch.cat([shared.reshape(rows, heads, part.shape[2], before), own], dim=-1)
-        else:
-            logits = own
-        if masked:
-            at = (
-                before
-                + lengths[:, None, None]
-                + torch.arange(first, first + part.shape[2], device=query.device)[:, None]
-            )
-            hidden = _hidden(at, torch.arange(before + t, device=query.device), window)
-            logits = logits.masked_fill(hidden[:, None], -torch.inf)
+            flat = _by_kv_head(part, key.shape[1])  # (K, B * G * n, d)
+            flat = _cap(flat @ shared.keys[layer].transpose(1, 2) * scaling, softcap)
+            flat = flat.view(key.shape[1], rows, -1, part.shape[2], before).transpose(0, 1)
+            logits = torch.cat([flat.reshape(rows, heads, part.shape[2], before), logits], dim=-1)
+        hidden = decoding.hidden(first, part.shape[2], columns, window)
+        if hidden is not None:
+            logits.masked_fill_(hidden, -torch.inf)
         weights = _softmax(logits, sinks)
         decoding.catch(weights, first)
         output = _mix(weights[..., before:], value)
-        if before:
-            flat = _by_kv_head(weights[..., :before].to(prefix_value.dtype), prefix_key.shape[0]) @ prefix_value
-            flat = flat.view(prefix_key.shape[0], rows, -1, part.shape[2], prefix_value.shape[2]).transpose(0, 1)
+        if shared is not None:
+            flat = _by_kv_head(weights[..., :before].to(value.dtype), key.shape[1]) @ shared.values[layer]
+            flat = flat.view(key.shape[1], rows, -1, part.shape[2], value.shape[3]).transpose(0, 1)
             output = output + flat.reshape(output.shape)
         outputs.append(output)
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)

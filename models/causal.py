@@ -1,10 +1,11 @@
 """Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
 
 A prompt is read once; the last two prompts stay in memory, so that the judge, which looks at the full and at the
-pruned prompt again, reads only the reply.
+pruned prompt again, reads only the reply. Prompts of a batch do not stay, but what they share with other prompts does.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import cast
 
 import llguidance.hf
@@ -24,6 +25,9 @@ from state.records import Reply
 #: Prompts kept in memory: the full one and the pruned one of an utterance.
 _KEPT_PREFIXES = 2
 
+#: Tokens of stems kept in memory, of all of them together.
+_KEPT_STEM_TOKENS = 16_384
+
 
 class CausalLanguageModel:
     """A local model whose attention can be had exactly.
@@ -41,17 +45,22 @@ class CausalLanguageModel:
         self.tokenizer = HuggingFaceTokenizer(tokenizer)
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
-        self._prefixes: dict[tuple[int, ...], Prefix] = {}
+        self._prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
+        self._stems: dict[tuple[int, ...], Prefix] = {}
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request (see the contract)."""
-        return self._decode(request, catch=False)[0]
+        return (await self.generate_batch([request]))[0]
+
+    async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
+        """Return the replies to several prompts, decoded as one batch; one list per request."""
+        return self._decode(requests, catch=False)[0]
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
         """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
-        replies, rows = self._decode(request, catch=True)
+        (replies,), rows = self._decode([request], catch=True)
         spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
         scores = [unit_scores(r, request.prompt, options, span) for r, span in zip(rows, spans, strict=True)]
         return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
@@ -91,16 +100,25 @@ class CausalLanguageModel:
     def forget(self) -> None:
         """Drop the prompts that are kept in memory; results are the same without them."""
         self._prefixes.clear()
+        self._stems.clear()
 
-    def _decode(self, request: GenerationRequest, *, catch: bool) -> tuple[list[Reply], list[Tensor]]:
-        grammar = self._grammar(request)
-        capacity = capacity_of(grammar, self.tokenizer)
-        self._require_room(request.prompt, capacity)
-        decoding = Decoding(self.model, self._prefix(request.prompt), len(request.generators), capacity, catch=catch)
-        replies = decode_replies(decoding, grammar, self.tokenizer, request)
-        if decoding.rows is None:
+    def _decode(
+        self, requests: Sequence[GenerationRequest], *, catch: bool
+    ) -> tuple[list[list[Reply]], list[Tensor]]:
+        """Return the replies by request, and the rows of Eq. 1 by reply if they are wanted."""
+        grammars = [self._grammar(request) for request in requests]
+        capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
+        for request, capacity in zip(requests, capacities, strict=True):
+            self._require_room(request.prompt, capacity)
+        asking = [request for request in requests if request.generators]
+        if not asking:
+            return [[] for _ in requests], []
+        prefixes = self._batch_prefixes(asking)
+        decoding = Decoding(self.model, prefixes, 1, max(capacities), catch=catch)
+        replies = decode_replies(decoding, list(zip(requests, grammars, strict=True)), self.tokenizer)
+        if not catch:
             return replies, []
-        return replies, [decoding.rows[i, : len(reply.tokens)] for i, reply in enumerate(replies)]
+        return replies, [decoding.caught(i, len(reply.tokens)) for i, reply in enumerate(chain.from_iterable(replies))]
 
     def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
         key = (request.fields, request.prompt.begun)
@@ -113,12 +131,35 @@ class CausalLanguageModel:
             self._grammars[key] = ReplyGrammar(self._constraints, self.tokenizer, *key)
         return self._grammars[key]
 
+    def _batch_prefixes(self, requests: Sequence[GenerationRequest]) -> list[Prefix]:
+        """Return the prefix of every row. A batch of prompts keeps none: it may have any number of them."""
+        if len(requests) == 1:
+            return [self._prefix(requests[0].prompt)] * len(requests[0].generators)
+        read: dict[tuple[int, tuple[int, ...]], Prefix] = {}
+        for prompt in (request.prompt for request in requests):
+            key = (prompt.stem, prompt.input_ids)
+            read[key] = read.get(key) or self._prefixes.get(key) or self._read(prompt)
+        return [read[r.prompt.stem, r.prompt.input_ids] for r in requests for _ in r.generators]
+
     def _prefix(self, prompt: RenderedPrompt) -> Prefix:
-        prefix = self._prefixes.pop(prompt.input_ids, None) or read_prefix(self.model, prompt.input_ids)
+        key = (prompt.stem, prompt.input_ids)
+        prefix = self._prefixes.pop(key, None) or self._read(prompt)
         while len(self._prefixes) >= _KEPT_PREFIXES:
             del self._prefixes[next(iter(self._prefixes))]
-        self._prefixes[prompt.input_ids] = prefix
+        self._prefixes[key] = prefix
         return prefix
+
+    def _read(self, prompt: RenderedPrompt) -> Prefix:
+        """Read a prompt: its stem by itself if it is not in memory, then what follows."""
+        tokens = prompt.input_ids
+        shared = tokens[: min(prompt.stem, len(tokens) - 1)]
+        if not shared:
+            return read_prefix(self.model, tokens)
+        stem = self._stems.pop(shared, None) or read_prefix(self.model, tokens[: len(shared) + 1])
+        self._stems[shared] = stem
+        while sum(map(len, self._stems)) > _KEPT_STEM_TOKENS:
+            del self._stems[next(iter(self._stems))]
+        return read_prefix(self.model, tokens, stem)
 
     def _require_room(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window

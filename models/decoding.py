@@ -1,4 +1,4 @@
-"""Sampling replies: rows that share a prompt, each with its own grammar state and its own generator.
+"""Sampling replies: rows of one prompt or of several, each with its own grammar state and its own generator.
 
 1. Every row reads what it has not read yet (one token, or several that the grammar forces at once).
 2. From the logits behind its last token each row draws the next one among those that its grammar allows.
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.attention import Decoding
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
-from state.contracts import GenerationRequest, Tokenizer
+from state.contracts import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
 
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
@@ -28,11 +28,14 @@ class _Row:
     """One reply in the making.
 
     Attributes:
+        request: What it was asked for by.
         tokens: All tokens of the reply so far.
         unread: How many of the last ones the model has not read yet.
         began: By text field, the number of tokens before it.
     """
 
+    request: GenerationRequest
+    grammar: ReplyGrammar
     matcher: ReplyMatcher
     generator: random.Random
     tokens: list[int] = field(default_factory=list)
@@ -44,56 +47,59 @@ class _Row:
 def capacity_of(grammar: ReplyGrammar, tokenizer: Tokenizer) -> int:
     """Return the number of tokens that the longest reply of this grammar may have."""
     literals = sum(len(tokenizer.encode(literal)) for literal in grammar.literals)
-    return literals + sum(f.max_tokens + 2 if f.kind in ("speech", "text") else 4 for f in grammar.fields) + 8
+    return literals + sum(_longest(f, tokenizer) for f in grammar.fields) + 8
+
+
+def _longest(field: ReplyField, tokenizer: Tokenizer) -> int:
+    if field.kind == "choice":
+        return 2 * max(len(tokenizer.encode(choice)) for choice in field.choices) + 2  # escaped, it may be longer
+    return field.max_tokens + 2 if field.kind in ("speech", "text") else 4
 
 
 def decode_replies(
     decoding: Decoding,
-    grammar: ReplyGrammar,
+    requests: Sequence[tuple[GenerationRequest, ReplyGrammar]],
     tokenizer: Tokenizer,
-    request: GenerationRequest,
-) -> list[Reply]:
-    """Return one reply per generator, drawn by temperature and nucleus from what the grammar allows.
+) -> list[list[Reply]]:
+    """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
 
     Args:
-        decoding: Rows that have read nothing yet, as many as there are generators.
-        grammar: What a reply looks like.
+        decoding: Rows that have read nothing yet, one per generator, in the order of the requests.
+        requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
         tokenizer: The tokenizer of the model.
-        request: One generator per row, which draws one number for each free token; temperature and nucleus.
     """
-    rows = [_Row(grammar.matcher(), generator) for generator in request.generators]
-    last = decoding.prefix.tokens[-1]
+    made = [[_Row(r, grammar, grammar.matcher(), g) for g in r.generators] for r, grammar in requests]
+    rows = [row for of_request in made for row in of_request]
     to_read: list[list[int]] = []
     for row in rows:
         _extend(row, row.matcher.forced())
-        to_read.append([last, *row.tokens])
+        to_read.append([row.request.prompt.input_ids[-1], *row.tokens])
     while any(not row.finished for row in rows):
-        logits = decoding.read(to_read)
+        logits = decoding.read_on(to_read)
         for index, row in enumerate(rows):
             if row.finished:
                 decoding.forget(index, len(to_read[index]))
                 continue
             row.unread = 0
-            behind = logits[index, len(to_read[index]) - 1].float().cpu()
-            _advance(row, behind, grammar, tokenizer, request)
+            _advance(row, logits[index].float().cpu(), tokenizer)
             kept = 1 + len(row.tokens) - row.unread
             if decoding.lengths[index] > kept:
                 decoding.forget(index, decoding.lengths[index] - kept)
-        # A finished row reads its last token over and over, and forgets it.
-        to_read = [row.tokens[-1:] if row.finished else row.tokens[-row.unread :] for row in rows]
+        # Beside rows of other prompts a finished row reads nothing; beside those of its own prompt, which look at the
+        # same keys, its last token over and over, and forgets it.
+        over = [] if decoding.shared is None else [row.tokens[-1:] for row in rows]
     if decoding.rows is not None:
         _read_rest(decoding, rows)
-    return [_finish(row, grammar, tokenizer) for row in rows]
+    return [[_finish(row, tokenizer) for row in of_request] for of_request in made]
 
 
-def _advance(
-    row: _Row, logits: Tensor, grammar: ReplyGrammar, tokenizer: Tokenizer, request: GenerationRequest
-) -> None:
+def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
     """Draw the next token of a row, take what is forced behind it, and close a text that has grown too long."""
+    grammar, request = row.grammar, row.request
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
     at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
-    if at is not None and grammar.fields[at].kind == "speech":
+    if at is not None and grammar.fields[at].kind in ("speech", "text"):
         text = row.tokens[row.began.get(at, len(row.tokens)) :]
         repeats = repeating_tokens(text, request.said, request.no_repeat_ngram)
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
@@ -143,9 +149,9 @@ def _read_rest(decoding: Decoding, rows: Sequence[_Row]) -> None:
         decoding.read([part or row.tokens[-1:] for part, row in zip(rest, rows, strict=True)])
 
 
-def _finish(row: _Row, grammar: ReplyGrammar, tokenizer: Tokenizer) -> Reply:
+def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
     written = tokenizer.decode(row.tokens)
-    return read_reply(grammar, written, row.tokens, _text_tokens(row.tokens, written, grammar, tokenizer))
+    return read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))
 
 
 def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tokenizer: Tokenizer) -> tuple[int, int]:

@@ -38,15 +38,9 @@ class ReplyGrammar:
     ) -> None:
         self.fields, self.begun, self.encode = fields, begun, tokenizer.encode
         self.literals = _literals(fields)
-        values = [
-            "|".join(map(str, range(field.maximum, field.minimum - 1, -1)))
-            if field.kind == "integer"
-            else _VALUES[field.kind]
-            for field in fields
-        ]
         sequence = [f"{_lark(literal)} V{i}" for i, literal in enumerate(self.literals[:-1])]
         rules = [f"start: {' '.join(sequence)} {_lark(self.literals[-1])}"]
-        rules += [f"V{i}: /{value}/" for i, value in enumerate(values)]
+        rules += [f"V{i}: {_value(field)}" for i, field in enumerate(fields)]
         self._matcher = LLMatcher(constraints, LLMatcher.grammar_from_lark("\n".join(rules)))
         self.vocabulary = constraints.vocab_size
         if self._matcher.is_error() or not self._matcher.consume_tokens(self.encode(begun)):
@@ -106,7 +100,12 @@ class ReplyMatcher:
         for index, literal in enumerate(self.grammar.literals[:-1]):
             if not text.startswith(literal, at):
                 return None
-            end = text.find(self.grammar.literals[index + 1][0], at + len(literal))
+            start, behind = at + len(literal), self.grammar.literals[index + 1][0]
+            if self.grammar.fields[index].kind == "choice":  # may hold what stands behind it
+                choices = map(_escaped, self.grammar.fields[index].choices)
+                end = next((start + len(one) for one in choices if text.startswith(one + behind, start)), -1)
+            else:
+                end = text.find(behind, start)
             if end < 0:
                 return index
             at = end
@@ -128,10 +127,24 @@ def _literals(fields: Sequence[ReplyField]) -> list[str]:
     """Return what stands before each value, and behind the last."""
     literals, closing = [], "{"
     for field in fields:
-        opening = '"' if field.kind in ("speech", "text") else ""
+        opening = '"' if field.kind in ("speech", "text", "choice") else ""
         literals.append(f"{closing}{json.dumps(field.name, ensure_ascii=False)}: {opening}")
         closing = f"{opening}, "
     return [*literals, closing.removesuffix(", ") + "}"]
+
+
+def _value(field: ReplyField) -> str:
+    """Return what the grammar allows as the value of a field."""
+    if field.kind == "choice":
+        return " | ".join(_lark(_escaped(choice)) for choice in field.choices)
+    if field.kind == "integer":
+        return f"/{'|'.join(map(str, range(field.maximum, field.minimum - 1, -1)))}/"
+    return f"/{_VALUES[field.kind]}/"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as it stands between the quotes of a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _lark(literal: str) -> str:

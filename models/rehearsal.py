@@ -22,8 +22,9 @@ _PIECE = re.compile(r" ?[A-Za-z]{1,5}|[0-9]{1,3}|[\s\S]")
 _MARKUP = 1 << 48
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
-#: Chance of a boolean to be true: a conversation ends, a mechanism is switched on.
+#: Chance of a boolean to be true: a conversation ends; and of one among several: a mechanism is switched on.
 _CHANCE_OF_TRUE = 0.08
+_CHANCE_AMONG_SEVERAL = 0.35
 #: Bends integers upwards: three ratings from 1 to 10 are above 6.67 on average in 34 of 100 cases, θ of the judge.
 _TILT = 0.78
 
@@ -31,10 +32,13 @@ _SENTENCE_BREAK = re.compile(r"(?<=[.!?]) ")
 _WORD = re.compile(r"[^\W_]+")
 #: Words to talk about: long ones, but for the commonest and most verbs.
 _TOPIC = re.compile(
-    r"\b(?!(?:almost|already|always|another|anyone|around|because|become|before|bottom|closer|during|either|enough|everyone|"
-    r"forget|itself|nobody|nothing|others|people|perhaps|rather|remembers?|should|someone|something|things|though|"
-    r"thought|through|together|towards|whatever|whenever|whether|within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
+    r"\b(?!(?:against|almost|already|always|another|anyone|around|because|become|before|bottom|closer|during|either|"
+    r"enough|everyone|forget|itself|minutes|nobody|nothing|others|people|perhaps|rather|remembers?|seconds|should|"
+    r"silence|someone|something|things|though|thinks|thought|through|together|towards|whatever|whenever|whether|"
+    r"within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
 )
+#: Blocks that tell of people and what goes on, of an utterance's prompt and of an agent's thoughts.
+_TELLING = {*BLOCK_INITIALS.values(), "self", "moment"}
 _TOPICS = ("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey")
 
 _OPENINGS = (
@@ -120,6 +124,10 @@ class RehearsalModel:
         """Return one reply per generator of the request (see the contract)."""
         return [self._reply(request, generator) for generator in request.generators]
 
+    async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
+        """Return the replies to several prompts; each depends on its own request alone."""
+        return [await self.generate(request) for request in requests]
+
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
@@ -160,14 +168,16 @@ class RehearsalModel:
         fields: dict[str, str | bool | int] = {}
         text_tokens: tuple[int, int] | None = None
         literal = "{"
+        several = sum(field.kind == "boolean" for field in request.fields) > 1
         for index, field in enumerate(request.fields):
-            value = self._value(field, request.prompt, generator)
+            value = self._value(field, request.prompt, generator, several)
             quote = '"' if isinstance(value, str) else ""
             literal += f"{json.dumps(field.name, ensure_ascii=False)}: {quote}"
             if index == 0 and not literal.startswith(begun):
                 raise ModelError(f"the reply can't begin with {begun!r}")
             tokens += _encode(literal.removeprefix(begun) if index == 0 else literal)
-            written = _encode(value if isinstance(value, str) else json.dumps(value))
+            content = json.dumps(value, ensure_ascii=False)
+            written = _encode(content[1:-1] if quote else content)
             if quote and text_tokens is None:
                 text_tokens = len(tokens), len(tokens) + len(written)
             tokens += written
@@ -177,12 +187,17 @@ class RehearsalModel:
         text = begun + self.tokenizer.decode(tokens)
         return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens or (0, len(tokens)), fields=fields)
 
-    def _value(self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random) -> str | bool | int:
+    def _value(
+        self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
+    ) -> str | bool | int:
+        """Draw the value of a field; `several` says whether it is one boolean of several."""
         if field.kind == "boolean":
-            return generator.random() < _CHANCE_OF_TRUE
+            return generator.random() < (_CHANCE_AMONG_SEVERAL if several else _CHANCE_OF_TRUE)
         if field.kind == "integer":
             values = field.maximum - field.minimum + 1
             return min(field.maximum, field.minimum + int(values * generator.random() ** _TILT))
+        if field.kind == "choice":
+            return generator.choice(field.choices)
         topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
         if field.kind == "text":
             return self._shortened(generator.choice(_COMMENTS).format(**topics), field)
@@ -192,7 +207,7 @@ class RehearsalModel:
 
     def _topic(self, prompt: RenderedPrompt, generator: random.Random) -> str:
         """Draw a word of four units in a row that tell something: in every other draw of the last four."""
-        told = [unit for unit, block in prompt.unit_blocks.items() if block in BLOCK_INITIALS.values()]
+        told = [unit for unit, block in prompt.unit_blocks.items() if block in _TELLING]
         units = told or list(prompt.unit_blocks)
         start = max(0, len(units) - 4)
         start = start if generator.random() < 0.5 else generator.randint(0, start)

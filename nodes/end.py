@@ -9,8 +9,13 @@ from state.graph_state import UtteranceState
 
 
 async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Take the reply's own word for it, or, with a model too small to know, ask what is likelier to come next."""
-    context = runtime.context
+    """Take the reply's own word for it, or, with a model too small to know, ask what is likelier to come next.
+
+    With `ending=off` no utterance ends the conversation: limits do.
+    """
+    context = runtime.context.of(state["speaker"])
+    if context.parameters.ending == "off":
+        return {"ended": False}
     said = context.store.candidates(context.run, state["turn"])[state["chosen"]]
     if context.parameters.ending == "reply":
         return {"ended": said.reply.fields.get(end_question(state["speaker"])) is True}

@@ -17,12 +17,13 @@ from state.records import Candidate, Prompt, Reply
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Draw the first candidate, and its backups with it where the run wants them in one batch."""
-    parameters = runtime.context.parameters
+    context = runtime.context.of(state["speaker"])
+    parameters = context.parameters
     judged = parameters.judge != "off"
     revised = judged and bool(state["removed"])
     baseline = judged and parameters.removal_factor == 0 and parameters.judge_baseline
     backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and revised else 0
-    await draw_candidates(state, runtime.context, range(backups + 1))
+    await draw_candidates(state, context, range(backups + 1))
     return {
         "attempt": 0,
         "inconsistency": [],

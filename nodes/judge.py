@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from prompts.assemble import begun_reply
 from prompts.judge import assemble_judge_prompt
+from prompts.names import listed
 from prompts.remove import remove_units
 from prompts.render import render
 from state.contracts import Context, GenerationRequest, ReplyField
@@ -40,7 +41,7 @@ class Judgement:
 
 async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Judge the candidate at hand against the removed items (at λ = 0, as the baseline, against all items)."""
-    context = runtime.context
+    context = runtime.context.of(state["speaker"])
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
     baseline = not state["removed"]
@@ -49,7 +50,9 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     if parameters.judge == "likelihood":
         judgement = await judge_by_likelihood(context, prompt, removed, candidate)
     else:
-        judgement = await judge_by_rating(context, prompt, None if baseline else removed, candidate, state["round"])
+        listeners = [name for name in state["present"] if name != state["speaker"]]
+        shown = None if baseline else removed
+        judgement = await judge_by_rating(context, prompt, shown, candidate, listeners, state["round"])
     context.store.save_candidate(
         context.run,
         state["turn"],
@@ -77,7 +80,12 @@ def is_conflict(inconsistency: float, threshold: float | None) -> bool:
 
 
 async def judge_by_rating(
-    context: Context, prompt: Prompt, removed: Sequence[str] | None, candidate: Candidate, round: int
+    context: Context,
+    prompt: Prompt,
+    removed: Sequence[str] | None,
+    candidate: Candidate,
+    listeners: Sequence[str],
+    round: int,
 ) -> Judgement:
     """Let the model comment and rate from 1 to 10, a few times. Source: APP §4.1.
 
@@ -86,11 +94,11 @@ async def judge_by_rating(
         prompt: The full prompt.
         removed: The removed units; `None` for all items.
         candidate: What is about to be said.
+        listeners: To whom.
         round: The round, for the draws.
     """
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
-    listener = context.case.other(prompt.speaker).persona.name
-    question = assemble_judge_prompt(prompt.speaker, listener, chosen, candidate.text)
+    question = assemble_judge_prompt(prompt.speaker, listed(listeners), chosen, candidate.text)
     generators = tuple(
         keyed_generator(
             context.seed, round=round, agent=prompt.speaker, node="judge", attempt=candidate.attempt, row=row

@@ -14,7 +14,7 @@ from state.records import Unit
 
 async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Choose the units that λ removes; at λ = 0 that is none."""
-    parameters = runtime.context.parameters
+    parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
     chosen = prune_units(prompt.units, state["scores"] or {}, parameters.removal_factor, parameters.removal_order)
     return {"removed": list(removed_with_blocks(prompt, chosen))}

@@ -1,16 +1,20 @@
 """Retrieve memory and assemble the full prompt. Source: Park et al. 2023, §4.1 (retrieval); APP §2."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 from langgraph.runtime import Runtime
 from numpy.typing import NDArray
 
-from prompts.assemble import UtteranceMaterial, assemble_prompt
-from state.contracts import Context, Embedder
+from nodes.view import character_of
+from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
+from prompts.cognition import clock
+from prompts.names import listed
+from state.cognition import Assessment, Finding, InformationNeed
+from state.contracts import Context, Embedder, Start
 from state.graph_state import UtteranceState
-from state.parameters import Layout, Parameters
+from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Case, HumanNeeds, Memory, Turn
 from worlds.human_needs import draw_human_needs
@@ -21,28 +25,27 @@ _LATEST_LINES = 4
 
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Recall what bears on the moment, and store the full prompt for the speaker."""
-    context = runtime.context
-    parameters = context.parameters
-    case, speaker, turn = context.case, state["speaker"], state["turn"]
-    turns = context.store.turns(context.run, max(1, turn - parameters.dialogue_window), turn - 1)
-    memories = retrieve_memories(
-        case.participant(speaker).memories,
-        focal_points(case, speaker, turns),
-        case.time,
-        context.embedder,
-        parameters,
-    )
+    context = runtime.context.of(state["speaker"])
+    parameters, start, speaker = context.parameters, context.start, state["speaker"]
+    listeners = [name for name in state["present"] if name != speaker]
+    turns = latest_turns(context, state["turn"], parameters.dialogue_window)
+    inner_life = None if isinstance(start, Case) else _inner_life(state, context)
+    points = focal_points(start, speaker, listeners, turns)
+    if inner_life is not None:
+        points.append(inner_life.assessment.thought)
+    memories = retrieve_memories(start.participant(speaker).memories, points, start.time, context.embedder, parameters)
     material = UtteranceMaterial(
-        case=case,
+        start=start,
         speaker=speaker,
+        listeners=listeners,
         memories=memories,
         turns=turns,
         human_needs=_human_needs(context, speaker) if parameters.human_needs else None,
         previous_dialogues_max=parameters.previous_dialogues_max,
         asks_ending=parameters.ending == "reply",
+        inner_life=inner_life,
     )
-    layout: Layout = "chat_turns" if parameters.layout == "chat_turns" else "single_message"
-    prompt = assemble_prompt(material, layout, parameters.blocks, parameters.removable_blocks)
+    prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
     return {
         "prompt": context.store.save_prompt(prompt),
         "scores": None,
@@ -52,14 +55,46 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     }
 
 
-def focal_points(case: Case, speaker: str, turns: Sequence[Turn]) -> list[str]:
-    """Return what memories are looked up for: the other one, the situation, and what was said last."""
-    other = case.other(speaker)
-    situation = [f"{speaker} meets {other.persona.name}", case.place, other.activity]
-    points = [f"{speaker} and {other.persona.name}", ". ".join(part for part in situation if part)]
-    if turns:
-        points.append("\n".join(f"{turn.speaker}: {turn.text}" for turn in turns[-_LATEST_LINES:]))
+def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:
+    """Return the last turns before a turn, oldest first, how a meeting opened among them."""
+    turns = context.store.turns(context.run, max(1, turn - window), turn - 1)
+    opening = None if isinstance(context.start, Case) else context.start.opening_turn
+    return [opening, *turns] if opening is not None and turn <= window else turns
+
+
+def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Sequence[Turn]) -> list[str]:
+    """Return what memories are looked up for: the others, the situation, and what was said last."""
+    if isinstance(start, Case):
+        other = start.other(speaker)
+        situation = [f"{speaker} meets {other.persona.name}", start.place, other.activity]
+    else:
+        situation = [start.title, start.place, start.description]
+    points = [f"{speaker} and {listed(listeners)}", ". ".join(part for part in situation if part)]
+    said = [turn for turn in turns if turn.speaker is not None]
+    if said:
+        points.append("\n".join(f"{turn.speaker}: {turn.text}" for turn in said[-_LATEST_LINES:]))
     return points
+
+
+def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
+    """Return what the speaker has made of the round (stored by the steps of their cognition)."""
+    store, run, round, speaker = context.store, context.run, state["round"], state["speaker"]
+    need = store.step(run, round, speaker, "choose_mechanisms", InformationNeed)
+    assessment = store.step(run, round, speaker, "assess", Assessment)
+    assert need is not None
+    assert assessment is not None
+    findings = {
+        name: store.step(run, round, speaker, name, Finding)
+        for name, choice in need.mechanisms.items()
+        if choice.active
+    }
+    return InnerLife(
+        character=character_of(context, speaker),
+        done=assessment.done,
+        findings=[(name, line) for name, finding in findings.items() if finding for line in finding.lines],
+        assessment=assessment,
+        clock=clock(context.start.time + timedelta(seconds=state["sim_time_s"])),
+    )
 
 
 def retrieve_memories(

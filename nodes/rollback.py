@@ -12,15 +12,16 @@ from state.graph_state import UtteranceState
 async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Take the next backup, drawing it now if it was not drawn with the utterance."""
     attempt = state["attempt"] + 1
-    if runtime.context.parameters.backups == "on_demand":
-        await draw_candidates(state, runtime.context, range(attempt, attempt + 1))
+    context = runtime.context.of(state["speaker"])
+    if context.parameters.backups == "on_demand":
+        await draw_candidates(state, context, range(attempt, attempt + 1))
     return {"attempt": attempt}
 
 
 async def settle(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Settle on the candidate that is said."""
     inconsistency = state["inconsistency"]
-    threshold = runtime.context.parameters.inconsistency_threshold
+    threshold = runtime.context.of(state["speaker"]).parameters.inconsistency_threshold
     chosen = choose_candidate(inconsistency, threshold) if state["removed"] and inconsistency else 0
     return {"chosen": chosen, "rollbacks": state["attempt"]}
 

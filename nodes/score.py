@@ -10,7 +10,7 @@ from state.randomness import keyed_generator
 
 async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Generate a few responses to the full prompt and average the attention score of every unit over them."""
-    context = runtime.context
+    context = runtime.context.of(state["speaker"])
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
     generators = tuple(

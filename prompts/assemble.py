@@ -7,9 +7,31 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from prompts.names import listed
 from prompts.templates import template
+from state.cognition import Assessment, Character
+from state.contracts import Start
 from state.parameters import Layout
 from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
+
+
+@dataclass(frozen=True)
+class InnerLife:
+    """What a speaker in a group chat brings beside memories. Source: ChatAgents §III-A.
+
+    Attributes:
+        character: Who they are in this run.
+        done: By sub-goal of the character's plan, whether it is done.
+        findings: Pairs of a mechanism and a sentence that it returned.
+        assessment: What they make of it all.
+        clock: The time of day.
+    """
+
+    character: Character
+    done: Sequence[bool]
+    findings: Sequence[tuple[str, str]]
+    assessment: Assessment
+    clock: str
 
 
 @dataclass(frozen=True)
@@ -17,27 +39,31 @@ class UtteranceMaterial:
     """What the prompt for one utterance is made of.
 
     Attributes:
-        case: Who talks, where, and what they said to each other before.
+        start: Who talks, where, and what they said to each other before.
         speaker: Whose utterance is asked for.
+        listeners: Who hears it.
         memories: What the speaker recalls, in the order in which it shall stand.
         turns: The last turns of the current dialogue, oldest first.
         human_needs: How the speaker feels, if that was drawn.
         previous_dialogues_max: How many earlier dialogues to show, the latest.
         asks_ending: Whether the reply shall say if it ends the conversation.
+        inner_life: What a speaker in a group chat brings; `None` in a dialogue of two.
     """
 
-    case: Case
+    start: Start
     speaker: str
+    listeners: Sequence[str]
     memories: Sequence[Memory]
     turns: Sequence[Turn]
     human_needs: HumanNeeds | None = None
     previous_dialogues_max: int = 3
     asks_ending: bool = True
+    inner_life: InnerLife | None = None
 
     @property
     def listener(self) -> str:
-        """The name of the other one."""
-        return self.case.other(self.speaker).persona.name
+        """The names of those who hear it, as in speech."""
+        return listed(self.listeners)
 
 
 def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, removable: str) -> Prompt:
@@ -112,8 +138,14 @@ class _Part:
 
 
 def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
-    own = template(layout) if layout != "single_message" and entry in template(layout) else template("utterance")
-    return own.fill(entry, {"speaker": material.speaker, "listener": material.listener, **variables})
+    """Fill an entry as the group says it, or the layout, or else the plain one."""
+    sources = [(template("utterance"), entry)]
+    if layout != "single_message":
+        sources.insert(0, (template(layout), entry))
+    if material.inner_life is not None:
+        sources[:0] = [(template("group"), f"{layout}.{entry}"), (template("group"), entry)]
+    own, key = next((texts, key) for texts, key in sources if key in texts)
+    return own.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
 
 
 def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[_Part]]:
@@ -127,13 +159,23 @@ def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[_Part]) 
 
 
 def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
-    persona = material.case.participant(material.speaker).persona
+    persona = material.start.participant(material.speaker).persona
     known = persona.model_dump(exclude_none=True)
-    return _with_lead(
-        material,
-        "basic_info",
-        (_Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()),
-    )
+    items = [_Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
+    return _with_lead(material, "basic_info", [*items, *_character(material)])
+
+
+def _character(material: UtteranceMaterial) -> Iterable[_Part]:
+    """What the basic information of a participant in a meeting holds beside the persona."""
+    if material.inner_life is None or isinstance(material.start, Case):
+        return
+    attendee = material.start.participant(material.speaker)
+    for number, text in enumerate(material.inner_life.character.descriptions, start=1):
+        yield _Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")
+    if attendee.setting:
+        yield _Part("item", _fill(material, "basic_info.setting", value=attendee.setting), "setting")
+    for number, (other, text) in enumerate(attendee.relations, start=1):
+        yield _Part("item", _fill(material, "basic_info.relation", other=other, value=text), f"relation_{number}")
 
 
 def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
@@ -164,7 +206,9 @@ def _memory(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 
 
 def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
-    shown = material.case.previous_dialogues
+    if not isinstance(material.start, Case):
+        return []
+    shown = material.start.previous_dialogues
     shown = shown[max(0, len(shown) - material.previous_dialogues_max) :]
     items = [
         _Part(
@@ -186,10 +230,18 @@ def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[_Pa
 
 
 def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
-    case = material.case
+    case = material.start
     parts = []
     if case.place is not None:
         parts.append(_Part("item", _fill(material, "environment.place", place=case.place), "place"))
+    if not isinstance(case, Case):
+        about = _fill(material, "environment.meeting", title=case.title, value=case.description)
+        clock = material.inner_life.clock if material.inner_life else f"{case.time:%H:%M}"
+        return [
+            *parts,
+            _Part("item", about, "meeting"),
+            _Part("item", _fill(material, "environment.clock", clock=clock), "clock"),
+        ]
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
     parts.append(
@@ -209,21 +261,52 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     return parts
 
 
+def _goals(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    inner = material.inner_life
+    if inner is None:
+        return []
+    steps = zip(inner.character.plan, inner.done, strict=True)
+    items = [
+        _Part("item", _fill(material, "goals.done" if done else "goals.open", value=step.text)) for step, done in steps
+    ]
+    return _with_lead(material, "goals", items)
+
+
+def _mechanisms(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    counts: dict[str, int] = {}
+    items = []
+    for mechanism, line in material.inner_life.findings if material.inner_life else ():
+        counts[mechanism] = counts.get(mechanism, 0) + 1
+        text = _fill(material, "mechanisms.item", value=line)
+        items.append(_Part("item", text, f"{mechanism}_{counts[mechanism]}"))
+    return _with_lead(material, "mechanisms", items)
+
+
+def _situation(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+    if material.inner_life is None:
+        return []
+    assessment = material.inner_life.assessment
+    values = {"seen": assessment.situation, "thought": assessment.thought}
+    return [
+        _Part("text", _fill(material, f"situation.{entry}", value=value), entry)
+        for entry, value in values.items()
+        if value
+    ]
+
+
 def _current_dialogue(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     if layout == "chat_turns":
         return _dialogue_as_turns(material)
     if not material.turns:
-        return [_Part("text", _fill(material, "current_dialogue.empty"))]
-    return _with_lead(
-        material,
-        "current_dialogue",
-        (
-            _Part(
-                "item", _fill(material, "current_dialogue.line", name=turn.speaker, text=turn.text), f"turn_{turn.turn}"
-            )
-            for turn in material.turns
-        ),
-    )
+        return [_Part("text", _fill(material, "current_dialogue.empty", layout))]
+    lead = _Part("text", _fill(material, "current_dialogue.lead", layout))
+    return [lead, *(_Part("item", _line(material, turn), f"turn_{turn.turn}") for turn in material.turns)]
+
+
+def _line(material: UtteranceMaterial, turn: Turn) -> str:
+    if turn.speaker is None:
+        return _fill(material, "current_dialogue.silence")
+    return _fill(material, "current_dialogue.line", name=turn.speaker, text=turn.text)
 
 
 def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
@@ -235,7 +318,10 @@ def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
     for turn in material.turns:
         own = turn.speaker == material.speaker
         ended = turn.ended if material.asks_ending else None
-        text = reply_object(material.speaker, turn.text, ended) if own else turn.text
+        if own:
+            text = reply_object(material.speaker, turn.text, ended)
+        else:  # among several, a line says whose it is
+            text = turn.text if material.inner_life is None else _line(material, turn)
         parts.append(_Part("item", text, f"turn_{turn.turn}", turn.speaker))
     return parts
 
@@ -247,9 +333,10 @@ def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 
 def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     ended = False if material.asks_ending else None
+    other = material.listeners[0] if material.listeners else material.listener
     reply = reply_object(material.speaker, _fill(material, "example.speaker", layout), ended)
     return [
-        _Part("text", _fill(material, "example.listener", layout), speaker=material.listener),
+        _Part("text", _fill(material, "example.listener", layout, other=other), speaker=other),
         _Part("text", reply, speaker=material.speaker),
     ]
 
@@ -269,6 +356,9 @@ _BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
     "memory": _memory,
     "previous_dialogues": _previous_dialogues,
     "environment": _environment,
+    "goals": _goals,
+    "mechanisms": _mechanisms,
+    "situation": _situation,
     "current_dialogue": _current_dialogue,
     "task": _task,
     "special_rules": _one_text("special_rules"),

@@ -10,13 +10,14 @@ from state.contracts import RenderedPrompt, Role, Tokenizer
 from state.records import Prompt, Unit
 
 
-def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "") -> RenderedPrompt:
+def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "", stem_units: int = 0) -> RenderedPrompt:
     """Return the prompt as fed to a model.
 
     Args:
         prompt: The units in order; the layout says how they become messages.
         tokenizer: The tokenizer of the model.
         begun: A beginning of the reply, put at the end of the prompt.
+        stem_units: So many units at the beginning stand in other prompts too.
     """
     messages = as_messages(prompt)
     markup = tokenizer.chat_markup(tuple(role for role, _ in messages))
@@ -34,7 +35,8 @@ def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "") -> RenderedPro
     tokens += markup[-1]
     tokens += tokenizer.encode(begun)
     blocks = {unit.id: unit.block for unit in prompt.units}
-    return RenderedPrompt(input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun)
+    stem = spans[prompt.units[stem_units - 1].id][1] if stem_units else 0
+    return RenderedPrompt(input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun, stem=stem)
 
 
 def as_messages(prompt: Prompt) -> list[tuple[Role, list[Unit]]]:

@@ -6,12 +6,20 @@ Nothing here knows torch, SQLite or LangGraph.
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, TypeVar
 
+from state.cognition import Call
 from state.errors import UsageError
+from state.meeting import Meeting
 from state.parameters import Ending, Judge, Layout, Parameters
-from state.records import Candidate, Case, Prompt, Reply, RunRecord, RunStatus, Turn, TurnRecord
+from state.records import Candidate, Case, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
+
+#: What a run starts from: two people at one moment, or a meeting.
+Start = Case | Meeting
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 Role = Literal["system", "user", "assistant"]
 
@@ -51,12 +59,15 @@ class RenderedPrompt:
         token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
         unit_blocks: The block of each unit, by unit id.
         begun: The beginning of the reply that stands at the end of the prompt, empty if there is none.
+        stem: Tokens at the beginning that other prompts share. They are always read by themselves first, so that it
+            makes no difference to the numbers whether they were kept from an earlier prompt or read again.
     """
 
     input_ids: tuple[int, ...]
     token_spans: Mapping[str, tuple[int, int]]
     unit_blocks: Mapping[str, str]
     begun: str = ""
+    stem: int = 0
 
     def block_lengths(self) -> dict[str, int]:
         """Return the number of tokens in the units of each block."""
@@ -76,16 +87,19 @@ class ReplyField:
 
     Attributes:
         name: The key.
-        kind: `speech` is text without line breaks or markup characters, `text` any single-line text.
+        kind: `speech` is text without line breaks or markup characters, `text` any single-line text, `choice` one of
+            several texts.
         minimum, maximum: Bounds of an integer, inclusive.
         max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one.
+        choices: The texts that a choice is one of, at least one.
     """
 
     name: str
-    kind: Literal["speech", "text", "integer", "boolean"]
+    kind: Literal["speech", "text", "integer", "boolean", "choice"]
     minimum: int = 0
     maximum: int = 10
     max_tokens: int = 80
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -197,6 +211,14 @@ class LanguageModel(Protocol):
             ModelError: The model failed.
         """
 
+    async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
+        """Return the replies to several prompts, decoded as one batch where the model is local; one list per request.
+
+        Raises:
+            ContextWindowError: A prompt and its longest reply do not fit.
+            ModelError: The model failed.
+        """
+
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
@@ -249,8 +271,8 @@ class Store(Protocol):
     def prompt(self, content: str) -> Prompt:
         """Return the prompt of that content hash."""
 
-    def create_run(self, run: RunRecord, case: Case) -> None:
-        """Store a new run and the case that it starts from."""
+    def create_run(self, run: RunRecord, start: Start) -> None:
+        """Store a new run and what it starts from."""
 
     def run(self, run: str) -> RunRecord:
         """Return a run by its id, a unique beginning of it, or `@last`; raise `NotFoundError` otherwise."""
@@ -258,8 +280,8 @@ class Store(Protocol):
     def runs(self) -> list[RunRecord]:
         """Return all runs, newest first."""
 
-    def case(self, run: str) -> Case:
-        """Return the case that a run starts from."""
+    def start(self, run: str) -> Start:
+        """Return the case, or the meeting, that a run starts from."""
 
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
         """Note how a run stands."""
@@ -279,18 +301,97 @@ class Store(Protocol):
     def turn_record(self, run: str, turn: int) -> TurnRecord:
         """Return how a turn came about; raise `NotFoundError` if there is no such turn."""
 
+    def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
+        """Store what a step of an agent's cognition came to (agent empty: of the whole group's), replacing it."""
+
+    def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
+        """Return what that step came to, read as a record of that kind; `None` if it was not taken."""
+
+    def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
+        """Return what a step came to wherever it was taken, by round and agent, in their order."""
+
+    def save_calls(self, run: str, calls: Sequence[Call]) -> None:
+        """Store calls of models, all of them or none; one that is stored already stays as it is."""
+
+    def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
+        """Return the call of that key; `None` if it was not made."""
+
+    def calls(self, run: str, round: int | None = None) -> list[Call]:
+        """Return the calls of a run, or of one of its rounds, in the order in which they were stored."""
+
 
 # --- runtime --------------------------------------------------------------------------------------------------------
 
 
+class Broker(Protocol):
+    """Where the model calls of agents that think at the same time meet, to run as one batch.
+
+    A batch runs when everybody who is seated waits for one. A call that the store holds already is not made again.
+    """
+
+    def clear(self) -> None:
+        """Forget who is seated, before a run is driven."""
+
+    def seat(self, round: int, agents: Sequence[str]) -> None:
+        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
+
+    def leave(self, agent: str, part: str = "") -> None:
+        """Note that an agent, or a part of one, makes no more calls in this round; others need not wait for it."""
+
+    def split(self, agent: str, parts: Sequence[str]) -> AbstractContextManager[None]:
+        """Seat several parts of an agent, which make calls side by side, in the agent's place while inside."""
+
+    async def generate(
+        self, model: LanguageModel, agent: str, node: str, prompt: Prompt, request: GenerationRequest, part: str = ""
+    ) -> list[Reply]:
+        """Return the replies to a request, as `LanguageModel.generate`, and store the call.
+
+        Args:
+            model: The agent's model.
+            agent: Who asks; for one who is not seated the call is made at once.
+            node: The step that asks; its calls of this round are numbered from 0.
+            prompt: The prompt, to be stored.
+            request: The prompt as tokens, and the fields of the reply.
+            part: The part of the agent that asks, if it was split.
+        """
+
+
 @dataclass(frozen=True)
 class Context:
-    """What a node gets besides its state: everything that can't be checkpointed."""
+    """What a node gets besides its state: everything that can't be checkpointed.
+
+    Attributes:
+        voices: By participant, for those who have them: a model of their own, and the parameters as they suit it.
+    """
 
     run: str
     seed: int
-    case: Case
+    start: Start
     parameters: Parameters
     model: LanguageModel
     embedder: Embedder
     store: Store = field(repr=False)
+    broker: Broker = field(repr=False)
+    voices: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+
+    def of(self, agent: str) -> "Context":
+        """Return the context as it is for one agent, who may have a model of their own."""
+        model, parameters = self.voices.get(agent, (self.model, self.parameters))
+        return replace(self, model=model, parameters=parameters)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of prompts that suits the model."""
+        return "chat_turns" if self.parameters.layout == "chat_turns" else "single_message"
+
+    @property
+    def case(self) -> Case:
+        """The case of a dialogue; only its nodes ask for it."""
+        assert isinstance(self.start, Case)
+        return self.start
+
+    @property
+    def meeting(self) -> Meeting:
+        """The meeting of a group chat; only its nodes ask for it."""
+        assert isinstance(self.start, Meeting)
+        return self.start

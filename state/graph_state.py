@@ -1,5 +1,7 @@
 """What the graphs carry from node to node: ids and numbers only. Texts live in the store, by content hash or by key."""
 
+from typing import Annotated, TypeVar
+
 from typing_extensions import TypedDict
 
 
@@ -10,11 +12,15 @@ class UtteranceInput(TypedDict, total=False):
         round: The round, from 1.
         turn: The number that the utterance will have, from 1.
         speaker: Whose utterance it is.
+        present: Who is there, in the scenario's order.
+        sim_time_s: Simulated seconds since the conversation began.
     """
 
     round: int
     turn: int
     speaker: str
+    present: list[str]
+    sim_time_s: float
 
 
 class UtteranceOutput(TypedDict, total=False):
@@ -62,9 +68,117 @@ class DialogueState(UtteranceInput, UtteranceOutput, total=False):
     """The state of the dialogue graph: where the conversation stands, and the last utterance.
 
     Attributes:
-        sim_time_s: Simulated seconds since the conversation began.
         finished: Whether the conversation is over.
     """
 
-    sim_time_s: float
     finished: bool
+
+
+# --- group chat -----------------------------------------------------------------------------------------------------
+
+
+class Mind(TypedDict):
+    """What an agent carries from round to round.
+
+    Attributes:
+        emotion: What they feel, one of `EMOTIONS`.
+        emotion_strength: How strongly, in [0, 1].
+        spoke: The round in which they last spoke; 0: not yet.
+        spoken: How often they spoke.
+        unheard: For how many rounds in a row they were willing and not heard.
+        used: By mechanism, the round in which it was last used, and how often it was.
+        noticed: The last turns that entered working memory, oldest first; 0 is how the meeting opened.
+    """
+
+    emotion: str
+    emotion_strength: float
+    spoke: int
+    spoken: int
+    unheard: int
+    used: dict[str, list[int]]
+    noticed: list[int]
+
+
+class OpenBid(TypedDict):
+    """What an agent brings to the competition for the floor.
+
+    Attributes:
+        topic, goal, emotion, personality: The parts of willingness, before any silence of this round.
+        similarity: S̄ of the new thought.
+        similarity_max: S_max of the new thought; `None` without an earlier one.
+    """
+
+    topic: float
+    goal: float
+    emotion: float
+    personality: float
+    similarity: float
+    similarity_max: float | None
+
+
+V = TypeVar("V")
+
+
+def by_agent(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
+    """Merge what agents who think side by side write under their own names."""
+    return {**old, **new}
+
+
+Minds = Annotated[dict[str, Mind], by_agent]
+Bids = Annotated[dict[str, OpenBid], by_agent]
+
+
+class CognitionInput(TypedDict, total=False):
+    """What an agent's cognition gets of the round.
+
+    Attributes:
+        round: The round, from 1; 0 before the meeting.
+        agent: Whose cognition it is.
+        present: Who is there, in the scenario's order.
+        sim_time_s: Simulated seconds since the meeting began.
+        silence_s: Seconds since the last word, when the round began.
+        spoken: How often everybody spoke.
+        mind: What the agent carries from round to round.
+    """
+
+    round: int
+    agent: str
+    present: list[str]
+    sim_time_s: float
+    silence_s: float
+    spoken: dict[str, int]
+    mind: Mind
+
+
+class CognitionOutput(TypedDict, total=False):
+    """What an agent's cognition comes to."""
+
+    minds: Minds
+    bids: Bids
+
+
+class CognitionState(CognitionInput, CognitionOutput, total=False):
+    """The state of the cognition graph.
+
+    Attributes:
+        active: The mechanisms that the agent has switched on.
+    """
+
+    active: list[str]
+
+
+class GroupState(UtteranceInput, UtteranceOutput, total=False):
+    """The state of the group chat: where the meeting stands, everybody's mind, and the last utterance.
+
+    Attributes:
+        speaker: Who has the floor; empty in a silence.
+        silence_s: Seconds since the last word.
+        finished: Whether the meeting is over.
+        minds: By agent.
+        bids: By agent.
+    """
+
+    silence_s: float
+    finished: bool
+    minds: Minds
+    bids: Bids

@@ -1,7 +1,7 @@
 """Every parameter of a run with its default, and where the default comes from.
 
-`APP` is Chu, Chen and Nakayama (EMNLP 2025); `GA` is Park et al. (2023). Where a paper is silent, docs/readings.md
-says why the default is what it is.
+`APP` is Chu, Chen and Nakayama (EMNLP 2025); `CA` is ChatAgents (Huang et al. 2025); `GA` is Park et al. (2023). Where
+a paper is silent, docs/readings.md says why the default is what it is.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,23 @@ from state.records import BLOCK_INITIALS, Record
 
 Layout = Literal["single_message", "chat_turns"]
 Judge = Literal["rating", "likelihood", "off"]
-Ending = Literal["reply", "continuation"]
+Ending = Literal["reply", "continuation", "off"]
+Order = Literal["self_driven", "rule_based", "centralised", "random", "designated"]
 
 
 #: Other names under which a parameter may be set.
-ALIASES = {"lambda": "removal_factor", "λ": "removal_factor"}
+ALIASES = {"lambda": "removal_factor", "λ": "removal_factor", "max_rounds": "max_turns"}
+
+#: What a group chat sets otherwise (CA App. C: 100 rounds or 30 minutes); a scenario's own settings come over it.
+GROUP_CHAT: Mapping[str, Any] = {
+    "max_turns": 100,
+    "max_minutes": 30.0,
+    "block_order": "bmpegrsc",
+    "removable_blocks": "bhmpegr",
+    "ending": "off",
+    "memory_items_min": 3,
+    "memory_items_max": 12,
+}
 
 
 class Parameters(Record):
@@ -67,8 +79,9 @@ class Parameters(Record):
         description="tokens in a row that speech may not repeat from the dialogue; 0: any; unset: the model's",
     )
     max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")
-    ending: Literal["auto", "reply", "continuation"] = Field(
-        "auto", description="who says that the conversation ends: the reply itself (APP Table 9), or what comes next"
+    ending: Literal["auto", "reply", "continuation", "off"] = Field(
+        "auto",
+        description="who says that the conversation ends: the reply itself (APP Table 9), what comes next, or nobody",
     )
     ending_threshold: float | None = Field(
         None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
@@ -86,8 +99,44 @@ class Parameters(Record):
     )
     judge_baseline: bool = Field(False, description="at λ = 0, judge the reply against all items (APP §4.2, Fig. 7)")
 
+    # Group chat: cognition
+    perception_threshold: float = Field(
+        0.25, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
+    )
+    working_memory: int = Field(8, ge=1, description="last noticed lines that an agent thinks about")
+    mechanism_timeout_s: float = Field(
+        20.0, gt=0, description="seconds that a mechanism may take, its waiting for the model not counted"
+    )
+    max_thought_tokens: int = Field(32, ge=8, le=512, description="length of a situation, and of a thought")
+    max_reason_tokens: int = Field(12, ge=4, le=256, description="length of a reason for or against a mechanism")
+
+    # Group chat: the floor
+    order: Order = Field("self_driven", description="who speaks next (CA Fig. 1)")
+    willingness_threshold: float = Field(0.5, ge=0, le=4, description="θ of willingness (CA App. B)")
+    latency_scale_s: float = Field(2.0, gt=0, description="μ₀ for who has no latency of their own (CA Table III)")
+    latency_spread_s: float = Field(1.0, ge=0, description="σ₀ for who has no latency of their own (CA Table III)")
+    latency_form: Literal["as_printed", "moment_matched"] = Field(
+        "as_printed", description="as_printed: μ is the median of the draw (CA Eq. 6); moment_matched: its mean"
+    )
+    similarity_cutoff: float = Field(
+        0.7, ge=0, le=1, description="weighted similarity above which a thought counts as continued (CA Table III)"
+    )
+    scale_sensitivity: float = Field(0.5, ge=0, description="k₁ of CA Eq. 4")
+    spread_sensitivity: float = Field(0.3, ge=0, description="k₂ of CA Eq. 5")
+    persistence_factor: float = Field(
+        0.7, gt=0, le=1, description="on the latency of who was willing and not heard (CA App. B)"
+    )
+    persistence: Literal["once", "compounding"] = Field(
+        "once", description="whether the factor grows with every round unheard"
+    )
+    tie_s: float = Field(0.1, ge=0, description="latencies that differ by no more tie (CA App. B)")
+    reevaluation_s: float = Field(1.5, gt=0, description="Δt until willingness is looked at again (CA App. B)")
+    silence_s: float = Field(10.0, gt=0, description="seconds without speech that make a silence (CA App. C)")
+
     # Limits and clock
-    max_turns: int = Field(16, ge=1, description="longest dialogue, as in the logs (APP Table 8)")
+    max_turns: int = Field(
+        16, ge=1, description="most turns: 16 as in the logs (APP Table 8), 100 rounds of group chat (CA App. C)"
+    )
     max_minutes: float | None = Field(None, gt=0, description="simulated minutes after which a conversation ends")
     speaking_rate_wpm: float = Field(150.0, gt=0, description="words a minute")
 
@@ -115,6 +164,8 @@ class Parameters(Record):
             raise ValueError(
                 "the current dialogue (c) can't be removed: the conversation would not continue (APP §3.1)"
             )
+        if "s" in letters:
+            raise ValueError("the situation and thought (s) can't be removed: they are what is about to be said")
         return letters
 
     @property
@@ -164,7 +215,7 @@ def _read_scalar(value: Any, current: Any) -> Any:
         return value
     try:
         return yaml.safe_load(value)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError):  # PyYAML raises these too, as for `!!int ""`
         return value
 
 

@@ -9,14 +9,17 @@ UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
 
-#: Blocks that have initials, in the order of Table 9 of APP. The other blocks (opening, example, task, special_rules,
-#: output_instruction) stand where the layout puts them.
+#: Blocks that have initials: those of Table 9 of APP in its order, with what group chat puts before the last of them.
+#: The other blocks (opening, example, task, special_rules, output_instruction) stand where the layout puts them.
 BLOCK_INITIALS = {
     "b": "basic_info",
     "h": "human_needs",
     "m": "memory",
     "p": "previous_dialogues",
     "e": "environment",
+    "g": "goals",
+    "r": "mechanisms",
+    "s": "situation",
     "c": "current_dialogue",
 }
 
@@ -105,6 +108,15 @@ class Case(Record):
         """Return the participant who is not `name`."""
         return self.partner if self.initiator.persona.name == name else self.initiator
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the two, the initiator's first."""
+        return self.initiator.persona.name, self.partner.persona.name
+
+    def present(self, sim_time_s: float) -> tuple[str, ...]:
+        """Return who is there at a moment, in seconds from the start: the two."""
+        return self.names
+
 
 # --- prompts --------------------------------------------------------------------------------------------------------
 
@@ -158,10 +170,13 @@ class Candidate(Record):
 
 
 class Turn(Record):
-    """One turn of a conversation, as everybody heard it. A recorded silence has no speaker."""
+    """One turn of a conversation, as everybody heard it. A recorded silence has no speaker.
 
-    turn: int = Field(ge=1)
-    round: int = Field(ge=1)
+    Turn 0 is how a meeting opened; it is shown and perceived like a turn, and stored with the meeting.
+    """
+
+    turn: int = Field(ge=0)
+    round: int = Field(ge=0)
     speaker: str | None
     text: str
     sim_time_s: float = Field(
@@ -183,6 +198,13 @@ class TurnRecord(Record):
     judged_by: str | None = None
 
 
+class Voice(Record):
+    """A model that one participant has to themselves, and the run's parameters as they suit it."""
+
+    model: str
+    parameters: dict[str, object]
+
+
 class RunRecord(Record):
     """A run as it stands in the store."""
 
@@ -194,6 +216,7 @@ class RunRecord(Record):
     rehearsed: bool
     seed: int
     parameters: dict[str, object]
+    voices: dict[str, Voice] = Field(default={}, description="by participant, for those who have a model of their own")
     turns: int = 0
     parent: tuple[str, int] | None = Field(default=None, description="run and turn from which it was forked")
     error: str | None = None

@@ -80,6 +80,29 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             comment TEXT,
             PRIMARY KEY (run, turn, attempt))""",
     ),
+    (
+        # JSON: by participant, a model of their own and the parameters as they suit it
+        "ALTER TABLE runs ADD COLUMN voices TEXT NOT NULL DEFAULT '{}'",
+        """CREATE TABLE steps (
+            run TEXT NOT NULL,
+            round INTEGER NOT NULL,  -- 0: before the first
+            agent TEXT NOT NULL,  -- empty: the whole group's
+            node TEXT NOT NULL,
+            record TEXT NOT NULL,  -- JSON
+            PRIMARY KEY (run, round, agent, node)) WITHOUT ROWID""",
+        """CREATE TABLE calls (
+            id INTEGER PRIMARY KEY,  -- in the order in which they were stored
+            run TEXT NOT NULL,
+            round INTEGER NOT NULL,
+            agent TEXT NOT NULL,
+            node TEXT NOT NULL,
+            attempt INTEGER NOT NULL,
+            model TEXT NOT NULL,
+            prompt TEXT NOT NULL REFERENCES prompts (hash),
+            replies TEXT NOT NULL,  -- JSON: text, text_tokens, fields where the text does not hold them
+            tokens TEXT NOT NULL,  -- JSON list of each reply's tokens: zlib, base 85
+            UNIQUE (run, round, agent, node, attempt))""",
+    ),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,20 +1,26 @@
 """The store of runs: what was said in them, and how every turn came about. Implements `state.contracts.Store`.
 
 1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say.
-2. Runs, turns, scores and candidates have deterministic keys: written again, they change nothing.
+2. Runs, turns, scores, candidates, steps and calls have deterministic keys: written again, they change nothing.
 3. A record that is read back equals the one that was written, to the last digit.
 """
 
 import itertools
 import json
 import secrets
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
+from pydantic import TypeAdapter
+
+from state.cognition import Call
+from state.contracts import AnyRecord, Start
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
-from state.records import Candidate, Case, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
+from state.records import Candidate, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
+from storage.cognition import Cognition
 from storage.contents import Contents, verified
 from storage.database import MEMORY, StoreFile, Value
 from storage.faults import storage_faults
@@ -28,12 +34,16 @@ LATEST = "@last"
 #: Ids that an error lists, at most.
 _LISTED = 20
 
-_RUNS = """SELECT run, status, scenario, model, embedder, rehearsed, seed, parameters, parent_run, parent_turn, error,
-    created, (SELECT count(*) FROM turns WHERE turns.run = runs.run) AS turns FROM runs"""
+_RUNS = """SELECT run, status, scenario, model, embedder, rehearsed, seed, parameters, voices, parent_run, parent_turn,
+    error, created, (SELECT count(*) FROM turns WHERE turns.run = runs.run) AS turns FROM runs"""
 _TURNS = """SELECT turn, round, speaker, sim_time_s, ended, prompt, scored, chosen, rollbacks, scored_by, judged_by,
     hash, text FROM turns JOIN contents ON contents.id = content_id WHERE run = ?"""
 _CANDIDATES = """SELECT attempt, reply, inconsistency, inconsistency_runs, comment, hash, text
     FROM candidates JOIN contents ON contents.id = content_id WHERE run = ? AND turn = ? ORDER BY attempt"""
+
+
+#: A case or a meeting, told apart by their fields.
+_START: TypeAdapter[Start] = TypeAdapter(Start)
 
 
 class SqliteStore:
@@ -55,6 +65,7 @@ class SqliteStore:
         self._is_missing = file.path == MEMORY != path
         self.file = file
         self._contents = Contents(file)
+        self._cognition = Cognition(file)
 
     @classmethod
     def open(cls, path: Path | str, create: bool = False) -> Self:
@@ -109,8 +120,8 @@ class SqliteStore:
         names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
         return next(name for name in names if name not in taken)
 
-    def create_run(self, run: RunRecord, case: Case) -> None:
-        """Store a new run and the case that it starts from.
+    def create_run(self, run: RunRecord, start: Start) -> None:
+        """Store a new run and what it starts from.
 
         Raises:
             StorageError: Another run has taken the id meanwhile.
@@ -120,12 +131,13 @@ class SqliteStore:
             **run.model_dump(include={"run", "status", "scenario", "model", "embedder", "rehearsed", "error"}),
             "seed": str(run.seed),
             "parameters": _json(run.parameters),
+            "voices": _json({name: voice.model_dump(mode="json") for name, voice in run.voices.items()}),
             "parent_run": parent_run,
             "parent_turn": parent_turn,
             "created": run.created.isoformat(),
         }
         with self.file.transaction():
-            row["case_id"] = self._contents.text_id(_json(case.model_dump(mode="json")))
+            row["case_id"] = self._contents.text_id(_json(start.model_dump(mode="json")))
             is_new = self._insert("runs", row)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
@@ -159,8 +171,8 @@ class SqliteStore:
         """Return all runs, newest first."""
         return [self._run_record(row) for row in self.file.rows(f"{_RUNS} ORDER BY id DESC")]
 
-    def case(self, run: str) -> Case:
-        """Return the case that a run starts from.
+    def start(self, run: str) -> Start:
+        """Return the case, or the meeting, that a run starts from.
 
         Raises:
             NotFoundError: There is no such run.
@@ -171,7 +183,7 @@ class SqliteStore:
         if not rows:
             raise NotFoundError(self._no_such_run(run, self._run_ids()))
         with storage_faults(self.path):
-            return Case.model_validate(json.loads(rows[0]["text"]))
+            return _START.validate_python(json.loads(rows[0]["text"]))
 
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
         """Note how a run stands.
@@ -269,6 +281,32 @@ class SqliteStore:
                 removed=tuple(unit["unit"] for unit in removed),
             )
 
+    # --- cognition --------------------------------------------------------------------------------------------------
+
+    def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
+        """Store what a step of an agent's cognition came to, in place of what was stored under its key."""
+        self._cognition.save_step(run, round, agent, node, record)
+
+    def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
+        """Return what that step came to, read as a record of that kind; `None` if it was not taken."""
+        return self._cognition.step(run, round, agent, node, kind)
+
+    def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
+        """Return what a step came to wherever it was taken, by round and agent, in their order."""
+        return self._cognition.steps(run, node, kind)
+
+    def save_calls(self, run: str, calls: Sequence[Call]) -> None:
+        """Store calls of models, all of them or none; one that is stored already stays as it is."""
+        self._cognition.save_calls(run, calls)
+
+    def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
+        """Return the call of that key; `None` if it was not made."""
+        return self._cognition.call(run, round, agent, node, attempt)
+
+    def calls(self, run: str, round: int | None = None) -> list[Call]:
+        """Return the calls of a run, or of one of its rounds, in the order in which they were stored."""
+        return self._cognition.calls(run, round)
+
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def _save_unit_scores(self, run: str, record: TurnRecord) -> None:
@@ -307,6 +345,7 @@ class SqliteStore:
                 RunRecord,
                 row,
                 parameters=json.loads(row["parameters"]),
+                voices=json.loads(row["voices"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
             )
 
@@ -322,9 +361,6 @@ class SqliteStore:
             return f"no run {run!r} in {self.path}{nearest_hint(run, known[:_LISTED])}"
         state = "does not exist yet" if self._is_missing else "holds no runs yet"
         return f"no run {run!r}: the store {self.path} {state}; begin with `polylogue run`, or give --store"
-
-
-AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def _read(kind: type[AnyRecord], row: dict[str, Any], **given: Any) -> AnyRecord:

@@ -1,5 +1,28 @@
-"""One thread per process: the tests' models are tiny, and machines that run them are often shared."""
+"""What tests share: the command line in an empty folder; and one thread per process, for machines that are shared."""
 
 import os
+import sys
+from pathlib import Path
+
+import pytest
+from commands import Cli, Said
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """Run a command in this process, in an empty folder."""
+    from cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("POLYLOGUE_STORE", raising=False)
+
+    def run(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["polylogue", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit:
+            main()
+        return Said(exit.value.code or 0, *capsys.readouterr())
+
+    return run

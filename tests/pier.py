@@ -6,9 +6,11 @@ from typing import Any
 from scripted import ScriptedModel
 from stored import a_run
 
+from models.batching import BatchingBroker
 from models.rehearsal import RehearsalEmbedder
-from state.contracts import Context
-from state.parameters import Parameters
+from state.contracts import Context, Start
+from state.meeting import Meeting
+from state.parameters import GROUP_CHAT, Parameters
 from state.records import Case, Dialogue, Memory, Participant, Persona, Turn, Utterance
 from storage.store import SqliteStore
 
@@ -71,15 +73,24 @@ def some_turns(count: int, first: str = "Mara") -> list[Turn]:
 def a_context(
     model: ScriptedModel | None = None,
     store: SqliteStore | None = None,
-    case: Case | None = None,
+    start: Start | None = None,
     seed: int = 7,
     **settings: Any,
 ) -> Context:
     """A run in a store, in memory unless one is given; every setting by its parameter's name, backups on demand."""
-    model, case = model or ScriptedModel(), case or a_pier()
+    model, start = model or ScriptedModel(), start or a_pier()
     store = store or SqliteStore.open(":memory:")
-    store.create_run(a_run(), case)
+    store.create_run(a_run(), start)
+    if isinstance(start, Meeting):
+        settings = {**GROUP_CHAT, **settings}
     parameters = model.traits.resolve(Parameters().with_settings({"backups": "on_demand", **settings}))
     return Context(
-        run="k3f9", seed=seed, case=case, parameters=parameters, model=model, embedder=RehearsalEmbedder(), store=store
+        run="k3f9",
+        seed=seed,
+        start=start,
+        parameters=parameters,
+        model=model,
+        embedder=RehearsalEmbedder(),
+        store=store,
+        broker=BatchingBroker("k3f9", store),
     )

@@ -38,7 +38,13 @@ class ScriptedModel(RehearsalModel):
         self.fails_at = fails_at
         self._draw_speech = speech if callable(speech) else None
         texts = iter(()) if callable(speech) else iter(speech)
-        self._scripts = {"speech": texts, "text": iter(comments), "integer": iter(ratings), "boolean": iter(endings)}
+        self._scripts: dict[str, Any] = {
+            "speech": texts,
+            "text": iter(comments),
+            "integer": iter(ratings),
+            "boolean": iter(endings),
+            "choice": iter(()),
+        }
         self._scores, self._likelihood, self._parting = scores, likelihood, iter(parting)
 
     def asked(self, call: str) -> list[Any]:
@@ -48,6 +54,10 @@ class ScriptedModel(RehearsalModel):
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         self._note("generate", request)
         return await super().generate(request)
+
+    async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
+        self._note("generate_batch", requests)
+        return await super().generate_batch(requests)
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
@@ -65,11 +75,13 @@ class ScriptedModel(RehearsalModel):
         parting = next(self._parting, None)
         return await super().probabilities(prompt, options) if parting is None else [parting, 1 - parting]
 
-    def _value(self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random) -> str | bool | int:
+    def _value(
+        self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
+    ) -> str | bool | int:
         if field.kind == "speech" and self._draw_speech:
             return self._draw_speech(generator)
         scripted = next(self._scripts[field.kind], None)
-        return super()._value(field, prompt, generator) if scripted is None else scripted
+        return super()._value(field, prompt, generator, several) if scripted is None else scripted
 
     def _note(self, call: str, about: object) -> None:
         self.calls.append((call, about))

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state.errors import NotFoundError, ScenarioError, UsageError
-from worlds.catalog import TOWNS, describe, list_cases, resolve, sample_evenly, settings_of
+from state.meeting import Meeting
+from state.parameters import GROUP_CHAT
+from worlds.catalog import MEETINGS, TOWNS, describe, list_cases, resolve, sample_evenly, settings_of
 
 FILE = """\
 name: two words
@@ -51,7 +53,7 @@ def test_cases_without_memories_are_listed_all_the_same(run: str) -> None:
 
 
 def test_what_is_listed_resolves_to_itself(run: str, file: str) -> None:
-    for source in (file, f"{run}:1", *TOWNS):
+    for source in (file, f"{run}:1", *TOWNS, *MEETINGS):
         for listed in list_cases(source).cases:
             assert resolve(listed.case.scenario) == listed.case
 
@@ -78,6 +80,44 @@ def test_a_scenario_file(file: str) -> None:
     assert describe(list_cases(file))["cases"][0]["memories"] == {"Ida": 1, "Jon": 2}
 
 
+def test_a_meeting_is_one_case() -> None:
+    (row,) = describe(list_cases("team_building"))["cases"]
+    assert json.loads(json.dumps(row)) == {
+        "case": 0,
+        "scenario": "team_building",
+        "time": "2026-05-14 15:00:00",
+        "title": "Planning the team day",
+        "participants": ["Alice", "Bob", "Cindy", "David", "Eva"],
+        "initiator": None,
+        "partner": None,
+        "memories": {"Alice": 5, "Bob": 5, "Cindy": 4, "David": 3, "Eva": 5},
+        "previous_dialogues": 0,
+        "place": "the small meeting room above the yard",
+        "left_out": [],
+    }
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_a_shipped_meeting_is_resolved_by_its_name(name: str) -> None:
+    meeting = resolve(name, ("one", "two"))
+    assert isinstance(meeting, Meeting)
+    assert (meeting.scenario, meeting.mechanisms) == (name, ("one", "two"))
+    assert settings_of(name) == {**GROUP_CHAT, "max_minutes": None}, "it ends when it is scheduled to"
+
+
+def test_mechanisms_of_a_file_are_checked_wherever_it_is_read(tmp_path: Path) -> None:
+    at = tmp_path / "meeting.yaml"
+    at.write_text(
+        "name: x\ndescription: y\ntime: 2024-05-14\nparticipants: [{name: A}, {name: B}]\nmechanisms: [tow]\n"
+    )
+    for read in (resolve, list_cases, settings_of):
+        assert read(str(at)), "nothing is known"
+        with pytest.raises(
+            ScenarioError, match=r":5: mechanisms\[0\]: unknown mechanism 'tow' \(did you mean 'two'\?\)"
+        ):
+            read(str(at), ("one", "two"))
+
+
 def test_other_scenarios_set_no_parameters(run: str) -> None:
     assert settings_of(run) == settings_of("tidewell") == {}
 
@@ -102,6 +142,8 @@ def test_a_shipped_town_has_what_a_default_needs(town: str) -> None:
         ("tidewel", NotFoundError, r"unknown scenario 'tidewel' \(did you mean 'tidewell'\?\)"),
         ("tidewel:3", NotFoundError, r"unknown scenario 'tidewel:3' \(did you mean 'tidewell'\?\)"),
         ("", NotFoundError, "unknown scenario ''"),
+        ("team_buildin", NotFoundError, r"unknown scenario 'team_buildin' \(did you mean 'team_building'\?\)"),
+        ("team_building:0", ScenarioError, "a meeting is a single case; write team_building"),
         ("tidewell:x", ScenarioError, "'x' is not the number of a case"),
         ("tidewell:99", NotFoundError, "there is no case 99: the run has "),
         ("ga:", ScenarioError, "'ga:' names no folder"),

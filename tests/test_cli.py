@@ -10,68 +10,27 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from commands import Cli, Said
 from ga_builder import RunBuilder, event
 from tiny import tiny_language_model
 
-from cli.main import app, main
+from cli.main import app
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from nodes.prune import prune_units
 from prompts.remove import removed_with_blocks
 from state.contracts import GenerationRequest
 from state.records import Prompt, Reply, Unit
 
-COMMANDS = ("run", "resume", "runs", "show", "score", "metrics", "scenarios", "doctor")
+COMMANDS = ("run", "resume", "runs", "show", "timeline", "stats", "score", "metrics", "scenarios", "doctor")
 POLYLOGUE = (sys.executable, "-m", "cli.main")
 ROOT = Path(__file__).parents[1]
 #: A rehearsed conversation that nobody ends before its limit, long enough to be stopped in the middle.
 ENDLESS = ("--rehearse", "--set", "ending=continuation", "--set", "ending_threshold=1", "--rounds", "60")
 ON_DEMAND = ("--set", "backups=on_demand")
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.code == 0, self.err
-        (line,) = self.out.splitlines()
-        document: dict[str, Any] = json.loads(line)
-        return document
-
-    def complains(self, code: int, *words: str) -> None:
-        """It failed with this code and one line that says these words."""
-        complaints = [line for line in self.err.splitlines() if line.startswith("error: ")]
-        assert (self.code, len(complaints)) == (code, 1), self
-        assert "Traceback" not in self.err
-        assert self.err.splitlines()[-1] == complaints[0]
-        for word in words:
-            assert word in complaints[0]
-
-
-Cli = Callable[..., Said]
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
-    """Run a command in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("POLYLOGUE_STORE", raising=False)
-
-    def run(*arguments: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["polylogue", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main()
-        return Said(exit.value.code or 0, *capsys.readouterr())
-
-    return run
 
 
 def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[str]":
@@ -495,6 +454,7 @@ def test_nothing_that_a_terminal_obeys_is_printed(cli: Cli, tmp_path: Path) -> N
     for more in ([], ["--json"]):
         printed += [cli("show", "@last", *turn, *more) for turn in ([], ["--turn", "3"])]
         printed += [cli("runs", *more), cli("scenarios", str(at), *more)]
+        printed += [cli("timeline", "@last", *more), cli("stats", "@last", *more)]
     printed.append(cli("run", "\x1b[31mnothing"))
     for said in printed:
         assert all(char == "\n" or char.isprintable() for char in said.out + said.err)

@@ -76,7 +76,7 @@ async def test_a_row_draws_from_its_own_generator_alone(model) -> None:
 
 async def test_the_same_request_gives_the_same_replies_and_scores(model) -> None:
     first = await model.generate_scored(_request(model), ScoringOptions())
-    model._prefixes.clear()
+    model.forget()
     assert await model.generate_scored(_request(model), ScoringOptions()) == first
 
 

@@ -14,8 +14,10 @@ from pier import a_context, a_pier
 from scripted import ScriptedModel
 from stored import a_run
 
+from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
-from graphs.driving import drive_dialogue
+from graphs.driving import drive
+from graphs.group_chat import build_group_chat_graph
 from graphs.utterance import build_utterance_graph
 from state.contracts import Context
 from state.errors import ModelError
@@ -25,7 +27,7 @@ from storage.checkpoints import open_checkpoints
 from storage.store import SqliteStore
 
 GRAPHS_PAGE = Path(__file__).parents[1] / "docs" / "graphs.md"
-START = {"round": 1, "turn": 1, "speaker": "Mara"}
+START = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 BEGINNING = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
 SETTINGS = {"removal_factor": 0.5, "max_turns": 4}
 
@@ -47,7 +49,7 @@ async def driven(path: Path, context: Context) -> Steps:
     """Drive a run with checkpoints in a file, and return the steps that were told."""
     steps: Steps = []
     async with open_checkpoints(path) as checkpointer:
-        await drive_dialogue(context, checkpointer, lambda step, turn: steps.append((step, turn)))
+        await drive(context, checkpointer, lambda step, turn, _: steps.append((step, turn)))
     return steps
 
 
@@ -107,7 +109,7 @@ async def test_nothing_of_the_turn_before_stays_in_the_next_one() -> None:
 async def outcome(model: ScriptedModel, **settings: Any) -> list[tuple[str | None, bool]]:
     context = a_context(model, **settings)
     async with open_checkpoints(":memory:") as checkpointer:
-        await drive_dialogue(context, checkpointer)
+        await drive(context, checkpointer)
     return [(turn.speaker, turn.ended) for turn in context.store.turns("k3f9")]
 
 
@@ -161,14 +163,14 @@ async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path:
         context = a_context(going_on(), store, a_pier(memories=40), max_turns=40)
         async with open_checkpoints(path) as checkpointer:
 
-            def measure(step: str, turn: int) -> None:
+            def measure(step: str, turn: int, _: str) -> None:
                 if step == "turn_done":
                     if turn % 10 == 0:
                         sizes[turn] = bytes_in(checkpointer.conn)
                     (checkpoints,) = checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()
                     assert checkpoints == turn
 
-            await drive_dialogue(context, checkpointer, measure)
+            await drive(context, checkpointer, measure)
             named = checkpointer.conn.execute("SELECT DISTINCT checkpoint_ns FROM checkpoints").fetchall()
             (largest,) = checkpointer.conn.execute("SELECT max(length(checkpoint)) FROM checkpoints").fetchone()
     assert named == [("",)]
@@ -255,7 +257,7 @@ async def test_a_run_goes_on_from_whatever_moment_it_was_killed(tmp_path: Path, 
         store.on_write = copy
         context = a_context(going_on(), store, **SETTINGS)
         async with open_checkpoints(path) as checkpointer:
-            await drive_dialogue(context, checkpointer, lambda *_: copy())
+            await drive(context, checkpointer, lambda *_: copy())
         assert conversation(store) == uninterrupted
     assert len(copies) > 40
     for left in copies:
@@ -293,7 +295,7 @@ async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conv
     path = tmp_path / "polylogue.db"
     with SqliteStore.open(path, create=True) as store:
         context = a_context(going_on(), store, **SETTINGS)
-        store.create_run(a_run("m2aa"), context.case)
+        store.create_run(a_run("m2aa"), context.start)
         other = Context(**{**vars(context), "run": "m2aa", "seed": 8})
         await driven(path, other)
         await driven(path, context)
@@ -304,7 +306,13 @@ async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conv
 
 
 @pytest.mark.parametrize(
-    ("name", "graph"), [("Utterance", build_utterance_graph()), ("Dialogue", build_dialogue_graph())]
+    ("name", "graph"),
+    [
+        ("Utterance", build_utterance_graph()),
+        ("Dialogue", build_dialogue_graph()),
+        ("Cognition", build_cognition_graph()),
+        ("Group-chat", build_group_chat_graph()),
+    ],
 )
 def test_the_page_on_the_graphs_shows_them_as_they_are(name: str, graph: Any) -> None:
     page = GRAPHS_PAGE.read_text(encoding="utf-8")

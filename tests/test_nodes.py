@@ -10,38 +10,55 @@ from typing import Any, get_type_hints
 
 import pytest
 from langgraph.runtime import Runtime
-from pier import a_context, some_turns
+from pier import a_context, a_pier, some_turns
 from pydantic import TypeAdapter
+from quay import a_quay
 from scripted import ScriptedModel
 
 import nodes
+from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
+from graphs.driving import beginning_of
+from graphs.group_chat import ORDERS, build_group_chat_graph
 from graphs.utterance import build_utterance_graph
 from models.rehearsal import RehearsalModel, RehearsalTokenizer
 from nodes.end import decide_ending
 from nodes.generate import generate, utterance_request
 from nodes.judge import is_conflict, judge
+from nodes.limits import Standing, dialogue_is_over
 from nodes.prune import prune
 from nodes.retrieve import retrieve_memory
 from nodes.rollback import choose_candidate, roll_back, settle
 from nodes.score import score_attention
-from nodes.turns import is_over, record_turn, speaking_time_s, take_turn
+from nodes.turns import record_turn, speaking_time_s, take_turn
 from prompts.remove import remove_units
 from state.contracts import Context, ScoringOptions
 from state.errors import ModelError, UsageError
-from state.graph_state import DialogueState, UtteranceState
+from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import TurnRecord
 from storage.checkpoints import PlainSerializer
 
-START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara"}
+START: dict[str, Any] = {
+    "round": 1,
+    "turn": 1,
+    "speaker": "Mara",
+    "present": ["Mara", "Piotr"],
+    "sim_time_s": 0.0,
+}
 BEGINNING: dict[str, Any] = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
 SETTINGS = [
     {"removal_factor": 0.5, "max_turns": 3},
     {"removal_factor": 0.5, "max_turns": 3, "judge": "likelihood", "ending": "continuation", "human_needs": "true"},
     {"removal_factor": 0, "max_turns": 2, "record_scores": "true", "judge_baseline": "true", "layout": "chat_turns"},
     {"removal_factor": 1, "max_turns": 2, "backups": "with_utterance", "max_minutes": 0.01},
+]
+
+
+GROUP_SETTINGS: list[dict[str, Any]] = [
+    {"order": order, "max_turns": rounds, "removal_factor": 0.5}
+    for order, rounds in zip(ORDERS, (12, 2, 2, 2, 2), strict=False)
 ]
 
 
@@ -60,16 +77,23 @@ def with_turns(context: Context, count: int) -> dict[str, Any]:
     """Store so many turns, and return the state in which the next one begins."""
     for turn in some_turns(count):
         context.store.save_turn(context.run, TurnRecord(turn=turn))
-    return {"round": count + 1, "turn": count + 1, "speaker": "Piotr" if count % 2 else "Mara"}
+    return {**START, "round": count + 1, "turn": count + 1, "speaker": "Piotr" if count % 2 else "Mara"}
 
 
 # --- the contract ---------------------------------------------------------------------------------------------------
 
+GRAPHS: list[tuple[Any, Any]] = [
+    (build_utterance_graph(), UtteranceState),
+    (build_dialogue_graph(), DialogueState),
+    (build_cognition_graph(), CognitionState),
+    *((build_group_chat_graph(order), GroupState) for order in ORDERS),
+]
+#: By name, every node that is a function, and the state that it reads and writes.
 NODES = {
-    name: (node.runnable.afunc, schema)
-    for graph, schema in ((build_utterance_graph(), UtteranceState), (build_dialogue_graph(), DialogueState))
+    name: (node.runnable.afunc, CognitionState if name == "prepare" else schema)
+    for graph, schema in GRAPHS
     for name, node in graph.builder.nodes.items()
-    if name != "utterance"
+    if name not in ("utterance", "cognition")
 }
 
 
@@ -86,18 +110,28 @@ def test_every_node_stands_in_a_graph_under_its_own_name() -> None:
     assert all(function.__name__ == name for name, (function, _) in NODES.items())
 
 
-async def states_of_a_conversation(settings: dict[str, Any]) -> tuple[Context, list[tuple[str, dict[str, Any]]]]:
+States = list[tuple[str, dict[str, Any]]]
+
+
+async def states_of(graph: Any, beginning: Any, context: Context) -> States:
     """The name of every node that is executed, in order, and the state that it is given."""
-    ratings = [9] * 12 + [2] * 90
-    context = a_context(ScriptedModel(ratings=ratings, endings=repeat(False), likelihood=lambda _: -1.0), **settings)
-    events = build_dialogue_graph().astream(
-        BEGINNING, context=context, stream_mode="tasks", subgraphs=True, version="v2"
-    )
+    events = graph.astream(beginning, context=context, stream_mode="tasks", subgraphs=True, version="v2")
     started = [copy.deepcopy(event["data"]) async for event in events if "input" in event["data"]]
-    return context, [(task["name"], task["input"]) for task in started if task["name"] in NODES]
+    return [(task["name"], task["input"]) for task in started if task["name"] in NODES]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+async def states_of_a_conversation(settings: dict[str, Any]) -> tuple[Context, States]:
+    ratings = [9] * 12 + [2] * 90
+    script: dict[str, Any] = {"ratings": ratings, "likelihood": lambda _: -1.0}
+    if "order" in settings:
+        context = a_context(ScriptedModel(**script), start=a_quay(), **settings)
+        graph, beginning = build_group_chat_graph(settings["order"]), beginning_of(a_quay())
+        return context, await states_of(graph, beginning, context)
+    context = a_context(ScriptedModel(endings=repeat(False), **script), **settings)
+    return context, await states_of(build_dialogue_graph(), BEGINNING, context)
+
+
+@pytest.mark.parametrize("settings", [*SETTINGS, *GROUP_SETTINGS], ids=str)
 async def test_every_node_keeps_the_contract(settings: dict[str, Any]) -> None:
     """In every state of a conversation: known keys, valid types, plain data, the input as it was."""
     context, states = await states_of_a_conversation(settings)
@@ -115,8 +149,8 @@ async def test_every_node_keeps_the_contract(settings: dict[str, Any]) -> None:
 
 
 async def test_every_node_is_reached_by_the_contract() -> None:
-    _, states = await states_of_a_conversation(SETTINGS[0])
-    assert {name for name, _ in states} == set(NODES)
+    reached = [await states_of_a_conversation(settings) for settings in (SETTINGS[0], *GROUP_SETTINGS)]
+    assert {name for _, states in reached for name, _ in states} == set(NODES)
 
 
 async def test_nodes_executed_again_store_the_same() -> None:
@@ -443,6 +477,10 @@ async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
 
 def test_limits_end_a_conversation() -> None:
     limits = Parameters().with_settings({"max_turns": 3, "max_minutes": 2})
+
+    def is_over(turn: int, seconds: float, parameters: Parameters) -> bool:
+        return dialogue_is_over(Standing(turn, seconds, a_pier(), parameters))
+
     assert [is_over(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [False, False, True, True]
     assert [is_over(1, seconds, limits) for seconds in (119.9, 120.0)] == [False, True]
     assert not is_over(1, 1e9, Parameters())

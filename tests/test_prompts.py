@@ -22,7 +22,8 @@ AWKWARD = ['Mara "the Net" Vos', "Mara\\n", "$speaker", "{Mara}", "Мара 🦆
 
 def material(speaker: str = "Mara", turns: int | list[Turn] = 2, **changes: Any) -> UtteranceMaterial:
     case = changes.pop("case", a_pier(memories=2))
-    known = {"case": case, "memories": case.participant(speaker).memories}
+    others = [name for name in case.names if name != speaker]
+    known = {"start": case, "listeners": others, "memories": case.participant(speaker).memories}
     said = some_turns(turns) if isinstance(turns, int) else turns
     return UtteranceMaterial(speaker=speaker, turns=said, **{**known, **changes})
 

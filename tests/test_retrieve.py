@@ -72,7 +72,7 @@ def test_as_many_as_the_limits_say_if_there_are_so_many(count: int, bounds: list
 
 def test_the_defaults_bring_thirty_to_forty_five() -> None:
     case = a_pier(memories=80)
-    points = focal_points(case, "Mara", some_turns(4))
+    points = focal_points(case, "Mara", ["Piotr"], some_turns(4))
     assert 30 <= len(recalled(case.initiator.memories, points)) <= 45
 
 
@@ -124,14 +124,14 @@ def test_memories_of_the_same_moment_stand_in_the_order_of_the_stream() -> None:
 
 def test_focal_points_are_the_other_one_the_situation_and_what_was_said_last() -> None:
     case = a_pier()
-    assert focal_points(case, "Mara", []) == ["Mara and Piotr", "Mara meets Piotr. the pier. reading"]
-    assert focal_points(case, "Piotr", some_turns(6)) == [
+    assert focal_points(case, "Mara", ["Piotr"], []) == ["Mara and Piotr", "Mara meets Piotr. the pier. reading"]
+    assert focal_points(case, "Piotr", ["Mara"], some_turns(6)) == [
         "Piotr and Mara",
         "Piotr meets Mara. the pier. mending a net",
         "Mara: Line 3.\nPiotr: Line 4.\nMara: Line 5.\nPiotr: Line 6.",
     ]
     unknown = case.model_copy(update={"place": None, "partner": case.partner.model_copy(update={"activity": None})})
-    assert focal_points(unknown, "Mara", [])[1] == "Mara meets Piotr"
+    assert focal_points(unknown, "Mara", ["Piotr"], [])[1] == "Mara meets Piotr"
 
 
 @pytest.mark.parametrize("hours", [0, 1, 24])

@@ -117,7 +117,7 @@ def test_runs_and_cases_come_back(run: RunRecord, case: Case) -> None:
     with SqliteStore.open(":memory:") as store:
         store.create_run(run, case)
         assert store.runs() == [run] == [store.run(run.run)]
-        assert store.case(run.run) == case
+        assert store.start(run.run) == case
         # Equality does not tell an aware time from the same moment elsewhere; the offset is kept too.
         assert store.runs()[0].created.utcoffset() == run.created.utcoffset()
 
@@ -256,7 +256,7 @@ def test_a_status_is_noted(store: Store) -> None:
     assert (store.run("k3f9").status, store.run("k3f9").error) == ("failed", "the model went away")
     store.set_status("k3f9", "finished")
     assert (store.run("k3f9").status, store.run("k3f9").error) == ("finished", None)
-    for unknown in (lambda: store.set_status("zzzz", "failed"), lambda: store.case("zzzz")):
+    for unknown in (lambda: store.set_status("zzzz", "failed"), lambda: store.start("zzzz")):
         with pytest.raises(NotFoundError, match="no run 'zzzz'"):
             unknown()
 

@@ -109,7 +109,7 @@ def read_everything(path: Path) -> list[object]:
         records = [store.turn_record("k3f9", turn) for turn in range(1, store.run("k3f9").turns + 1)]
         prompts = [store.prompt(record.prompt) for record in records if record.prompt]
         spoken = [store.candidates("k3f9", turn.turn) for turn in store.turns("k3f9")]
-        return [store.runs(), store.case("k3f9"), records, prompts, spoken]
+        return [store.runs(), store.start("k3f9"), records, prompts, spoken]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])

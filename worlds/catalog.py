@@ -1,7 +1,8 @@
-"""What a user may name as a SCENARIO: a shipped town, a YAML file, or a Generative Agents run on disk.
+"""What a user may name as a SCENARIO: a shipped town or meeting, a YAML file, or a Generative Agents run on disk.
 
 | scenario | case |
 |---|---|
+| `team_building` | the shipped meeting |
 | `tidewell` | the last case of the shipped town: there the two have the most to remember |
 | `tidewell:N` | its case N |
 | `ga:FOLDER` | case 0 of the run in FOLDER |
@@ -11,18 +12,26 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from state.contracts import Start
 from state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
-from state.records import Case
+from state.meeting import Meeting
 from worlds.generative_agents import Log, read_log
+from worlds.meeting_file import MeetingScenario
 from worlds.scenario_file import TwoPartyScenario, read_scenario_file
 
 #: The shipped towns, by name. A new one is a folder and a line here.
 TOWNS = {"tidewell": Path(__file__).parent / "towns" / "tidewell"}
+
+#: The shipped meetings, by name. A new one is a file and a line here.
+MEETINGS = {
+    name: Path(__file__).parent / "meetings" / f"{name}.yaml"
+    for name in ("team_building", "ferry_timetable", "mothers_house")
+}
 
 #: How the path of a scenario file ends.
 FILE_ENDINGS = (".yaml", ".yml")
@@ -36,12 +45,12 @@ class ListedCase:
 
     Attributes:
         number: From 0 in order of time.
-        case: The case; its `scenario` resolves to it again.
+        case: The case, or the meeting; its `scenario` resolves to it again.
         memory_counts: By name, records from strictly before the case, those too that are kept out of its prompts.
     """
 
     number: int
-    case: Case
+    case: Start
     memory_counts: Mapping[str, int]
 
 
@@ -53,14 +62,21 @@ class Listing:
     skipped: Mapping[str, int]
 
 
-def resolve(scenario: str) -> Case:
-    """Return the case that a scenario names, ready to run; its `scenario` is what was given.
+def resolve(scenario: str, mechanisms: Collection[str] | None = None) -> Start:
+    """Return the case or the meeting that a scenario names, ready to run; its `scenario` is what was given.
+
+    Args:
+        scenario: What the user named.
+        mechanisms: Names of the known mechanisms, which a meeting has that names none; `None`: none are known, and any
+            name is taken.
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
         ScenarioError: What it names can't be read, or somebody remembers nothing.
     """
-    source, number = _open(scenario)
+    source, number = _open(scenario, mechanisms)
+    if isinstance(source, MeetingScenario):
+        return source.meeting(scenario, mechanisms)
     if isinstance(source, TwoPartyScenario):
         return source.case(scenario)
     case = source.case(number if number is not None else _default_case(scenario, source), scenario)
@@ -73,17 +89,21 @@ def resolve(scenario: str) -> Case:
     return case
 
 
-def list_cases(source: str) -> Listing:
-    """Return the cases of a shipped town, a scenario file or a run; only that one where the source names one.
+def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listing:
+    """Return the cases of a source; only that one where the source names one. A meeting is a case.
+
+    Args:
+        source: A shipped town or meeting, a scenario file or a run.
+        mechanisms: As for `resolve`.
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
         ScenarioError: What it names can't be read.
     """
-    opened, number = _open(source)
-    if isinstance(opened, TwoPartyScenario):
-        case = opened.case(source)
-        counts = {one.persona.name: len(one.memories) for one in (case.initiator, case.partner)}
+    opened, number = _open(source, mechanisms)
+    if isinstance(opened, TwoPartyScenario | MeetingScenario):
+        case = opened.case(source) if isinstance(opened, TwoPartyScenario) else opened.meeting(source, mechanisms)
+        counts = {name: len(case.participant(name).memories) for name in case.names}
         return Listing(cases=(ListedCase(0, case, counts),), skipped={})
     numbers = range(len(opened.dialogues)) if number is None else (number,)
     name = source if number is None else source.rpartition(":")[0]
@@ -100,6 +120,20 @@ def describe(listing: Listing) -> dict[str, Any]:
 
 def _row(listed: ListedCase) -> dict[str, Any]:
     case = listed.case
+    if isinstance(case, Meeting):
+        return {
+            "case": listed.number,
+            "scenario": case.scenario,
+            "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
+            "title": case.title,
+            "participants": list(case.names),
+            "initiator": None,
+            "partner": None,
+            "memories": dict(listed.memory_counts),
+            "previous_dialogues": 0,
+            "place": case.place,
+            "left_out": list(case.left_out),
+        }
     return {
         "case": listed.number,
         "scenario": case.scenario,
@@ -113,16 +147,23 @@ def _row(listed: ListedCase) -> dict[str, Any]:
     }
 
 
-def settings_of(scenario: str) -> dict[str, Any]:
-    """Return the parameters that a scenario file sets, for `Parameters.with_settings`; nothing for other scenarios.
+def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dict[str, Any]:
+    """Return the parameters that a scenario sets, for `Parameters.with_settings`; nothing for towns and runs.
+
+    Those of a meeting are `GROUP_CHAT` with what its file sets over it.
+
+    Args:
+        scenario: What the user named.
+        mechanisms: As for `resolve`.
 
     Raises:
         NotFoundError: There is no such file.
         ScenarioError: It can't be read.
     """
-    if not _is_file(scenario):
+    at = MEETINGS.get(scenario) or (Path(scenario).expanduser() if _is_file(scenario) else None)
+    if at is None:
         return {}
-    return dict(read_scenario_file(Path(scenario).expanduser()).parameters)
+    return read_scenario_file(at, mechanisms).settings()
 
 
 def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
@@ -140,9 +181,13 @@ def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
     return [cases[(2 * stretch + 1) * len(cases) // (2 * count)] for stretch in range(count)]
 
 
-def _open(scenario: str) -> tuple[Log | TwoPartyScenario, int | None]:
+def _open(
+    scenario: str, mechanisms: Collection[str] | None
+) -> tuple[Log | TwoPartyScenario | MeetingScenario, int | None]:
+    if scenario in MEETINGS:
+        return read_scenario_file(MEETINGS[scenario], mechanisms), None
     if _is_file(scenario):
-        return read_scenario_file(Path(scenario).expanduser()), None
+        return read_scenario_file(Path(scenario).expanduser(), mechanisms), None
     name, number = _split_case(scenario)
     if scenario.startswith("ga:"):
         folder = name.removeprefix("ga:")
@@ -154,15 +199,18 @@ def _open(scenario: str) -> tuple[Log | TwoPartyScenario, int | None]:
     town, colon, case = scenario.partition(":")
     if town in TOWNS and colon:
         raise ScenarioError(f"{scenario!r}: {case!r} is not the number of a case; write {town}:0, for example")
+    if town in MEETINGS and colon:
+        raise ScenarioError(f"{scenario!r}: a meeting is a single case; write {town}")
     if os.path.isdir(scenario):
         raise NotFoundError(f"unknown scenario {scenario!r}; for a Generative Agents run write ga:{scenario}")
     raise NotFoundError(
-        f"unknown scenario {scenario!r}{nearest_hint(name, TOWNS)}; give a shipped name, a YAML file, or ga:FOLDER:CASE"
+        f"unknown scenario {scenario!r}{nearest_hint(name, (*TOWNS, *MEETINGS))}; "
+        "give a shipped name, a YAML file, or ga:FOLDER:CASE"
     )
 
 
 def _is_file(scenario: str) -> bool:
-    if scenario.startswith("ga:") or scenario in TOWNS:
+    if scenario.startswith("ga:") or scenario in TOWNS or scenario in MEETINGS:
         return False
     return scenario.endswith(FILE_ENDINGS) or os.path.isfile(scenario)
 

@@ -1,0 +1,44 @@
+"""What a run shows while it goes on: its heading, every turn and, on demand, what went on in each agent."""
+
+from cli.cognition_view import print_thoughts
+from cli.lines import meeting_heading, people_line, print_turn, settings
+from cli.output import data, plain
+from cli.rounds import read_round
+from state.contracts import Start, Store
+from state.meeting import Meeting
+from state.parameters import Parameters
+from state.records import RunRecord, Turn
+
+
+def tell_heading(start: Start, run: RunRecord) -> None:
+    """Print who meets, when and where, what the run is made with, and how a meeting opened."""
+    console = data()
+    made_with = settings(run, start) + (["rehearsed: a stand-in speaks, not a model"] if run.rehearsed else [])
+    if isinstance(start, Meeting):
+        console.print(meeting_heading(start))
+        console.print(plain(people_line(start), "bold"))
+    else:
+        place = f", {start.place}" if start.place else ""
+        console.print(plain(f"{people_line(start)}, {start.time:%A %d %B %Y, %H:%M}{place}", "bold"))
+    console.print(plain(", ".join(made_with), "dim"))
+    console.print()
+    if isinstance(start, Meeting) and start.opening_turn is not None:
+        tell_turn(start.opening_turn, start)
+
+
+def tell_turn(turn: Turn, start: Start, silence_s: float | None = None) -> None:
+    """Print a turn with its clock.
+
+    Args:
+        turn: The turn.
+        start: What the run started from.
+        silence_s: Length of a recorded silence; it is not told where it is not known.
+    """
+    print_turn(data(), turn, start, silence_s)
+
+
+def tell_round(store: Store, run: RunRecord, round: int) -> None:
+    """Print what each agent thought in a round, with what, and how they raced; nothing for a dialogue of two."""
+    start = store.start(run.run)
+    if isinstance(start, Meeting):
+        print_thoughts(data(), read_round(store, run.run, round, start), Parameters.model_validate(run.parameters))

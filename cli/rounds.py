@@ -1,0 +1,87 @@
+"""A round of group chat as it is stored, read whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from state.contracts import Store
+from state.errors import NotFoundError, nearest_hint
+from state.meeting import Meeting, WillingnessWeights
+
+
+@dataclass(frozen=True)
+class AgentRound:
+    """What went on in an agent; `None` for steps that were not taken, in a round that was interrupted."""
+
+    agent: str
+    weights: WillingnessWeights
+    perception: Perception
+    need: InformationNeed | None
+    findings: Mapping[str, Finding]
+    assessment: Assessment | None
+    bid: Bid | None
+
+    @property
+    def active(self) -> list[str]:
+        """The mechanisms that were switched on."""
+        return [name for name, choice in self.need.mechanisms.items() if choice.active] if self.need else []
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round: everybody who was there, in the scenario's order, and how the floor was given."""
+
+    round: int
+    agents: tuple[AgentRound, ...]
+    floor: Floor | None
+
+
+def read_round(store: Store, run: str, round: int, meeting: Meeting) -> Round:
+    """Return a round of a run."""
+    agents = (_read_agent(store, run, round, name, meeting) for name in meeting.names)
+    return Round(
+        round=round,
+        agents=tuple(one for one in agents if one is not None),
+        floor=store.step(run, round, "", "floor", Floor),
+    )
+
+
+def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting) -> AgentRound | None:
+    """Return what went on in an agent; `None` if they were not there."""
+    perception = store.step(run, round, name, "perceive", Perception)
+    if perception is None:
+        return None
+    need = store.step(run, round, name, "choose_mechanisms", InformationNeed)
+    active = [mechanism for mechanism, choice in need.mechanisms.items() if choice.active] if need else []
+    findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active}
+    return AgentRound(
+        agent=name,
+        weights=meeting.participant(name).weights,
+        perception=perception,
+        need=need,
+        findings={mechanism: finding for mechanism, finding in findings.items() if finding is not None},
+        assessment=store.step(run, round, name, "assess", Assessment),
+        bid=store.step(run, round, name, "bid", Bid),
+    )
+
+
+def read_characters(store: Store, run: str) -> dict[str, Character]:
+    """Return everybody as they entered the meeting, as far as they were prepared."""
+    return {agent: character for (_, agent), character in store.steps(run, "prepare", Character).items()}
+
+
+def calls_of(store: Store, run: str, round: int, agent: str) -> list[Call]:
+    """Return the calls of models that an agent made in a round (agent empty: those of the group)."""
+    return [call for call in store.calls(run, round) if call.agent == agent]
+
+
+def find_agent(given: str, meeting: Meeting, run: str) -> str:
+    """Return the name of a participant as the scenario writes it.
+
+    Raises:
+        NotFoundError: Nobody of that name takes part.
+    """
+    for name in meeting.names:
+        if name.casefold() == given.casefold():
+            return name
+    raise NotFoundError(f"nobody named {given!r} takes part in run {run}{nearest_hint(given, meeting.names)}")

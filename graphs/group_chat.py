@@ -1,0 +1,103 @@
+"""A meeting: in every round each agent thinks for itself, the willing race for the floor, and the winner speaks.
+
+Source: ChatAgents §III, Fig. 2. The other four speaking orders stand in the place of the race.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from graphs.cognition import build_cognition_graph
+from graphs.utterance import build_utterance_graph
+from nodes.orders import centralised, designated, random_order, rule_based
+from nodes.prepare import prepare
+from nodes.race import race
+from nodes.rounds import open_round, record_silence, record_speech
+from state.contracts import Context
+from state.graph_state import CognitionInput, GroupState
+from state.parameters import Order
+
+GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
+
+
+class FloorNode(Protocol):
+    """A node that gives the floor to one of those who are there, or to nobody."""
+
+    __name__: str
+
+    async def __call__(self, state: GroupState, runtime: Runtime[Context]) -> GroupState:
+        """Return who speaks, and when."""
+
+
+#: The node that gives the floor, by speaking order. Source: ChatAgents Fig. 1.
+ORDERS: Mapping[Order, FloorNode] = {
+    "self_driven": race,
+    "rule_based": rule_based,
+    "centralised": centralised,
+    "random": random_order,
+    "designated": designated,
+}
+
+_LAST_OF_A_ROUND = ["record_speech", "record_silence"]
+
+
+def build_group_chat_graph(
+    order: Order = "self_driven", checkpointer: BaseCheckpointSaver[Any] | None = None
+) -> GroupGraph:
+    """Return the group-chat graph; with a checkpointer it pauses after every round, to keep one checkpoint of each."""
+    give_floor = ORDERS[order].__name__
+    graph = StateGraph(GroupState, context_schema=Context)
+    graph.add_node("prepare", prepare)
+    graph.add_node("open_round", open_round)
+    graph.add_node("cognition", build_cognition_graph())
+    graph.add_node(give_floor, ORDERS[order])
+    graph.add_node("utterance", build_utterance_graph())
+    graph.add_node("record_speech", record_speech)
+    graph.add_node("record_silence", record_silence)
+
+    graph.add_conditional_edges(START, each_participant, ["prepare"])
+    graph.add_edge("prepare", "open_round")
+    graph.add_conditional_edges("open_round", each_who_is_there, ["cognition"])
+    graph.add_edge("cognition", give_floor)
+    graph.add_conditional_edges(give_floor, is_floor_taken, {True: "utterance", False: "record_silence"})
+    graph.add_edge("utterance", "record_speech")
+    for last in _LAST_OF_A_ROUND:
+        graph.add_conditional_edges(last, is_over, {True: END, False: "open_round"})
+    return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
+
+
+def each_participant(state: GroupState) -> list[Send]:
+    """One preparation for each participant, those who come later too."""
+    return [Send("prepare", _cognition_of(state, name)) for name in state["minds"]]
+
+
+def each_who_is_there(state: GroupState) -> list[Send]:
+    """One cognition for each who is there."""
+    return [Send("cognition", _cognition_of(state, name)) for name in state["present"]]
+
+
+def is_floor_taken(state: GroupState) -> bool:
+    """Whether somebody speaks; else the round is a silence."""
+    return bool(state["speaker"])
+
+
+def is_over(state: GroupState) -> bool:
+    """Whether the meeting is over."""
+    return state["finished"]
+
+
+def _cognition_of(state: GroupState, name: str) -> CognitionInput:
+    return {
+        "round": state["round"],
+        "agent": name,
+        "present": state["present"],
+        "sim_time_s": state["sim_time_s"],
+        "silence_s": state["silence_s"],
+        "spoken": {other: mind["spoken"] for other, mind in state["minds"].items()},
+        "mind": state["minds"][name],
+    }

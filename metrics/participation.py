@@ -1,0 +1,165 @@
+"""Who takes part how much: ChatAgents' Table II for any run, with speaking time, share of the floor and evenness.
+
+1. Only rounds that ended in a turn count; what agents thought in a round that never ended counts nowhere.
+2. Words are counted as the simulated clock counts them: whatever white space separates.
+3. What needs cognition is `None` where there was none, as in a dialogue of two.
+
+Source: ChatAgents App. F, Tab. II; Pielou 1966, "The measurement of diversity in different types of biological
+collections" (evenness).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import Field
+
+from state.cognition import Bid, InformationNeed
+from state.meeting import LatencyClass
+from state.records import Record, Turn
+
+#: What a step of cognition came to, by round and agent.
+BidsByKey = Mapping[tuple[int, str], Bid]
+NeedsByKey = Mapping[tuple[int, str], InformationNeed]
+
+
+class Latency(Record):
+    """How fast somebody answers: μ₀ and σ₀ in seconds, and the class of Eq. 2 that they come from, if they do."""
+
+    latency_class: LatencyClass | None = None
+    scale_s: float
+    spread_s: float
+
+
+class Person(Record):
+    """Who somebody is, in the words of Table II; `None` for what a dialogue of two does not know."""
+
+    agent: str
+    latency: Latency | None = None
+    traits: tuple[str, ...] | None = None
+    setting: str | None = None
+
+
+class OnOff(Record):
+    """In how many rounds a mechanism was switched on, and in how many it was not."""
+
+    on: int
+    off: int
+
+
+class AgentFigures(Person):
+    """How somebody took part. Source: ChatAgents App. F, Tab. II; from `words` on beyond it."""
+
+    spoken: int = Field(description="utterances")
+    wanting_to_speak: int | None = Field(description="rounds in which they were willing")
+    silent: int | None = Field(description="rounds in which they decided and were not willing")
+    decisions: int | None = Field(description="rounds in which they decided")
+    mechanisms: dict[str, OnOff] | None
+    wanting_after_silence: int | None = Field(description="those of the willing rounds that follow a recorded silence")
+    speaking_after_silence: int = Field(description="those of the utterances that follow a recorded silence")
+    words: int | None
+    speaking_time_s: float | None
+    share_of_utterances: float | None = Field(description="in [0, 1]; None where nobody has spoken")
+    share_of_speaking_time: float | None
+
+
+class Participation(Record):
+    """How everybody took part, and how even that was."""
+
+    agents: tuple[AgentFigures, ...]
+    turns: int = Field(description="recorded silences included")
+    silences: int
+    silence_s: float = Field(description="length of the recorded silences together, in seconds")
+    sim_minutes: float | None = Field(description="simulated minutes to the end of the last turn; None without one")
+    evenness: float | None = Field(description="Pielou's evenness of the utterances")
+
+
+def participation(
+    people: Sequence[Person],
+    turns: Sequence[Turn],
+    speaking_rate_wpm: float,
+    silence_s: float,
+    mechanisms: Sequence[str] = (),
+    bids: BidsByKey | None = None,
+    needs: NeedsByKey | None = None,
+) -> Participation:
+    """Return the figures of a run.
+
+    Args:
+        people: Who may take part, in the order of the table.
+        turns: All turns, in their order.
+        speaking_rate_wpm: Words a minute.
+        silence_s: Length of a recorded silence.
+        mechanisms: Names of the run's mechanisms, in the order of the table.
+        bids: Every bid of a group chat; `None` for a dialogue of two.
+        needs: Every choice of mechanisms of a group chat; `None` for a dialogue of two.
+    """
+    rounds = {turn.round for turn in turns}
+    after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
+    total = [turn for turn in turns if turn.speaker is not None]
+    total_words = sum(map(words_of, total))
+    agents = []
+    for person in people:
+        name = person.agent
+        said = [turn for turn in total if turn.speaker == name]
+        words = sum(map(words_of, said))
+        bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
+        wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
+        agents.append(
+            AgentFigures(
+                **dict(person),
+                spoken=len(said),
+                wanting_to_speak=None if wanting is None else len(wanting),
+                silent=None if bid_in is None or wanting is None else len(bid_in) - len(wanting),
+                decisions=None if bid_in is None else len(bid_in),
+                mechanisms=None if needs is None else _on_off(name, needs, rounds, mechanisms),
+                wanting_after_silence=None if wanting is None else len(wanting & after_silence),
+                speaking_after_silence=sum(turn.round in after_silence for turn in said),
+                words=words,
+                speaking_time_s=words / speaking_rate_wpm * 60,
+                share_of_utterances=_share(len(said), len(total)),
+                share_of_speaking_time=_share(words, total_words),
+            )
+        )
+    silences = len(turns) - len(total)
+    return Participation(
+        agents=tuple(agents),
+        turns=len(turns),
+        silences=silences,
+        silence_s=silences * silence_s,
+        sim_minutes=_ends_s(turns[-1], speaking_rate_wpm, silence_s) / 60 if turns else None,
+        evenness=evenness(one.spoken for one in agents if one.decisions != 0),
+    )
+
+
+def evenness(counts: Iterable[int]) -> float | None:
+    """Return Pielou's evenness: the Shannon entropy of the shares over its highest value, in [0, 1].
+
+    Args:
+        counts: Utterances of everybody who was there, those who said nothing too; `None` is returned where fewer than
+            two were, or nobody said anything.
+    """
+    counts = list(counts)
+    total = sum(counts)
+    if len(counts) < 2 or not total:
+        return None
+    shares = [count / total for count in counts if count]
+    return sum(share * math.log(1 / share) for share in shares) / math.log(len(counts))
+
+
+def words_of(turn: Turn) -> int:
+    """Return how many words a turn has."""
+    return len(turn.text.split())
+
+
+def _on_off(name: str, needs: NeedsByKey, rounds: set[int], mechanisms: Sequence[str]) -> dict[str, OnOff]:
+    chosen = [need.mechanisms for (r, who), need in needs.items() if who == name and r in rounds]
+    on = {m: sum(m in choices and choices[m].active for choices in chosen) for m in mechanisms}
+    return {m: OnOff(on=on[m], off=len(chosen) - on[m]) for m in mechanisms}
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _ends_s(turn: Turn, speaking_rate_wpm: float, silence_s: float) -> float:
+    return turn.sim_time_s + (silence_s if turn.speaker is None else words_of(turn) / speaking_rate_wpm * 60)

@@ -1,0 +1,56 @@
+"""Assess: collect what was found, then interpret it. Source: ChatAgents §III-A, contextual assessment."""
+
+from langgraph.runtime import Runtime
+
+from nodes.view import View, text_of
+from prompts.cognition import Question
+from prompts.templates import template
+from state.cognition import Assessment, Finding
+from state.contracts import Context, ReplyField
+from state.graph_state import CognitionState
+from state.meeting import EMOTIONS
+
+
+async def assess(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Ask the agent how things stand, what it feels and what it thinks to itself."""
+    view = View.of(state, runtime)
+    assessment = await assess_situation(view, state["active"])
+    view.context.store.save_step(view.context.run, view.round, view.name, "assess", assessment)
+    mind = view.mind.copy()
+    mind["emotion"], mind["emotion_strength"] = assessment.emotion, assessment.emotion_strength
+    return {"mind": mind}
+
+
+async def assess_situation(view: View, active: list[str]) -> Assessment:
+    """Return what the agent makes of the moment and of what these mechanisms found."""
+    store, run = view.context.store, view.context.run
+    findings = [store.step(run, view.round, view.name, name, Finding) for name in active]
+    texts = template("cognition")
+    items = [texts.fill("assess.item", {"value": line}) for finding in findings if finding for line in finding.lines]
+    limit = view.context.parameters.max_thought_tokens
+    fields = (
+        ReplyField("situation", "text", max_tokens=limit),
+        ReplyField("feeling", "choice", choices=EMOTIONS),
+        ReplyField("strength", "integer", minimum=0, maximum=10),
+        ReplyField("thought", "text", max_tokens=limit),
+    )
+    form = {
+        "situation": "how things stand",
+        "feeling": f"one of {', '.join(EMOTIONS)}",
+        "strength": "0 to 10",
+        "thought": "what you think to yourself",
+    }
+    example = {
+        "situation": "Two of them agree, and the others have not said much.",
+        "feeling": "impatient",
+        "strength": 6,
+        "thought": "I know something about this that they have forgotten.",
+    }
+    reply = await view.ask("assess", Question("assess", form, example, items), fields)
+    return Assessment(
+        situation=text_of(reply, "situation"),
+        thought=text_of(reply, "thought"),
+        emotion=text_of(reply, "feeling"),
+        emotion_strength=float(reply.fields.get("strength", 0)) / 10,
+        done=tuple(view.done()),
+    )

@@ -1,0 +1,62 @@
+"""Choose which mechanisms to switch on. Source: ChatAgents §III-A, information need analysis; Fig. 6."""
+
+from langgraph.runtime import Runtime
+
+from nodes.mechanisms.registry import MECHANISMS
+from nodes.view import View, text_of
+from prompts.cognition import Question
+from prompts.templates import template
+from state.cognition import InformationNeed, MechanismChoice
+from state.contracts import Context, ReplyField
+from state.graph_state import CognitionState, Mind
+
+
+async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Ask the agent which mechanisms it needs; those with a condition of their own follow that."""
+    view = View.of(state, runtime)
+    need = await information_need(view)
+    view.context.store.save_step(view.context.run, view.round, view.name, "choose_mechanisms", need)
+    return {"active": [name for name, choice in need.mechanisms.items() if choice.active]}
+
+
+async def information_need(view: View) -> InformationNeed:
+    """Return the agent's choice for every mechanism of the meeting, with reasons."""
+    mechanisms = [MECHANISMS[name] for name in view.meeting.mechanisms]
+    asked = [mechanism for mechanism in mechanisms if mechanism.condition is None]
+    choices = {}
+    key_information = ""
+    if asked:
+        limit = view.context.parameters.max_reason_tokens
+        fields = [ReplyField("key_information", "text", max_tokens=limit)]
+        form: dict[str, object] = {"key_information": "what matters most right now"}
+        example: dict[str, object] = {"key_information": "They want to hear a decision."}
+        for mechanism in asked:
+            fields += [
+                ReplyField(mechanism.name, "boolean"),
+                ReplyField(f"{mechanism.name}_reason", "text", max_tokens=limit),
+            ]
+            form |= {mechanism.name: "true or false", f"{mechanism.name}_reason": "a few words"}
+            example |= {mechanism.name: mechanism.example[0], f"{mechanism.name}_reason": mechanism.example[1]}
+        items = [usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked]
+        question = Question("mechanisms", form, example, items, {"round": view.round})
+        reply = await view.ask("choose_mechanisms", question, fields)
+        key_information = text_of(reply, "key_information")
+        for mechanism in asked:
+            choices[mechanism.name] = MechanismChoice(
+                active=reply.fields.get(mechanism.name) is True, reason=text_of(reply, f"{mechanism.name}_reason")
+            )
+    for mechanism in mechanisms:
+        if mechanism.condition is not None:
+            reason = mechanism.condition(view)
+            choices[mechanism.name] = MechanismChoice(active=reason is not None, reason=reason or "no occasion")
+    return InformationNeed(
+        key_information=key_information, mechanisms={name: choices[name] for name in view.meeting.mechanisms}
+    )
+
+
+def usage_line(mind: Mind, mechanism: str, description: str) -> str:
+    """Return what a mechanism is for and how often it was used, as a line of the prompt."""
+    last_used, count = mind["used"].get(mechanism, (0, 0))
+    entry = "mechanisms.item" if count else "mechanisms.never"
+    values = {"mechanism": mechanism, "description": description, "count": count, "last_used": last_used}
+    return template("cognition").fill(entry, values)

@@ -1,0 +1,100 @@
+"""Decide whether to speak: the parts of willingness, and how far the thought goes on from earlier ones.
+
+Source: ChatAgents App. B, Eq. 1 and 3. Willingness itself is summed up in the race, which looks at it again as a
+silence goes on.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from langgraph.runtime import Runtime
+
+from nodes.view import View
+from state.contracts import Context, Embedder
+from state.graph_state import CognitionState, OpenBid
+from state.meeting import Attendee
+
+#: The last lines of the conversation that a topic is measured on.
+_LATEST_LINES = 3
+#: How readily people speak at all, by extraversion.
+_PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
+
+
+async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Put down what the agent brings to the competition for the floor, and make room for the others' calls."""
+    view = View.of(state, runtime)
+    *earlier, thought = view.thoughts()
+    similarity, highest = thought_similarity(
+        thought, earlier, view.context.embedder, view.context.parameters.similarity_cutoff
+    )
+    bid = OpenBid(
+        topic=topic_part(view),
+        goal=goal_part(
+            [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done],
+            view.elapsed_share(),
+        ),
+        emotion=view.mind["emotion_strength"],
+        personality=propensity_of(view.agent, view.character.big_five),
+        similarity=similarity,
+        similarity_max=highest,
+    )
+    view.context.broker.leave(view.name)
+    return {"minds": {view.name: view.mind}, "bids": {view.name: bid}}
+
+
+def topic_part(view: View) -> float:
+    """Return S_topic: cosine of the agent's knowledge vector and the last lines; below 0 counts as 0.
+
+    The knowledge vector is the mean embedding of what the agent is, knows, wants and cares about.
+    """
+    agent = view.agent
+    known = [
+        ", ".join(view.character.big_five),
+        agent.persona.background,
+        agent.setting,
+        *(goal.text for goal in agent.goals),
+        *agent.interests,
+    ]
+    lines = [turn.text for turn in view.lines() if turn.speaker is not None][-_LATEST_LINES:]
+    texts = [text for text in known if text]
+    vectors = np.array(view.context.embedder.embed([" ".join(lines) or view.meeting.description, *texts]))
+    knowledge = vectors[1:].mean(0)
+    length = float(np.linalg.norm(knowledge))
+    return float(np.clip(vectors[0] @ knowledge / length, 0.0, 1.0)) if length else 0.0
+
+
+def goal_part(open_shares: Sequence[float], elapsed: float) -> float:
+    """Return S_goal: the open share of the agent's plan, half of it at the start, all of it as their time runs out.
+
+    Args:
+        open_shares: Shares of the steps that are not done; empty without a plan.
+        elapsed: Share of the agent's time in the meeting that is over, in [0, 1].
+    """
+    return min(1.0, sum(open_shares)) * (1 + elapsed) / 2
+
+
+def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
+    """Return S_personality before any silence: given by the scenario, or by extraversion."""
+    if agent.propensity is not None:
+        return agent.propensity
+    return next(_PROPENSITY[pole] for pole in big_five if pole in _PROPENSITY)
+
+
+def thought_similarity(
+    thought: str, earlier: Sequence[str], embedder: Embedder, cutoff: float
+) -> tuple[float, float | None]:
+    """Return S̄ and S_max of a new thought. Source: ChatAgents App. B, Eq. 3.
+
+    Args:
+        thought: The new thought.
+        earlier: The agent's thoughts since it last spoke, oldest first, n of them; thought i (from 0) weighs (i+1)/n.
+        embedder: For cosines; below 0 they count as 0.
+        cutoff: S̄ is the mean of the weighted similarities above it; 0 if there are none.
+    """
+    if not earlier:
+        return 0.0, None
+    vectors = np.array(embedder.embed([thought, *earlier]))
+    weights = np.arange(1, len(earlier) + 1) / len(earlier)
+    weighted = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0) * weights
+    high = weighted[weighted > cutoff]
+    return float(high.mean()) if len(high) else 0.0, float(weighted.max())

@@ -1,0 +1,135 @@
+"""The floor: who competes for it, and what is kept when it is given. The five speaking orders share this."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nodes.latency import adjusted_latency, base_latency, draw_latency, persistence_of
+from nodes.view import character_of
+from state.cognition import Bid, Floor, WillingnessParts
+from state.contracts import Context
+from state.graph_state import GroupState, Mind, OpenBid
+from state.meeting import WillingnessWeights
+from state.parameters import Parameters
+from state.randomness import keyed_generator
+
+#: Share of what is missing to 1 that a whole silence adds to S_personality, by extraversion.
+_DISCOMFORT = {"extroverted": 0.5, "introverted": 0.1}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An agent who may get the floor in a round.
+
+    Attributes:
+        name: Who.
+        bid: What their cognition came to.
+        weights: Of the parts of willingness.
+        discomfort: Share of what is missing to 1 that a whole silence adds to S_personality, in [0, 1].
+        base_latency: μ₀ and σ₀ in seconds.
+        unheard: For how many rounds in a row they were willing and not heard.
+    """
+
+    name: str
+    bid: OpenBid
+    weights: WillingnessWeights
+    discomfort: float
+    base_latency: tuple[float, float]
+    unheard: int
+
+    def bid_after(self, silence_s: float, parameters: Parameters) -> Bid:
+        """Return the bid as it stands after so many seconds of silence, before any draw. Source: Eq. 1, 4 and 5."""
+        pressure = self.discomfort * min(1.0, silence_s / parameters.silence_s)
+        personality = self.bid["personality"] + (1 - self.bid["personality"]) * pressure
+        parts = WillingnessParts(
+            topic=self.bid["topic"], goal=self.bid["goal"], emotion=self.bid["emotion"], personality=personality
+        )
+        weights = self.weights
+        willingness = (
+            weights.topic * parts.topic
+            + weights.goal * parts.goal
+            + weights.emotion * parts.emotion
+            + weights.personality * parts.personality
+        )
+        scale, spread = adjusted_latency(self.base_latency, self.bid["similarity"], parameters)
+        return Bid(
+            parts=parts,
+            willingness=willingness,
+            willing=willingness >= parameters.willingness_threshold,
+            similarity=self.bid["similarity"],
+            similarity_max=self.bid["similarity_max"],
+            latency_scale_s=scale,
+            latency_spread_s=spread,
+            persistence=persistence_of(self.unheard, parameters),
+            latency_s=None,
+            won=False,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Who gets the floor in a round, and everybody's bid; `speaker` is `None` in a silence."""
+
+    speaker: str | None
+    floor: Floor
+    bids: Mapping[str, Bid]
+
+
+def contenders_of(state: GroupState, context: Context) -> list[Contender]:
+    """Return those who are there, in the scenario's order."""
+    return [_contender(state, context, name) for name in state["present"]]
+
+
+def _contender(state: GroupState, context: Context, name: str) -> Contender:
+    attendee = context.meeting.participant(name)
+    poles = character_of(context, name).big_five
+    discomfort = attendee.silence_discomfort
+    return Contender(
+        name=name,
+        bid=state["bids"][name],
+        weights=attendee.weights,
+        discomfort=next(_DISCOMFORT[p] for p in poles if p in _DISCOMFORT) if discomfort is None else discomfort,
+        base_latency=base_latency(attendee.latency, context.parameters),
+        unheard=state["minds"][name]["unheard"],
+    )
+
+
+def drawn(bid: Bid, context: Context, round: int, name: str, look: int = 0) -> Bid:
+    """Return the bid with its latency drawn, the factor of persistence applied."""
+    generator = keyed_generator(context.seed, round=round, agent=name, node="latency", attempt=look)
+    form = context.parameters.latency_form
+    latency_s = draw_latency(bid.latency_scale_s, bid.latency_spread_s, form, generator) * bid.persistence
+    return bid.model_copy(update={"latency_s": latency_s})
+
+
+def appointed(
+    state: GroupState, context: Context, contenders: Sequence[Contender], speaker: str, reason: str | None = None
+) -> Outcome:
+    """Return the outcome of a round in which somebody was given the floor: they think for as long as they draw."""
+    bids = {one.name: one.bid_after(state["silence_s"], context.parameters) for one in contenders}
+    own = drawn(bids[speaker], context, state["round"], speaker)
+    bids[speaker] = own.model_copy(update={"won": True})
+    return Outcome(speaker, Floor(order=context.parameters.order, waited_s=own.latency_s, reason=reason), bids)
+
+
+def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupState:
+    """Store how the floor was given, and move the clock on to the first word; a silence has none."""
+    store, run, round = context.store, context.run, state["round"]
+    for name, bid in outcome.bids.items():
+        store.save_step(run, round, name, "bid", bid)
+    store.save_step(run, round, "", "floor", outcome.floor)
+    minds: dict[str, Mind] = {}
+    for name, bid in outcome.bids.items():
+        mind = state["minds"][name]
+        unheard = mind["unheard"] + 1 if bid.willing and not bid.won else 0
+        minds[name] = {**mind, "unheard": unheard}
+    waited_s = outcome.floor.waited_s or 0.0
+    return {"speaker": outcome.speaker or "", "sim_time_s": state["sim_time_s"] + waited_s, "minds": minds}
+
+
+def last_speaker(state: GroupState, context: Context) -> str | None:
+    """Return who spoke last, there or gone; who opened the meeting before anybody did; `None` if nobody has."""
+    spoke = {name: mind["spoke"] for name, mind in state["minds"].items() if mind["spoke"]}
+    if spoke:
+        return max(spoke, key=lambda name: spoke[name])
+    opening = context.meeting.opening
+    return opening.speaker if opening is not None and opening.speaker in context.meeting.names else None

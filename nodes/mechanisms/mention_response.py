@@ -1,0 +1,33 @@
+"""Notice that one was spoken to. Source: ChatAgents App. A names it as an example of a module that may be added."""
+
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.perceive import is_named
+from nodes.view import View
+from state.cognition import Finding
+
+
+async def answer_mention(view: View) -> Finding:
+    """Say who named the agent and expects an answer. No model is asked."""
+    message = view.message()
+    assert message is not None  # the condition held
+    asked = message.text.rstrip().endswith("?")
+    line = f"{message.speaker} {'asked' if asked else 'spoke to'} {view.name} by name and may expect an answer."
+    return Finding(lines=(line,), data={"by": message.speaker, "asked": asked})
+
+
+def was_mentioned(view: View) -> str | None:
+    """Return why the mechanism is on: somebody else has just named the agent."""
+    message = view.message()
+    if message is None or message.speaker in (None, view.name) or not is_named(view.name, message.text):
+        return None
+    return f"{message.speaker} named me"
+
+
+MECHANISM = Mechanism(
+    name="mention_response",
+    title="Mention Response",
+    description="answer somebody who has just spoken to you by name",
+    example=(False, "Nobody spoke to me."),
+    run=answer_mention,
+    condition=was_mentioned,
+)

@@ -1,0 +1,25 @@
+"""All mechanisms, by name. A new one is a file beside this one and a line here."""
+
+from collections.abc import Mapping
+
+from nodes.mechanisms import (
+    goal_summary,
+    memory_retrieval,
+    mention_response,
+    speech_frequency,
+    time_analysis,
+    topic_analysis,
+)
+from nodes.mechanisms.mechanism import Mechanism
+
+MECHANISMS: Mapping[str, Mechanism] = {
+    mechanism.name: mechanism
+    for mechanism in (
+        memory_retrieval.MECHANISM,
+        goal_summary.MECHANISM,
+        topic_analysis.MECHANISM,
+        time_analysis.MECHANISM,
+        speech_frequency.MECHANISM,
+        mention_response.MECHANISM,
+    )
+}

@@ -1,0 +1,115 @@
+"""The four speaking orders in which the floor is given from outside. Source: ChatAgents §II-B, Fig. 1 (a) to (d).
+
+Each stands in the place of the race. Nobody follows themselves, nobody who has left is picked, and every one of them
+picks somebody in every round.
+"""
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from nodes.floor import appointed, contenders_of, give_floor, last_speaker
+from nodes.retrieve import latest_turns
+from nodes.view import View, text_of
+from prompts.cognition import Question, ask_anybody, line_of
+from prompts.render import render
+from prompts.templates import template
+from state.contracts import Context, GenerationRequest, ReplyField
+from state.graph_state import GroupState
+from state.randomness import keyed_generator
+from state.records import Reply
+
+#: How often a speaker who names nobody that is there is asked, before the next one is drawn.
+_ASKED = 2
+_REASON_TOKENS = 16
+
+
+async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Everybody in turn, in the scenario's order."""
+    context = runtime.context
+    names, last = context.meeting.names, last_speaker(state, context)
+    start = names.index(last) + 1 if last is not None else 0
+    following = [*names[start:], *names[:start]]
+    speaker = next(name for name in following if name in state["present"])
+    return _given(state, context, speaker)
+
+
+async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Whoever is drawn."""
+    return _given(state, runtime.context, _drawn(state, runtime.context))
+
+
+async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Whom a moderator picks: the run's model, which hears what everybody hears."""
+    context = runtime.context
+    candidates = _candidates(state, context)
+    texts = template("cognition")
+    people = [
+        texts.fill(
+            "moderator.person", {"name": name, "value": context.meeting.participant(name).persona.background or "–"}
+        )
+        for name in candidates
+    ]
+    turns = latest_turns(context, state["turn"], context.parameters.working_memory)
+    question = Question(
+        "moderator",
+        form={"next": f"one of {', '.join(candidates)}", "reason": "a few words"},
+        example={"next": "Kim", "reason": "Kim has not been heard on this."},
+        items=[context.meeting.description, *people, *(line_of(turn) for turn in turns)],
+    )
+    prompt = ask_anybody(question, context.layout)
+    fields = (
+        ReplyField("next", "choice", choices=tuple(candidates)),
+        ReplyField("reason", "text", max_tokens=_REASON_TOKENS),
+    )
+    for attempt in range(_ASKED):
+        generator = keyed_generator(context.seed, round=state["round"], node="centralised", attempt=attempt)
+        request = GenerationRequest(
+            prompt=render(prompt, context.model.tokenizer),
+            fields=fields,
+            generators=(generator,),
+            temperature=context.parameters.temperature,
+            top_p=context.parameters.top_p,
+        )
+        (reply,) = await context.broker.generate(context.model, "", "centralised", prompt, request)
+        picked = _named(reply, candidates)
+        if picked is not None:
+            return _given(state, context, picked, text_of(reply, "reason"))
+    return _given(state, context, _drawn(state, context), "the moderator named nobody who is there: drawn")
+
+
+async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Whom the last speaker names; the first one, and who follows somebody that has left, is drawn."""
+    context, last = runtime.context, last_speaker(state, runtime.context)
+    if last is None or last not in state["present"]:
+        return _given(state, context, _drawn(state, context), "nobody there to name the next: drawn")
+    candidates = _candidates(state, context)
+    view = View.of_agent(state, context, last)
+    question = Question("designate", form={"next": f"one of {', '.join(candidates)}"}, example={"next": "Kim"})
+    fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
+    for attempt in range(_ASKED):
+        picked = _named(await view.ask("designated", question, fields, attempt), candidates)
+        if picked is not None:
+            return _given(state, context, picked, f"named by {last}")
+    return _given(state, context, _drawn(state, context), f"{last} named nobody who is there: drawn")
+
+
+def _given(state: GroupState, context: Context, speaker: str, reason: str | None = None) -> GroupState:
+    outcome = appointed(state, context, contenders_of(state, context), speaker, reason)
+    return give_floor(state, context, outcome)
+
+
+def _candidates(state: GroupState, context: Context) -> list[str]:
+    last = last_speaker(state, context)
+    return [name for name in state["present"] if name != last]
+
+
+def _drawn(state: GroupState, context: Context) -> str:
+    generator = keyed_generator(context.seed, round=state["round"], node="random_order")
+    return generator.choice(_candidates(state, context))
+
+
+def _named(reply: Reply, candidates: Sequence[str]) -> str | None:
+    """Return the candidate that a reply names, case and space aside; `None` if it names nobody of them."""
+    named = text_of(reply, "next").casefold()
+    return next((name for name in candidates if name.casefold() == named), None)

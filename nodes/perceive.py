@@ -1,0 +1,81 @@
+"""Perceive the last message: does it concern me? Source: ChatAgents §III-A, perceptual filtering."""
+
+import re
+
+import numpy as np
+from langgraph.runtime import Runtime
+
+from nodes.view import View
+from state.cognition import Perception
+from state.contracts import Context
+from state.graph_state import CognitionState
+from state.records import Turn
+
+#: What being named adds to the importance of a message, on the scale of relevance.
+_NAMED = 0.3
+
+
+async def perceive(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Let the message into working memory if it is relevant enough; its importance is kept with it."""
+    view = View.of(state, runtime)
+    view.context.broker.seat(view.round, view.present)
+    message = view.message()
+    perception = perceive_message(view, message)
+    view.context.store.save_step(view.context.run, view.round, view.name, "perceive", perception)
+    mind = view.mind
+    if perception.noticed:
+        noticed = [*mind["noticed"], perception.turn][-view.context.parameters.working_memory :]
+        mind = {**mind, "noticed": noticed}
+    return {"mind": mind}
+
+
+def perceive_message(view: View, message: Turn | None) -> Perception:
+    """Return how relevant a message is to an agent, and whether it gets through.
+
+    Relevance is the highest cosine of the message to what the agent is (profile), knows (background) and feels
+    (emotion); being named always gets through, and so does how the meeting opened.
+
+    Args:
+        view: The agent's view of the round.
+        message: The last turn; `None` where the meeting opened without a word: its description is perceived.
+    """
+    text = view.meeting.description if message is None else f"{message.speaker}: {message.text}"
+    if message is not None and message.speaker is None:
+        text = SILENCE
+    sides = profile_texts(view)
+    vectors = np.array(view.context.embedder.embed([text, *sides.values()]))
+    cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)
+    named = message is not None and is_named(view.name, message.text)
+    relevance = float(cosines.max())
+    turn = 0 if message is None else message.turn
+    own = message is not None and message.speaker == view.name
+    return Perception(
+        turn=turn,
+        similarities={side: float(cosine) for side, cosine in zip(sides, cosines, strict=True)},
+        relevance=relevance,
+        named=named,
+        noticed=own or named or turn == 0 or relevance >= view.context.parameters.perception_threshold,
+        importance=10 * min(1.0, relevance + (_NAMED if named else 0.0)),
+    )
+
+
+#: How a recorded silence reads as a message.
+SILENCE = "Nobody has said anything for a while; there is an awkward silence."
+
+
+def profile_texts(view: View) -> dict[str, str]:
+    """Return what a message is compared with: who the agent is, what they know and want, and what they feel."""
+    agent, character = view.agent, view.character
+    known = [agent.persona.background, agent.setting, *(goal.text for goal in agent.goals), *agent.interests]
+    profile = [view.name, ", ".join(character.big_five), *character.descriptions]
+    return {
+        "profile": " ".join(profile),
+        "background": " ".join(part for part in known if part) or view.name,
+        "emotion": f"{view.name} feels {view.mind['emotion']}.",
+    }
+
+
+def is_named(name: str, text: str) -> bool:
+    """Whether a text names somebody, in whole or by their first name, as a word of its own."""
+    names = {name, name.split()[0]} if name.split() else {name}
+    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text, re.IGNORECASE) for one in names)

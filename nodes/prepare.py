@@ -1,0 +1,94 @@
+"""Prepare a participant before the meeting: traits, descriptions, a plan. Source: ChatAgents §IV-B, App. A and D."""
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from nodes.view import View, text_of
+from prompts.cognition import Question
+from prompts.names import listed
+from state.cognition import Character, SubGoal
+from state.contracts import Context, ReplyField
+from state.graph_state import CognitionState
+from state.meeting import BIG_FIVE
+from state.randomness import keyed_generator
+
+#: Descriptions of a personality, and steps of a plan, that a model is asked for.
+_DESCRIPTIONS = 10
+_STEPS = 3
+#: What `introverted, conscientious and open` could come to: an example for models that learn from examples.
+_EXAMPLE_DESCRIPTIONS = (
+    "Listens for a long while before saying anything.",
+    "Says a thing once, in few words, and leaves it there.",
+    "Goes through a plan point by point and notices what is missing.",
+    "Asks where a strange idea comes from before judging it.",
+    "Writes down what was agreed and comes back to it.",
+    "Would rather answer a question than put one.",
+    "Looks for a second way when the first one is blocked.",
+    "Admits at once when a figure was wrong.",
+    "Speaks slowly and leaves gaps between sentences.",
+    "Keeps to the point when others tell stories.",
+)
+_DESCRIPTION_TOKENS = 36
+_STEP_TOKENS = 16
+
+
+async def prepare(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Draw the traits that the scenario leaves open, and let the model write what it does not say."""
+    view = View.of(state, runtime)
+    view.context.broker.seat(0, view.meeting.names)
+    attendee = view.agent
+    big_five = draw_traits(attendee.big_five, view.context.seed, view.name)
+    descriptions = attendee.descriptions or await describe(view, big_five)
+    plan = await make_plan(view)
+    view.context.broker.leave(view.name)
+    character = Character(big_five=big_five, descriptions=descriptions, plan=plan)
+    view.context.store.save_step(view.context.run, 0, view.name, "prepare", character)
+    return {"minds": {view.name: view.mind}}
+
+
+def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
+    """Return one pole of each of the five dimensions: those given, the others drawn evenly. Source: App. D."""
+    generator = keyed_generator(seed, agent=name, node="personality")
+    drawn = {dimension: generator.choice(poles) for dimension, poles in BIG_FIVE.items()}
+    return tuple(
+        next((pole for pole in given if pole in poles), drawn[dimension]) for dimension, poles in BIG_FIVE.items()
+    )
+
+
+async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
+    """Let the model spell a combination of traits out in ten sentences. Source: App. D, Fig. 7."""
+    names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
+    question = Question(
+        "personality",
+        form=dict.fromkeys(names, "a sentence"),
+        example=dict(zip(names, _EXAMPLE_DESCRIPTIONS, strict=True)),
+        variables={"value": listed(big_five)},
+    )
+    fields = [ReplyField(name, "text", max_tokens=_DESCRIPTION_TOKENS) for name in names]
+    reply = await view.ask("personality", question, fields, as_self=False)
+    return tuple(text for text in (text_of(reply, name) for name in names) if text)
+
+
+async def make_plan(view: View) -> tuple[SubGoal, ...]:
+    """Return the steps of all goals, with equal shares of the whole; the model makes those that are not written."""
+    steps: list[tuple[int, str]] = []
+    for index, goal in enumerate(view.agent.goals):
+        texts = goal.sub_goals or await _steps(view, goal.text, index)
+        steps += [(index, text) for text in texts]
+    return tuple(SubGoal(goal=index, text=text, share=1 / len(steps)) for index, text in steps)
+
+
+async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
+    names = [f"step_{number}" for number in range(1, _STEPS + 1)]
+    question = Question(
+        "plan",
+        form=dict.fromkeys(names, "a few words"),
+        example=dict(
+            zip(names, ("hear what everybody thinks", "compare two ways", "settle on one of them"), strict=True)
+        ),
+        variables={"name": view.name, "goal": goal, "number": _STEPS},
+    )
+    fields = [ReplyField(name, "text", max_tokens=_STEP_TOKENS) for name in names]
+    reply = await view.ask("plan", question, fields, attempt=index, as_self=False)
+    return tuple(text for text in (text_of(reply, name) for name in names) if text) or (goal,)

@@ -1,0 +1,73 @@
+"""The latency race: the willing draw how long they take to answer; the fastest speaks. Source: ChatAgents App. B."""
+
+from collections.abc import Callable, Sequence
+
+from langgraph.runtime import Runtime
+
+from nodes.floor import Contender, Outcome, contenders_of, drawn, give_floor
+from state.cognition import Bid, Floor
+from state.contracts import Context
+from state.graph_state import GroupState
+from state.parameters import Parameters
+from state.randomness import keyed_generator
+
+
+async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Let those who are there race for the floor; nobody speaks if nobody is willing, or fast enough."""
+    context, round = runtime.context, state["round"]
+    outcome = hold_race(
+        contenders_of(state, context),
+        state["silence_s"],
+        context.parameters,
+        draw=lambda bid, name, look: drawn(bid, context, round, name, look),
+        choose=lambda names: keyed_generator(context.seed, round=round, node="tie").choice(names),
+    )
+    return give_floor(state, context, outcome)
+
+
+def hold_race(
+    contenders: Sequence[Contender],
+    silence_s: float,
+    parameters: Parameters,
+    draw: Callable[[Bid, str, int], Bid],
+    choose: Callable[[Sequence[str]], str],
+) -> Outcome:
+    """Return who wins the floor, and every bid, the lost ones too.
+
+    Willingness is looked at when the round begins, and again every Δt for as long as nobody is willing; then those
+    who are draw their latencies. A tie is drawn. Where the first word would come after ten seconds, the round is a
+    silence, and so it is where nobody becomes willing.
+
+    Args:
+        contenders: Who is there.
+        silence_s: Seconds since the last word, when the round begins.
+        parameters: θ, Δt, the length of a silence, and what counts as a tie.
+        draw: From a bid, a name and the number of the look to the bid with its latency.
+        choose: From names, evenly.
+    """
+    look = 0
+    while True:
+        waited_s = look * parameters.reevaluation_s
+        bids = {one.name: one.bid_after(silence_s + waited_s, parameters) for one in contenders}
+        willing = [name for name, bid in bids.items() if bid.willing]
+        if willing or waited_s + parameters.reevaluation_s >= parameters.silence_s:
+            break
+        look += 1
+    latencies: dict[str, float] = {}
+    for name in willing:
+        bids[name] = draw(bids[name], name, look)
+        latencies[name] = bids[name].latency_s or 0.0
+    fastest = [name for name in willing if latencies[name] <= min(latencies.values()) + parameters.tie_s]
+    tied = tuple(fastest) if len(fastest) > 1 else ()
+    winner = choose(fastest) if tied else next(iter(fastest), None)
+    if winner is not None and waited_s + latencies[winner] > parameters.silence_s:
+        winner = None
+    if winner is not None:
+        bids[winner] = bids[winner].model_copy(update={"won": True})
+    floor = Floor(
+        order="self_driven",
+        waited_s=None if winner is None else waited_s + latencies[winner],
+        looks=look + 1,
+        tied=tied,
+    )
+    return Outcome(winner, floor, bids)

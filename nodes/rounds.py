@@ -1,0 +1,51 @@
+"""The two ends of a round of group chat: who is there, and what is kept of it."""
+
+from langgraph.runtime import Runtime
+
+from nodes.limits import Standing, group_chat_is_over
+from nodes.turns import speaking_time_s, spoken_turn
+from state.contracts import Context
+from state.graph_state import GroupState, Mind
+from state.records import Turn, TurnRecord
+
+
+async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Begin a round with those who are there; where fewer than two are, the clock moves on to when there are two."""
+    meeting = runtime.context.meeting
+    now_s = state["sim_time_s"]
+    if len(meeting.present(now_s)) < 2:
+        now_s = min(s for s in meeting.moments_s() if s > now_s and len(meeting.present(s)) >= 2)
+    round = state["round"] + 1
+    return {"round": round, "turn": round, "sim_time_s": now_s, "present": list(meeting.present(now_s))}
+
+
+async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Store the utterance, and move the clock on by the time it takes to say it."""
+    context, speaker = runtime.context, state["speaker"]
+    record = spoken_turn(state, context)
+    context.store.save_turn(context.run, record)
+    now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
+    mind = state["minds"][speaker]
+    spoke: Mind = {**mind, "spoke": state["round"], "spoken": mind["spoken"] + 1}
+    return {
+        "sim_time_s": now_s,
+        "silence_s": 0.0,
+        "minds": {speaker: spoke},
+        "finished": group_chat_is_over(Standing(state["turn"], now_s, context.start, context.parameters)),
+    }
+
+
+async def record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupState:
+    """Store the silence as a turn of nobody's, and move the clock on by its length."""
+    context = runtime.context
+    turn = Turn(
+        turn=state["turn"], round=state["round"], speaker=None, text="", sim_time_s=state["sim_time_s"], ended=False
+    )
+    context.store.save_turn(context.run, TurnRecord(turn=turn))
+    length_s = context.parameters.silence_s
+    now_s = state["sim_time_s"] + length_s
+    return {
+        "sim_time_s": now_s,
+        "silence_s": state["silence_s"] + length_s,
+        "finished": group_chat_is_over(Standing(state["turn"], now_s, context.start, context.parameters)),
+    }

@@ -1,0 +1,50 @@
+"""Run the mechanisms that are switched on, side by side. Source: ChatAgents §III-A, App. A."""
+
+import asyncio
+
+from langgraph.runtime import Runtime
+
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.mechanisms.registry import MECHANISMS
+from nodes.view import View
+from state.cognition import Finding
+from state.contracts import Context
+from state.errors import ModelError, StorageError
+from state.graph_state import CognitionState
+
+
+async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Run them and store what each returned; the agent goes on without one that fails or takes too long."""
+    view = View.of(state, runtime)
+    broker, store = view.context.broker, view.context.store
+    with broker.split(view.name, state["active"]):
+        findings = await asyncio.gather(*(find(view, MECHANISMS[name]) for name in state["active"]))
+    used = dict(view.mind["used"])
+    for name, finding in zip(state["active"], findings, strict=True):
+        store.save_step(view.context.run, view.round, view.name, name, finding)
+        if finding.problem is None:
+            _, count = used.get(name, (0, 0))
+            used[name] = [view.round, count + 1]
+    return {"mind": {**view.mind, "used": used}}
+
+
+async def find(view: View, mechanism: Mechanism) -> Finding:
+    """Return what a mechanism finds, or what went wrong with it.
+
+    The time that it waits for the model does not count: how long that takes is not the mechanism's doing.
+
+    Raises:
+        ModelError, StorageError: The model or the store failed; that is no matter of one mechanism.
+    """
+    limit = view.context.parameters.mechanism_timeout_s
+    try:
+        async with asyncio.timeout(limit) as deadline:
+            return await mechanism.run(view.as_part(mechanism.name, deadline))
+    except (ModelError, StorageError):
+        raise
+    except TimeoutError:
+        return Finding(problem=f"{mechanism.name} took longer than {limit:g} s")
+    except Exception as error:
+        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {error}")
+    finally:
+        view.context.broker.leave(view.name, mechanism.name)

@@ -1,0 +1,230 @@
+"""What an agent sees in a round of group chat, and how it asks its model."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from langgraph.runtime import Runtime
+
+from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, stem_units
+from prompts.render import render
+from state.cognition import Assessment, Character, Finding
+from state.contracts import Context, GenerationRequest, ReplyField
+from state.graph_state import CognitionState, GroupState, Mind
+from state.meeting import Attendee, Meeting
+from state.randomness import keyed_generator
+from state.records import Reply, Turn
+
+
+#: Tokens in a row that an answer does not take from the example before it, with models that tend to.
+_NOT_FROM_THE_EXAMPLE = 3
+
+
+@dataclass(frozen=True)
+class View:
+    """An agent's view of a round.
+
+    Attributes:
+        context: The runtime context as it is for the agent.
+        name: The agent's name.
+        round: The round, from 1; 0 before the meeting.
+        present: Who is there, in the scenario's order.
+        sim_time_s: Simulated seconds since the meeting began.
+        silence_s: Seconds since the last word.
+        spoken: How often everybody spoke.
+        mind: What the agent carries from round to round.
+        part: The mechanism that looks, if one does.
+        deadline: Its time limit.
+    """
+
+    context: Context
+    name: str
+    round: int
+    present: tuple[str, ...]
+    sim_time_s: float
+    silence_s: float
+    spoken: dict[str, int]
+    mind: Mind
+    part: str = ""
+    deadline: asyncio.Timeout | None = None
+
+    @classmethod
+    def of(cls, state: CognitionState, runtime: Runtime[Context]) -> "View":
+        """Return the view of the agent whose cognition this is."""
+        return cls(
+            context=runtime.context.of(state["agent"]),
+            name=state["agent"],
+            round=state["round"],
+            present=tuple(state["present"]),
+            sim_time_s=state["sim_time_s"],
+            silence_s=state["silence_s"],
+            spoken=state["spoken"],
+            mind=state["mind"],
+        )
+
+    @classmethod
+    def of_agent(cls, state: GroupState, context: Context, name: str) -> "View":
+        """Return the view of one of those who are there, between rounds."""
+        return cls(
+            context=context.of(name),
+            name=name,
+            round=state["round"],
+            present=tuple(state["present"]),
+            sim_time_s=state["sim_time_s"],
+            silence_s=state["silence_s"],
+            spoken={other: mind["spoken"] for other, mind in state["minds"].items()},
+            mind=state["minds"][name],
+        )
+
+    def as_part(self, part: str, deadline: asyncio.Timeout) -> "View":
+        """Return the view of one mechanism of the agent, whose time limit stands still while it waits for the model."""
+        return replace(self, part=part, deadline=deadline)
+
+    @property
+    def meeting(self) -> Meeting:
+        """The meeting."""
+        return self.context.meeting
+
+    @property
+    def agent(self) -> Attendee:
+        """The agent, as the scenario has them."""
+        return self.meeting.participant(self.name)
+
+    @property
+    def character(self) -> Character:
+        """The agent, as they are in this run."""
+        return character_of(self.context, self.name)
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        return self.meeting.time + timedelta(seconds=self.sim_time_s)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Who else is there."""
+        return tuple(name for name in self.present if name != self.name)
+
+    def message(self) -> Turn | None:
+        """Return the last turn, or how the meeting opened; `None` where nobody has said anything yet."""
+        return last_turn(self.context, self.round)
+
+    def lines(self) -> tuple[Turn, ...]:
+        """Return what is in the agent's working memory, oldest first."""
+        opening = self.meeting.opening_turn
+        store, run = self.context.store, self.context.run
+        turns = [store.turns(run, turn, turn)[0] if turn else opening for turn in self.mind["noticed"]]
+        return tuple(turn for turn in turns if turn is not None)
+
+    def moment(self) -> Moment:
+        """Return what the agent knows, for a prompt."""
+        message, noticed = self.message(), self.mind["noticed"]
+        return Moment(
+            meeting=self.meeting,
+            agent=self.agent,
+            character=self.character,
+            now=self.now,
+            present=self.present,
+            emotion=self.mind["emotion"],
+            emotion_strength=self.mind["emotion_strength"],
+            lines=self.lines(),
+            missed=message is not None and message.turn not in noticed,
+        )
+
+    def finding(self, mechanism: str) -> Finding | None:
+        """Return what the mechanism found when it was last used; `None` if it never was."""
+        last_used, _ = self.mind["used"].get(mechanism, (0, 0))
+        return (
+            self.context.store.step(self.context.run, last_used, self.name, mechanism, Finding) if last_used else None
+        )
+
+    def done(self) -> list[bool]:
+        """Return for each step of the agent's plan whether it is done, as they last looked at it."""
+        finding = self.finding("goal_summary")
+        return list(finding.data["done"]) if finding else [False] * len(self.character.plan)
+
+    def thoughts(self) -> list[str]:
+        """Return the agent's own thoughts since it last spoke, oldest first, that of this round last."""
+        store, run, since = self.context.store, self.context.run, self.mind["spoke"]
+        steps = (store.step(run, r, self.name, "assess", Assessment) for r in range(since + 1, self.round + 1))
+        return [step.thought for step in steps if step is not None]
+
+    def time_left_s(self) -> float | None:
+        """Return how long the agent still has: until they leave, or the meeting ends; `None` if neither is known."""
+        ends = [
+            self.meeting.offset_s(moment, 0.0)
+            for moment in (self.agent.leaves, self.meeting.ends)
+            if moment is not None
+        ]
+        minutes = self.context.parameters.max_minutes
+        ends += [] if minutes is None else [60 * minutes]
+        return max(0.0, min(ends) - self.sim_time_s) if ends else None
+
+    def elapsed_share(self) -> float:
+        """Return which share of the agent's time in the meeting is over, in [0, 1]; 0 where no end is known."""
+        left, came = self.time_left_s(), self.meeting.offset_s(self.agent.joins, 0.0)
+        so_far = max(0.0, self.sim_time_s - came)
+        return so_far / (so_far + left) if left is not None and so_far + left > 0 else 0.0
+
+    async def ask(
+        self, node: str, question: Question, fields: Sequence[ReplyField], attempt: int = 0, as_self: bool = True
+    ) -> Reply:
+        """Put a question to the agent's model and return the answer; agents that ask at the same time share a batch.
+
+        Args:
+            node: The step that asks.
+            question: What is asked.
+            fields: The fields of the answer.
+            attempt: Number of the try within the round, for the draws.
+            as_self: Whether the agent is asked, who they are and what the moment is in view, or just the model.
+        """
+        context, parameters = self.context, self.context.parameters
+        layout = context.layout
+        prompt = ask_agent(self.moment(), question, layout) if as_self else ask_anybody(question, layout)
+        tokenizer = context.model.tokenizer
+        generator = keyed_generator(context.seed, round=self.round, agent=self.name, node=node, attempt=attempt)
+        request = GenerationRequest(
+            prompt=render(prompt, tokenizer, stem_units=stem_units(prompt)),
+            fields=tuple(fields),
+            generators=(generator,),
+            temperature=parameters.temperature,
+            top_p=parameters.top_p,
+            said=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
+            no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
+        )
+        with self._clock_stopped():
+            (reply,) = await context.broker.generate(context.model, self.name, node, prompt, request, self.part)
+        return reply
+
+    @contextmanager
+    def _clock_stopped(self) -> Iterator[None]:
+        if self.deadline is None or (ends := self.deadline.when()) is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        left = ends - loop.time()
+        self.deadline.reschedule(None)
+        try:
+            yield
+        finally:
+            self.deadline.reschedule(loop.time() + left)
+
+
+def character_of(context: Context, name: str) -> Character:
+    """Return a participant as they are in this run."""
+    character = context.store.step(context.run, 0, name, "prepare", Character)
+    assert character is not None  # nobody takes part who was not prepared
+    return character
+
+
+def last_turn(context: Context, round: int) -> Turn | None:
+    """Return the turn before a round, or how the meeting opened; `None` where nobody has said anything yet."""
+    turns = context.store.turns(context.run, round - 1, round - 1) if round > 1 else []
+    return turns[0] if turns else context.meeting.opening_turn
+
+
+def text_of(reply: Reply, field: str) -> str:
+    """Return a text field of a reply on one line."""
+    return " ".join(str(reply.fields.get(field, "")).split())

@@ -1,0 +1,193 @@
+"""Prompts of an agent's cognition: who they are, what the moment is, and one question. Source: ChatAgents §III-A.
+
+What stays the same for a whole meeting stands first (`stem_units`), then what the round brings, then the question.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from prompts.names import listed
+from prompts.templates import template
+from state.cognition import Character
+from state.meeting import Attendee, Meeting
+from state.parameters import Layout
+from state.records import Prompt, Turn, Unit
+
+#: The block that stays the same for a whole meeting.
+_STEM = "self"
+#: The two sides of the exchange that shows how an answer looks; no names of participants.
+_ASKS, _ANSWERS = "question", "answer"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What an agent knows in a round, before anything is thought about it.
+
+    Attributes:
+        meeting: Where they are.
+        agent: Who thinks.
+        character: Who they are in this run.
+        now: The simulated time.
+        present: Names of those who are there.
+        emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
+        lines: What the agent noticed of the conversation, oldest first.
+        missed: Whether the last message passed them by.
+    """
+
+    meeting: Meeting
+    agent: Attendee
+    character: Character
+    now: datetime
+    present: tuple[str, ...]
+    emotion: str
+    emotion_strength: float
+    lines: tuple[Turn, ...]
+    missed: bool
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return self.agent.persona.name
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with the JSON object that answers it.
+
+    Attributes:
+        name: Section of the template: its `lead` stands before the items, its `task` behind them.
+        form: What each field of the answer means, in its place; shown in the layout `single_message`.
+        example: An answer in another situation; shown as an exchange in the layout `chat_turns`.
+        items: Information for this question.
+        variables: What the task uses.
+    """
+
+    name: str
+    form: Mapping[str, object]
+    example: Mapping[str, object]
+    items: Sequence[str] = ()
+    variables: Mapping[str, object] = field(default_factory=dict)
+
+
+def ask_agent(moment: Moment, question: Question, layout: Layout) -> Prompt:
+    """Return the prompt that puts a question to an agent: who they are, what the moment is, the question."""
+    return _prompt(moment.name, list(_self(moment)), list(_moment(moment)), question, layout)
+
+
+def ask_anybody(question: Question, layout: Layout) -> Prompt:
+    """Return the prompt that puts a question to the model itself, which then is nobody."""
+    return _prompt("", [], [], question, layout)
+
+
+def examples_of(prompt: Prompt) -> list[str]:
+    """Return the answers that a prompt shows as examples, which are not to be repeated."""
+    return [unit.text for unit in prompt.units if unit.block == "example" and unit.speaker == _ANSWERS]
+
+
+def stem_units(prompt: Prompt) -> int:
+    """Return how many units at the beginning of a prompt stay the same for a whole meeting."""
+    return sum(unit.block == _STEM for unit in prompt.units)
+
+
+def line_of(turn: Turn) -> str:
+    """Return a line of the conversation as an agent reads it."""
+    if turn.speaker is None:
+        return template("cognition").fill("moment.silence", {})
+    return template("cognition").fill("moment.line", {"name": turn.speaker, "text": turn.text})
+
+
+def clock(moment: datetime) -> str:
+    """Return a time of day."""
+    return f"{moment:%H:%M}"
+
+
+_Part = tuple[str, str, str]
+
+
+def _self(moment: Moment) -> Iterable[_Part]:
+    agent, texts = moment.agent, template("cognition")
+
+    def item(entry: str, **variables: object) -> _Part:
+        return (_STEM, "item", texts.fill(f"self.{entry}", variables))
+
+    yield (_STEM, "text", texts.fill("self.lead", {"name": moment.name}))
+    if agent.persona.background:
+        yield item("background", value=agent.persona.background)
+    yield item("traits", value=", ".join(moment.character.big_five))
+    yield from (item("description", value=one) for one in moment.character.descriptions)
+    if agent.setting:
+        yield item("setting", value=agent.setting)
+    yield from (item("relation", other=other, value=value) for other, value in agent.relations)
+    yield from (item("goal", value=goal.text) for goal in agent.goals)
+    if agent.interests:
+        yield item("interest", value=", ".join(agent.interests))
+    yield item_of_meeting(moment)
+
+
+def item_of_meeting(moment: Moment) -> _Part:
+    """Return the unit that says what the meeting is about."""
+    meeting = moment.meeting
+    text = template("cognition").fill("moment.meeting", {"title": meeting.title, "value": meeting.description})
+    return (_STEM, "item", text)
+
+
+def _moment(moment: Moment) -> Iterable[_Part]:
+    agent, texts = moment.agent, template("cognition")
+
+    def item(entry: str, **variables: object) -> _Part:
+        return ("moment", "item", texts.fill(f"moment.{entry}", variables))
+
+    yield item("clock", time=clock(moment.now))
+    if agent.leaves is not None:
+        entry = "leaves_for" if agent.leaves_for else "leaves"
+        yield item(entry, time=clock(agent.leaves), value=agent.leaves_for or "")
+    others = [name for name in moment.present if name != moment.name]
+    if others:
+        yield item("people", people=listed(others))
+    yield item("feeling", emotion=moment.emotion, strength=round(10 * moment.emotion_strength))
+    if not moment.lines:
+        yield ("moment", "text", texts.fill("moment.nothing", {}))
+    else:
+        yield ("moment", "text", texts.fill("moment.heard", {}))
+        yield from (("moment", "item", line_of(turn)) for turn in moment.lines)
+    if moment.missed:
+        yield ("moment", "text", texts.fill("moment.missed", {}))
+
+
+def _prompt(
+    speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout
+) -> Prompt:
+    texts = template("cognition")
+    task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
+    asked: list[_Part] = []
+    if f"{question.name}.lead" in texts:
+        asked.append(("question", "text", texts.fill(f"{question.name}.lead", {"name": speaker, **question.variables})))
+    asked += [("question", "item", item) for item in question.items]
+    asked.append(("task", "text", task))
+    if layout == "chat_turns":
+        example = [
+            Unit(id="example.1", block="example", kind="text", text=task, speaker=_ASKS),
+            Unit(id="example.2", block="example", kind="text", text=_json(question.example), speaker=_ANSWERS),
+        ]
+        units = [*_units(self_), *example, *_units([*moment, *asked])]
+        return Prompt(units=tuple(units), speaker=_ANSWERS, layout=layout)
+    form = texts.fill("form", {"form": _json(question.form)})
+    units = _units([*self_, *moment, *asked, ("output_instruction", "text", form)])
+    return Prompt(units=tuple(units), speaker=speaker, layout=layout)
+
+
+def _units(parts: Iterable[_Part]) -> list[Unit]:
+    counts: dict[str, int] = {}
+    units = []
+    for block, kind, text in parts:
+        counts[block] = counts.get(block, 0) + 1
+        units.append(
+            Unit(id=f"{block}.{counts[block]}", block=block, kind="item" if kind == "item" else "text", text=text)
+        )
+    return units
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,138 @@
+"""Records of what goes on in an agent during a round of group chat; one for each step. Source: ChatAgents §III."""
+
+from typing import Any
+
+from pydantic import Field
+
+from state.records import Record, Reply
+
+
+class SubGoal(Record):
+    """One step of a plan. Source: ChatAgents App. A (planning module)."""
+
+    goal: int = Field(ge=0, description="index of the goal that it serves")
+    text: str
+    share: float = Field(ge=0, le=1, description="its share of all that the agent wants; they sum to 1")
+
+
+class Character(Record):
+    """An agent as they enter the meeting: drawn or given traits, ten descriptions, a plan. Stored under round 0."""
+
+    big_five: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    plan: tuple[SubGoal, ...]
+
+
+class Perception(Record):
+    """Whether the last message got through. Source: ChatAgents §III-A, perceptual filtering."""
+
+    turn: int = Field(ge=0, description="the turn that is perceived; 0: how the meeting opened")
+    similarities: dict[str, float] = Field(description="cosine of the message to profile, background and emotion")
+    relevance: float = Field(ge=0, le=1)
+    named: bool
+    noticed: bool = Field(description="whether it entered working memory")
+    importance: float = Field(ge=0, le=10)
+
+
+class MechanismChoice(Record):
+    """Whether a mechanism is switched on, and why."""
+
+    active: bool
+    reason: str
+
+
+class InformationNeed(Record):
+    """Which mechanisms an agent wants. Source: ChatAgents §III-A, Fig. 6."""
+
+    key_information: str
+    mechanisms: dict[str, MechanismChoice]
+
+
+class Finding(Record):
+    """What a mechanism returned.
+
+    Attributes:
+        lines: Sentences for the prompts that follow, each an item of its own.
+        data: The same as structured data, JSON only; the mechanism finds its last one again in the next round.
+        problem: Why there is none, if the mechanism failed or took too long.
+    """
+
+    lines: tuple[str, ...] = ()
+    data: dict[str, Any] = Field(default_factory=dict)
+    problem: str | None = None
+
+
+class Assessment(Record):
+    """What an agent makes of it all. Source: ChatAgents §III-A, contextual assessment."""
+
+    situation: str
+    thought: str = Field(description="private")
+    emotion: str
+    emotion_strength: float = Field(ge=0, le=1)
+    done: tuple[bool, ...] = Field(description="by step of the plan, whether it is done, as the agent sees it")
+
+
+class WillingnessParts(Record):
+    """The four parts of willingness. Source: ChatAgents App. B, Eq. 1."""
+
+    topic: float = Field(ge=0, le=1)
+    goal: float = Field(ge=0, le=1)
+    emotion: float = Field(ge=0, le=1)
+    personality: float = Field(ge=0, le=1)
+
+
+class Bid(Record):
+    """An agent in the competition for the floor. Source: ChatAgents App. B, Eq. 1 to 6.
+
+    Attributes:
+        parts: The parts of willingness when they were last looked at, the silence so far included.
+        willingness: W, their weighted sum.
+        willing: Whether W reached θ.
+        similarity: S̄, the mean weighted similarity of the thought to earlier ones above the cut-off; 0: none was.
+        similarity_max: S_max of Eq. 3; `None` without an earlier thought.
+        latency_scale_s, latency_spread_s: μ and σ of Eq. 4 and 5.
+        persistence: The factor on the draw: 1, or less for who was willing before and not heard.
+        latency_s: The draw with its factor; `None` for who did not draw.
+        won: Whether they got the floor.
+    """
+
+    parts: WillingnessParts
+    willingness: float = Field(ge=0)
+    willing: bool
+    similarity: float = Field(ge=0, le=1)
+    similarity_max: float | None
+    latency_scale_s: float = Field(gt=0)
+    latency_spread_s: float = Field(ge=0)
+    persistence: float = Field(gt=0, le=1)
+    latency_s: float | None
+    won: bool
+
+
+class Floor(Record):
+    """How the floor was given in a round; stored once a round, for nobody's agent.
+
+    Attributes:
+        order: The speaking order.
+        waited_s: Seconds from the round's beginning to the first word; `None` in a round of silence.
+        looks: How often willingness was looked at.
+        tied: Who tied for the floor, where there was a tie.
+        reason: Why, where somebody chose.
+    """
+
+    order: str
+    waited_s: float | None
+    looks: int = 1
+    tied: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+class Call(Record):
+    """A call of a model with what it returned; its key is (run, round, agent, node, attempt)."""
+
+    round: int = Field(ge=0)
+    agent: str
+    node: str
+    attempt: int = Field(default=0, ge=0)
+    model: str
+    prompt: str = Field(description="content hash of the prompt")
+    replies: tuple[Reply, ...]

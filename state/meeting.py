@@ -1,0 +1,133 @@
+"""Records of a group chat: who meets, when and why. Source: ChatAgents §III, App. A to D."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from state.records import Participant, Record, Turn, Utterance
+
+#: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
+BIG_FIVE = {
+    "extraversion": ("extroverted", "introverted"),
+    "agreeableness": ("agreeable", "antagonistic"),
+    "conscientiousness": ("conscientious", "unconscientious"),
+    "neuroticism": ("neurotic", "emotionally stable"),
+    "openness": ("open", "closed"),
+}
+
+#: What an agent can feel; the feeling has a strength beside it.
+EMOTIONS = ("calm", "glad", "curious", "eager", "amused", "worried", "annoyed", "impatient", "sad", "afraid")
+
+LatencyClass = Literal["proactive", "neutral", "cautious"]
+
+#: Log-mean and log-deviation of the response latency in seconds, by class. Source: ChatAgents App. B, Eq. 2.
+LATENCY_CLASSES: dict[LatencyClass, tuple[float, float]] = {
+    "proactive": (0.3, 0.2),
+    "neutral": (0.6, 0.3),
+    "cautious": (1.0, 0.4),
+}
+
+
+class Goal(Record):
+    """Something that an agent wants of the meeting."""
+
+    text: str = Field(min_length=1)
+    sub_goals: tuple[str, ...] = Field(default=(), description="the plan, in order; made by the model where empty")
+
+
+class WillingnessWeights(Record):
+    """How much each part counts in an agent's willingness. Source: ChatAgents App. B, Eq. 1 (α, β, γ, δ)."""
+
+    topic: float = Field(default=0.25, ge=0, le=1)
+    goal: float = Field(default=0.25, ge=0, le=1)
+    emotion: float = Field(default=0.25, ge=0, le=1)
+    personality: float = Field(default=0.25, ge=0, le=1)
+
+    @property
+    def total(self) -> float:
+        """The highest willingness that these weights allow."""
+        return self.topic + self.goal + self.emotion + self.personality
+
+
+class Attendee(Participant):
+    """A participant in a group chat, as the scenario has them."""
+
+    big_five: tuple[str, ...] = Field(
+        default=(), description="poles, at most one of each dimension; the others are drawn by the run's seed"
+    )
+    descriptions: tuple[str, ...] = Field(
+        default=(), description="how they think and talk; made by the model from the poles where empty"
+    )
+    setting: str | None = Field(default=None, description="what is special about them in this meeting")
+    goals: tuple[Goal, ...] = ()
+    interests: tuple[str, ...] = Field(default=(), description="topics that their role cares about")
+    relations: tuple[tuple[str, str], ...] = Field(default=(), description="pairs of another's name and how they stand")
+    emotion: str = Field(default="calm", description="what they feel at the start, one of EMOTIONS")
+    joins: datetime | None = Field(default=None, description="when they come; None: they are there from the start")
+    leaves: datetime | None = Field(default=None, description="when they have to go; None: they stay to the end")
+    leaves_for: str | None = Field(default=None, description="why they have to go")
+    latency: LatencyClass | tuple[float, float] | None = Field(
+        default=None, description="a class, or scale and spread in seconds; None: those of the run's parameters"
+    )
+    weights: WillingnessWeights = WillingnessWeights()
+    propensity: float | None = Field(
+        default=None, ge=0, le=1, description="how readily they speak at all; None: by their extraversion"
+    )
+    silence_discomfort: float | None = Field(
+        default=None, ge=0, le=1, description="how much of the rest to 1 ten silent seconds add; None: by extraversion"
+    )
+    model: str | None = Field(default=None, description="a model of their own; None: that of the run")
+
+
+class Meeting(Record):
+    """One starting point of a group chat. Source: ChatAgents §IV-B, Fig. 3."""
+
+    scenario: str = Field(description="the name under which a user runs it again")
+    title: str
+    description: str = Field(description="the situation, as everybody knows it")
+    time: datetime
+    ends: datetime | None = Field(default=None, description="the scheduled end that everybody knows of")
+    place: str | None = None
+    opening: Utterance | None = Field(
+        default=None, description="a line that was said before the first round; None: the description is perceived"
+    )
+    participants: tuple[Attendee, ...] = Field(min_length=2)
+    mechanisms: tuple[str, ...] = Field(description="names of the mechanisms that agents may switch on, in order")
+    left_out: tuple[str, ...] = ()
+
+    def participant(self, name: str) -> Attendee:
+        """Return the participant of that name (`KeyError` if there is none)."""
+        for one in self.participants:
+            if one.persona.name == name:
+                return one
+        raise KeyError(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all participants, in the scenario's order."""
+        return tuple(one.persona.name for one in self.participants)
+
+    def present(self, sim_time_s: float) -> tuple[str, ...]:
+        """Return who is there at a moment, in seconds from the start, in the scenario's order."""
+        return tuple(
+            one.persona.name
+            for one in self.participants
+            if self.offset_s(one.joins, 0.0) <= sim_time_s < self.offset_s(one.leaves, float("inf"))
+        )
+
+    def moments_s(self) -> list[float]:
+        """Return when somebody comes or leaves, in seconds from the start, in order."""
+        moments = (moment for one in self.participants for moment in (one.joins, one.leaves))
+        return sorted({0.0, *(self.offset_s(moment, 0.0) for moment in moments if moment is not None)})
+
+    @property
+    def opening_turn(self) -> Turn | None:
+        """The opening as turn 0; `None` where nobody said anything before the first round."""
+        if self.opening is None:
+            return None
+        return Turn(turn=0, round=0, speaker=self.opening.speaker, text=self.opening.text, sim_time_s=0.0, ended=False)
+
+    def offset_s(self, moment: datetime | None, default: float) -> float:
+        """Return a moment in seconds from the start of the meeting; `default` where there is none."""
+        return default if moment is None else (moment - self.time).total_seconds()

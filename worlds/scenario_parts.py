@@ -1,0 +1,143 @@
+"""Parts that scenario files of both kinds have: texts, times, people, what they remember, and parameters."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from state.errors import UsageError
+from state.parameters import ALIASES, Parameters
+from state.records import Memory, MemoryKind, Persona
+from worlds.yaml_file import Problem, complete_problem, shown, unknown
+
+#: How long before the scenario a memory without a time of its own was made.
+LONG_KNOWN = timedelta(days=1)
+
+#: Years whose days before and after can be told.
+_YEARS = range(2, 9999)
+
+
+def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
+    """Return a time as it stands in a file (`ValueError` if it is none, which then shows what it should be like)."""
+    try:
+        time = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"not a time such as {like}") from None
+    if time.tzinfo is not None:
+        raise ValueError("give the local time of the scenario, without a time zone")
+    if time.year not in _YEARS:
+        raise ValueError(f"give a year from {_YEARS[0]} to {_YEARS[-1]}")
+    return time
+
+
+def _read_memory(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def _read_parameter(value: Any) -> Any:
+    if isinstance(value, str | int | float | None):
+        return value
+    raise complete_problem(f"takes one value: {shown(value)}")
+
+
+Text = Annotated[str, Field(min_length=1)]
+Time = Annotated[datetime, BeforeValidator(read_time, json_schema_input_type=str)]
+ParameterValue = Annotated[
+    Any, BeforeValidator(_read_parameter, json_schema_input_type=str | int | float | bool | None)
+]
+ParameterValues = Annotated[
+    dict[str, ParameterValue],
+    Field(
+        default={},
+        description="any parameter of a run",
+        json_schema_extra={"propertyNames": {"enum": sorted([*ALIASES, *Parameters.model_fields])}},
+    ),
+]
+
+
+class Part(BaseModel):
+    """Base of the parts of a file: unknown fields are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+
+
+class ScenarioMemory(Part):
+    """Something that a person remembers; a plain string is a thought of middling importance, known for a day."""
+
+    text: Text
+    time: Time | None = None
+    importance: float = Field(default=5, ge=0, le=10)
+    kind: MemoryKind = "thought"
+
+
+MemoryEntry = Annotated[ScenarioMemory, BeforeValidator(_read_memory, json_schema_input_type=Text | ScenarioMemory)]
+
+
+class ScenarioPerson(Part):
+    """Somebody who takes part; every field but the name may be left out."""
+
+    name: Text
+    age: int | None = Field(default=None, ge=0)
+    background: Text | None = None
+    lifestyle: Text | None = None
+    home: Text | None = None
+    activity: Text | None = Field(default=None, description="what they are doing, as in: Ida was …")
+    memories: tuple[MemoryEntry, ...] = ()
+
+    def persona(self, traits: str | None) -> Persona:
+        """Return what is true of the person at any moment."""
+        return Persona(**self.model_dump(include=set(Persona.model_fields) - {"traits"}), traits=traits)
+
+    def remembered(self, time: datetime) -> tuple[Memory, ...]:
+        """Return the memories at a moment, oldest first; their ids count by their place in the file."""
+        memories = (
+            Memory(
+                id=f"memory_{number}",
+                kind=memory.kind,
+                text=memory.text,
+                created=memory.time or time - LONG_KNOWN,
+                importance=memory.importance,
+            )
+            for number, memory in enumerate(self.memories, start=1)
+        )
+        return tuple(sorted(memories, key=lambda memory: memory.created))
+
+
+def late_memories(people: Sequence[ScenarioPerson], time: datetime) -> Iterator[Problem]:
+    """Yield the memories that are not from before the scenario."""
+    for number, person in enumerate(people):
+        for index, memory in enumerate(person.memories):
+            if memory.time and memory.time >= time:
+                yield (
+                    ("participants", number, "memories", index, "time"),
+                    f"{memory.time} is not before the scenario's own time, {time}",
+                )
+
+
+def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters under their own names, whatever alias the file uses."""
+    return {ALIASES.get(given, given): value for given, value in parameters.items()}
+
+
+def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong with the parameters of a file.
+
+    Args:
+        parameters: As they stand under `parameters`.
+        base: Settings that they come over.
+    """
+    seen: set[str] = set()
+    for given in parameters:
+        name = ALIASES.get(given, given)
+        if name not in Parameters.model_fields:
+            yield ("parameters", given), unknown("parameter", given, (*ALIASES, *Parameters.model_fields))
+        elif name in seen:
+            yield ("parameters", given), f"stands twice; it is another name of {name!r}"
+        seen.add(name)
+    try:
+        Parameters().with_settings({**base, **named(parameters)})
+    except UsageError as error:
+        name, _, words = str(error).partition("=")
+        written = next((given for given in parameters if ALIASES.get(given, given) == name), None)
+        yield (("parameters", written), words) if written else (("parameters",), str(error))
