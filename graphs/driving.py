@@ -82,7 +82,10 @@ async def _drive(
     async for snapshot in graph.aget_state_history(config):
         if snapshot.values.get("finished"):
             return
-        if not whole_turns or snapshot.next == (first,):
+        if not whole_turns:
+            entry = None
+            break
+        if snapshot.next == (first,):  # what a failed round has left lies behind it, and is passed over
             config, entry = snapshot.config, None
             break
     while True:

@@ -18,7 +18,7 @@ import contextvars
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, cast
 
 import torch
@@ -146,19 +146,25 @@ class Decoding:
         return logits
 
     def read_on(self, tokens: Sequence[Sequence[int]]) -> Tensor:
-        """Read the next tokens of every row, and return the logits behind the last of each, `(B, V)`.
+        """Read the next tokens of the rows, and return the logits behind the last of each, `(B, V)`.
 
-        Rows of several prefixes read theirs in one line, without padding. There a row may have none, and gets logits
-        that mean nothing.
+        A row may have none to read; its logits mean nothing. Rows of several prefixes read in one line, without
+        padding.
         """
         if self.shared is not None:
-            return self.read(tokens)[range(len(tokens)), [len(row) - 1 for row in tokens]]
-        at = [(row, offset) for row, read in enumerate(tokens) for offset in range(len(read))]
+            logits = self.read([row or [0] for row in tokens])
+            for row in (row for row, read in enumerate(tokens) if not read):
+                self.forget(row, 1)
+            return logits[range(len(tokens)), [max(0, len(row) - 1) for row in tokens]]
+        rows = [row for row, read in enumerate(tokens) for _ in read]
+        offsets = [offset for read in tokens for offset in range(len(read))]
         starts = self._starts()
-        places = [(row, offset, self.before + self.lengths[row] + offset) for row, offset in at]
-        self.line = _Line(*torch.tensor(places, device=self.model.device).T, n=max(map(len, tokens)))
+        positions = [starts[row] + offset for row, offset in zip(rows, offsets, strict=True)]
+        columns = [self.pads[row] + position for row, position in zip(rows, positions, strict=True)]
+        places = torch.tensor([rows, offsets, columns], device=self.model.device)
+        self.line = _Line(places[0], places[1], places[2], max(map(len, tokens)))
         try:
-            logits = self._forward([[t for row in tokens for t in row]], [[starts[row] + o for row, o in at]])
+            logits = self._forward([list(chain.from_iterable(tokens))], [positions])
         finally:
             self.line = None
         self._count(tokens)

@@ -102,9 +102,7 @@ class CausalLanguageModel:
         self._prefixes.clear()
         self._stems.clear()
 
-    def _decode(
-        self, requests: Sequence[GenerationRequest], *, catch: bool
-    ) -> tuple[list[list[Reply]], list[Tensor]]:
+    def _decode(self, requests: Sequence[GenerationRequest], *, catch: bool) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the rows of Eq. 1 by reply if they are wanted."""
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]

@@ -78,16 +78,13 @@ def decode_replies(
         logits = decoding.read_on(to_read)
         for index, row in enumerate(rows):
             if row.finished:
-                decoding.forget(index, len(to_read[index]))
                 continue
             row.unread = 0
             _advance(row, logits[index].float().cpu(), tokenizer)
             kept = 1 + len(row.tokens) - row.unread
             if decoding.lengths[index] > kept:
                 decoding.forget(index, decoding.lengths[index] - kept)
-        # Beside rows of other prompts a finished row reads nothing; beside those of its own prompt, which look at the
-        # same keys, its last token over and over, and forgets it.
-        over = [] if decoding.shared is None else [row.tokens[-1:] for row in rows]
+        to_read = [[] if row.finished else row.tokens[-row.unread :] for row in rows]
     if decoding.rows is not None:
         _read_rest(decoding, rows)
     return [[_finish(row, tokenizer) for row in of_request] for of_request in made]
@@ -103,7 +100,7 @@ def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
         text = row.tokens[row.began.get(at, len(row.tokens)) :]
         repeats = repeating_tokens(text, request.said, request.no_repeat_ngram)
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
-        if without.isfinite().any():
+        if repeats and without.isfinite().any():
             logits = without
     _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
     at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
@@ -127,8 +124,9 @@ def _close(row: _Row, speech: bool, began: int, tokenizer: Tokenizer) -> None:
     for end in range(len(row.tokens), began, -1):
         if ends_with_sentence(tokenizer.decode(row.tokens[began:end])):
             _go_back(row, end)
-            _extend(row, quote)
-            return
+            if row.matcher.accepts(quote):  # not behind a space, or where the end is all there is
+                _extend(row, quote)
+                return
     closing = tokenizer.encode('…"') if speech else quote
     while not row.matcher.accepts(closing):
         _go_back(row, len(row.tokens) - 1)
@@ -146,7 +144,7 @@ def _read_rest(decoding: Decoding, rows: Sequence[_Row]) -> None:
     """Read what the grammar forced at the end, but for the last token: Eq. 1 has no row for it."""
     rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
     if any(rest):
-        decoding.read([part or row.tokens[-1:] for part, row in zip(rest, rows, strict=True)])
+        decoding.read_on(rest)
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:

@@ -94,7 +94,7 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
 
 
 def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
-    rows = zip(json.loads(replies), json.loads(zlib.decompress(tokens)), strict=True)
+    rows = zip(json.loads(replies), json.loads(tokens), strict=True)
     return tuple(
         Reply(**{**row, "fields": _read(row["text"]) if row["fields"] is None else row["fields"], "tokens": own})
         for row, own in rows

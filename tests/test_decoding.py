@@ -3,14 +3,15 @@
 import json
 import random
 import re
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import tiny_language_model, tiny_model
+from tiny import FAMILIES, tiny_language_model, tiny_model
 
-from models.attention import rows_by_definition
+from models.attention import Prefix, _reading, rows_by_definition
 from models.causal import unit_scores
 from models.decoding import draw_token
 from models.grammar import ends_with_sentence
@@ -66,6 +67,19 @@ async def test_a_text_is_no_longer_than_its_limit(model) -> None:
         assert past_last - first <= 8 + 3  # the ellipsis of a text that trails off comes on top
 
 
+@pytest.mark.parametrize(
+    ("drawn", "spoken"), [("Noon is late. ", "Noon is late."), ("…", "……"), ("Late. The ferry ", "Late.")]
+)
+async def test_speech_is_closed_where_the_grammar_lets_it_end(
+    model, monkeypatch: pytest.MonkeyPatch, drawn: str, spoken: str
+) -> None:
+    tokens = model.tokenizer.encode(drawn)
+    script = iter(tokens)
+    monkeypatch.setattr("models.decoding.draw_token", lambda *_: next(script))
+    (reply,) = await model.generate(_request(model, (ReplyField("Ana", "speech", max_tokens=len(tokens)),), rows=1))
+    assert reply.fields["Ana"] == spoken
+
+
 async def test_a_row_draws_from_its_own_generator_alone(model) -> None:
     together = await model.generate(_request(model, rows=3))
     for index, reply in enumerate(together):
@@ -78,6 +92,143 @@ async def test_the_same_request_gives_the_same_replies_and_scores(model) -> None
     first = await model.generate_scored(_request(model), ScoringOptions())
     model.forget()
     assert await model.generate_scored(_request(model), ScoringOptions()) == first
+
+
+def _batch(model) -> list[GenerationRequest]:
+    """Requests that have nothing in common: prompts, fields, limits, samplings, rows, and what was said before."""
+    rating = ReplyField("rating", "integer", minimum=1, maximum=10)
+    thought = (ReplyField("thought", "text", max_tokens=12), ReplyField("now", "boolean"), rating)
+    long = _request(model, rows=1, texts=("The baker knows the ferry well. " * 4, "It leaves.", "At noon."))
+    begun = _request(model, SPEECH, 2, '{"Ana": "', 0.7, ("At noon the baker leaves.",))
+    said = tuple(tuple(model.tokenizer.encode(text)) for text in ("The ferry", "the baker knows"))
+    return [
+        _request(model, (ReplyField("over?", "boolean"),), rows=1),
+        _request(model, thought, rows=2, texts=("The ferry.",)),
+        replace(long, said=said, no_repeat_ngram=2, generators=(random.Random(7),)),
+        replace(begun, top_p=0.8),
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -> None:
+    model = tiny_language_model(family)
+    alone = [await model.generate(request) for request in _batch(model)]
+    batch = await model.generate_batch(_batch(model))
+    assert batch == alone
+    lengths = [len(reply.tokens) for replies in batch for reply in replies]
+    assert min(lengths) * 3 < max(lengths), "rows that end early are what is to be tested"
+    assert list(reversed(await model.generate_batch(list(reversed(_batch(model)))))) == alone
+
+
+async def test_requests_with_one_prompt_read_it_once(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = _count_reading(model, monkeypatch)
+    requests = [_request(model, rows=2), _request(model, rows=1, texts=("At noon.",)), _request(model, rows=1)]
+    model.forget()
+    batch = await model.generate_batch(requests)
+    assert [len(replies) for replies in batch] == [2, 1, 1]
+    assert read == [len(requests[i].prompt.input_ids) - 1 for i in (0, 1)]
+
+
+async def test_a_request_without_generators_has_no_replies(model) -> None:
+    batch = await model.generate_batch([_request(model, rows=0), _request(model, rows=1)])
+    assert [len(replies) for replies in batch] == [0, 1]
+    assert await model.generate_batch([_request(model, rows=0)]) == [[]]
+    assert await model.generate_batch([]) == []
+
+
+async def test_a_batch_keeps_no_prompts(model) -> None:
+    await model.generate(_request(model, rows=1))
+    kept = dict(model._prefixes)
+    await model.generate_batch(_batch(model))
+    assert model._prefixes == kept
+
+
+async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anything_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = tiny_language_model(context_window=200)
+    read = _count_reading(model, monkeypatch)
+    requests = [_request(model), _request(model, texts=("The ferry leaves at noon. " * 40,))]
+    with pytest.raises(ContextWindowError, match=r"tokens over the context window of tiny \(200\)"):
+        await model.generate_batch(requests)
+    assert read == []
+
+
+def _with_stem(model, ending: str, stem: int | None = None, rows: int = 2) -> GenerationRequest:
+    request = _request(model, rows=rows, texts=("The ferry leaves at noon, the baker knows.", ending))
+    past_last = request.prompt.token_spans["u0"][1]
+    return replace(request, prompt=replace(request.prompt, stem=past_last if stem is None else stem))
+
+
+def _count_reading(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The tokens of each forward pass that reads a prompt."""
+    read: list[int] = []
+    base = model.model.base_model
+    forward = base.forward
+
+    def counted(input_ids, **others):
+        if isinstance(_reading.get(), Prefix):
+            read.append(input_ids.shape[1])
+        return forward(input_ids=input_ids, **others)
+
+    monkeypatch.setattr(base, "forward", counted)
+    return read
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_a_kept_stem_makes_no_difference_to_the_numbers(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_language_model(family)
+    read = _count_reading(model, monkeypatch)
+    first, second = _with_stem(model, "At noon."), _with_stem(model, "It is late.")
+    stem, length = first.prompt.stem, len(second.prompt.input_ids)
+
+    async def figures():
+        (reply,) = await model.generate(_with_stem(model, "It is late.", rows=1))
+        return (
+            reply,
+            await model.generate_scored(_with_stem(model, "It is late."), ScoringOptions()),
+            await model.log_likelihood(second.prompt, reply),
+            await model.probabilities(second.prompt, [" part", " go on"]),
+            await model.generate_batch([_with_stem(model, "It is late."), _with_stem(model, "At noon.")]),
+        )
+
+    afresh = await figures()
+    assert read[:2] == [stem, length - stem - 1]
+    model.forget()
+    await model.generate(first)
+    read.clear()
+    assert await figures() == afresh
+    assert read == [length - stem - 1], "the stem was read again, or not by itself"
+
+
+async def test_a_prompt_with_a_stem_has_the_scores_of_one_without(model) -> None:
+    request, plain = _with_stem(model, "At noon."), _with_stem(model, "At noon.", stem=0)
+    responses = [reply.tokens for reply in await model.generate(request)]
+    found = await model.score(request.prompt, responses, ScoringOptions())
+    expected = await model.score(plain.prompt, responses, ScoringOptions())
+    for scores, same in zip(found, expected, strict=True):
+        assert scores == pytest.approx(same, rel=1e-4)
+
+
+async def test_a_stem_as_long_as_its_prompt_is_read(model) -> None:
+    request = _with_stem(model, "At noon.", stem=10_000)
+    assert [r.text for r in await model.generate(request)] == [
+        r.text for r in await model.generate(_with_stem(model, "At noon.", stem=0))
+    ]
+
+
+async def test_stems_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_language_model()
+    stem = _with_stem(model, "At noon.").prompt.stem
+    monkeypatch.setattr("models.causal._KEPT_STEM_TOKENS", 2 * stem - 1)
+    await model.generate(_with_stem(model, "At noon.", stem - 1))
+    await model.generate(_with_stem(model, "At noon."))
+    assert list(map(len, model._stems)) == [stem - 1, stem]
+    await model.generate(_with_stem(model, "It is late.", stem - 1))  # used again: now the latest
+    await model.generate(_with_stem(model, "It is late.", stem - 2))
+    assert list(map(len, model._stems)) == [stem - 1, stem - 2]
+    model.forget()
+    assert not model._stems
 
 
 @pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])
