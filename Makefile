@@ -26,10 +26,11 @@ test: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models cli
+	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models cli benchmarks
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance
+	$(BIN)/python -m benchmarks.batching
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -176,7 +176,7 @@ def _drive(
 
     def tell(turn: int) -> None:
         (said,) = store.turns(record.run, turn, turn)
-        tell_turn(said, context.start)
+        tell_turn(said, context.start, context.parameters.silence_s)
         if thoughts:
             tell_round(store, store.run(record.run), said.round)
 

@@ -116,15 +116,15 @@ class Decoding:
         """
         self.model, self.capacity = model, capacity
         listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
-        self.prefixes = [prefix for prefix in listed for _ in range(rows)]
+        self._prefixes = [prefix for prefix in listed for _ in range(rows)]
         self.shared = listed[0] if all(prefix is listed[0] for prefix in listed) else None
         self.before = max(prefix.length for prefix in listed)
-        self.pads = [self.before - prefix.length for prefix in self.prefixes]
-        self.lengths = [0] * len(self.prefixes)
+        self.pads = [self.before - prefix.length for prefix in self._prefixes]
+        self.lengths = [0] * len(self._prefixes)
         layers = model.config.get_text_config().num_hidden_layers
         self.keys: list[Tensor | None] = [None] * layers
         self.values: list[Tensor | None] = [None] * layers
-        shape = (len(self.prefixes), capacity, self.before + 1)
+        shape = (len(self._prefixes), capacity, self.before + 1)
         self.rows = torch.zeros(shape, dtype=torch.float32, device=model.device) if catch else None
         self.line: _Line | None = None
         self._hidden: dict[tuple[int, int | None], Tensor | None] = {}
@@ -172,7 +172,7 @@ class Decoding:
 
     def _starts(self) -> list[int]:
         """Return the position of the next token of each row."""
-        return [prefix.length + length for prefix, length in zip(self.prefixes, self.lengths, strict=True)]
+        return [self.before - pad + length for pad, length in zip(self.pads, self.lengths, strict=True)]
 
     def _forward(self, tokens: Sequence[Sequence[int]], positions: Sequence[Sequence[int]]) -> Tensor:
         device = self.model.device
@@ -184,6 +184,7 @@ class Decoding:
                 past_key_values=Cache(layers=[_Layer(self, i) for i in range(len(self.keys))]),
                 use_cache=True,
             ).logits
+        self._prefixes.clear()  # copied, where there are several
         return cast(Tensor, logits)
 
     def _count(self, tokens: Sequence[Sequence[int]]) -> None:
@@ -213,8 +214,8 @@ class Decoding:
         """
         kept_keys, kept_values = self.keys[layer], self.values[layer]
         if kept_keys is None or kept_values is None:
-            kept_keys = self.keys[layer] = self._room(keys, [prefix.keys[layer] for prefix in self.prefixes])
-            kept_values = self.values[layer] = self._room(values, [prefix.values[layer] for prefix in self.prefixes])
+            kept_keys = self.keys[layer] = self._room(keys, [prefix.keys[layer] for prefix in self._prefixes])
+            kept_values = self.values[layer] = self._room(values, [prefix.values[layer] for prefix in self._prefixes])
         front = self.before if self.shared is None else 0
         if self.line is not None:
             n = self.line.n

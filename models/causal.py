@@ -111,8 +111,7 @@ class CausalLanguageModel:
         asking = [request for request in requests if request.generators]
         if not asking:
             return [[] for _ in requests], []
-        prefixes = self._batch_prefixes(asking)
-        decoding = Decoding(self.model, prefixes, 1, max(capacities), catch=catch)
+        decoding = Decoding(self.model, self._batch_prefixes(asking), 1, max(capacities), catch=catch)
         replies = decode_replies(decoding, list(zip(requests, grammars, strict=True)), self.tokenizer)
         if not catch:
             return replies, []

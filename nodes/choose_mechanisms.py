@@ -37,8 +37,9 @@ async def information_need(view: View) -> InformationNeed:
             ]
             form |= {mechanism.name: "true or false", f"{mechanism.name}_reason": "a few words"}
             example |= {mechanism.name: mechanism.example[0], f"{mechanism.name}_reason": mechanism.example[1]}
-        items = [usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked]
-        question = Question("mechanisms", form, example, items, {"round": view.round})
+        items = [template("cognition").fill("mechanisms.round", {"round": view.round})]
+        items += [usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked]
+        question = Question("mechanisms", form, example, items)
         reply = await view.ask("choose_mechanisms", question, fields)
         key_information = text_of(reply, "key_information")
         for mechanism in asked:

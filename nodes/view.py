@@ -17,7 +17,6 @@ from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Reply, Turn
 
-
 #: Tokens in a row that an answer does not take from the example before it, with models that tend to.
 _NOT_FROM_THE_EXAMPLE = 3
 

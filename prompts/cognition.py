@@ -1,6 +1,6 @@
 """Prompts of an agent's cognition: who they are, what the moment is, and one question. Source: ChatAgents §III-A.
 
-What stays the same for a whole meeting stands first (`stem_units`), then what the round brings, then the question.
+What stays the same for a whole meeting stands first (`stem_units`): a model that keeps it reads it once.
 """
 
 import json
@@ -15,8 +15,8 @@ from state.meeting import Attendee, Meeting
 from state.parameters import Layout
 from state.records import Prompt, Turn, Unit
 
-#: The block that stays the same for a whole meeting.
-_STEM = "self"
+#: The block that stays the same for a whole meeting; with a question's example it begins every prompt that asks it.
+_SELF = "self"
 #: The two sides of the exchange that shows how an answer looks; no names of participants.
 _ASKS, _ANSWERS = "question", "answer"
 
@@ -87,8 +87,9 @@ def examples_of(prompt: Prompt) -> list[str]:
 
 
 def stem_units(prompt: Prompt) -> int:
-    """Return how many units at the beginning of a prompt stay the same for a whole meeting."""
-    return sum(unit.block == _STEM for unit in prompt.units)
+    """Return how many units at the beginning of a prompt to an agent stay the same for a whole meeting."""
+    same = (unit.block in (_SELF, "example") for unit in prompt.units)
+    return sum(same) if prompt.units[0].block == _SELF else 0
 
 
 def line_of(turn: Turn) -> str:
@@ -110,9 +111,9 @@ def _self(moment: Moment) -> Iterable[_Part]:
     agent, texts = moment.agent, template("cognition")
 
     def item(entry: str, **variables: object) -> _Part:
-        return (_STEM, "item", texts.fill(f"self.{entry}", variables))
+        return (_SELF, "item", texts.fill(f"self.{entry}", variables))
 
-    yield (_STEM, "text", texts.fill("self.lead", {"name": moment.name}))
+    yield (_SELF, "text", texts.fill("self.lead", {"name": moment.name}))
     if agent.persona.background:
         yield item("background", value=agent.persona.background)
     yield item("traits", value=", ".join(moment.character.big_five))
@@ -130,7 +131,7 @@ def item_of_meeting(moment: Moment) -> _Part:
     """Return the unit that says what the meeting is about."""
     meeting = moment.meeting
     text = template("cognition").fill("moment.meeting", {"title": meeting.title, "value": meeting.description})
-    return (_STEM, "item", text)
+    return (_SELF, "item", text)
 
 
 def _moment(moment: Moment) -> Iterable[_Part]:

@@ -30,7 +30,7 @@ async def summarise_goals(view: View) -> Finding:
         for index, name in names.items():
             done[index] = reply.fields.get(name) is True
     progress = min(1.0, sum(step.share for step, is_done in zip(plan, done, strict=True) if is_done))
-    left = [step.text for step, is_done in zip(plan, done, strict=True) if not is_done]
+    left = [step.text.rstrip(".") for step, is_done in zip(plan, done, strict=True) if not is_done]
     lines = [f"{progress:.0%} of what {view.name} wants is settled."]
     if left:
         lines.append(f"Still to settle: {'; '.join(left)}.")

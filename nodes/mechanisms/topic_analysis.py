@@ -8,7 +8,12 @@ from state.cognition import Finding
 from state.contracts import ReplyField
 
 _TOPIC_TOKENS = 8
-_MOVES = ("keep", "shift", "pause")
+#: What an agent may do with a topic, and how that reads.
+_MOVES = {
+    "keep": "It is worth staying with it.",
+    "shift": "It is time for something else.",
+    "pause": "It can wait.",
+}
 
 #: Topics that an agent keeps in each state, the latest.
 _KEPT = 6
@@ -35,20 +40,13 @@ async def analyse_topics(view: View) -> Finding:
     form = {"topic": "two or three words", "move": "keep, shift or pause"}
     fields = [
         ReplyField("topic", "text", max_tokens=_TOPIC_TOKENS),
-        ReplyField("move", "choice", choices=_MOVES),
+        ReplyField("move", "choice", choices=tuple(_MOVES)),
     ]
     question = Question("topics", form, {"topic": "who does what", "move": "shift"}, items)
     reply = await view.ask("topic_analysis", question, fields)
     topic, move = text_of(reply, "topic"), text_of(reply, "move")
     states = moved(states, topic, move)
-    lines = [f"The talk is about {topic}."]
-    lines += [
-        {
-            "keep": "It is worth staying with it.",
-            "shift": "It is time for something else.",
-            "pause": "It can wait.",
-        }.get(move, "")
-    ]
+    lines = [f"The talk is about {topic.rstrip('.')}.", _MOVES.get(move, "")]
     if states["open"]:
         lines.append(f"Still open: {', '.join(states['open'])}.")
     return Finding(lines=tuple(line for line in lines if line), data={"topic": topic, "move": move, **states})
