@@ -32,11 +32,11 @@ PROMPT_TOKENS = 500
 REPETITIONS = 5
 TARGETS = {"float32": 0.65, "bfloat16": 0.55}
 FIELDS = (
-    ReplyField("key_information", "text", max_tokens=40),
+    ReplyField("key_information", "text", max_tokens=48),
     ReplyField("recall", "boolean"),
-    ReplyField("recall_reason", "text", max_tokens=24),
+    ReplyField("recall_reason", "text", max_tokens=36),
     ReplyField("plan", "boolean"),
-    ReplyField("plan_reason", "text", max_tokens=24),
+    ReplyField("plan_reason", "text", max_tokens=36),
 )
 TASK = (
     "A neighbour has just come in and said that the ferry may not sail tomorrow. Say in JSON what matters about it to "
