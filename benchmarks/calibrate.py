@@ -15,14 +15,15 @@ from cli.environment import cache_folder
 from models.loading import open_embedder, open_model
 from nodes.generate import read_candidate, utterance_request
 from nodes.judge import judge_by_likelihood
+from nodes.memory import retrieve_memories
 from nodes.prune import prune_units
-from nodes.retrieve import focal_points, retrieve_memories
+from nodes.retrieve import focal_points
 from prompts.assemble import UtteranceMaterial, assemble_prompt
 from prompts.remove import removed_with_blocks
 from state.contracts import Context, ScoringOptions
 from state.parameters import Parameters
 from state.randomness import keyed_generator
-from state.records import Turn
+from state.records import Case, Turn
 from worlds.catalog import list_cases
 
 FACTORS = (0.3, 0.5, 0.7, 1.0)
@@ -37,6 +38,7 @@ async def contrasts(name: str) -> dict[float, list[float]]:
     found: dict[float, list[float]] = {factor: [] for factor in FACTORS}
     for listed in list_cases("tidewell").cases:
         case = listed.case
+        assert isinstance(case, Case)
         opening = Turn(
             turn=1,
             round=1,
@@ -47,10 +49,13 @@ async def contrasts(name: str) -> dict[float, list[float]]:
         )
         for turns in ([], [opening]):
             speaker = (case.partner if turns else case.initiator).persona.name
-            context = Context("", 0, case, parameters, model, embedder, store=None)  # type: ignore[arg-type]
+            listeners = [name for name in case.names if name != speaker]
+            context = Context("", 0, case, parameters, model, embedder, None, None)  # type: ignore[arg-type]
             stream = case.participant(speaker).memories
-            memories = retrieve_memories(stream, focal_points(case, speaker, turns), case.time, embedder, parameters)
-            material = UtteranceMaterial(case, speaker, memories, turns, asks_ending=parameters.ending == "reply")
+            points = focal_points(case, speaker, listeners, turns)
+            memories = retrieve_memories(stream, points, case.time, embedder, parameters)
+            asks_ending = parameters.ending == "reply"
+            material = UtteranceMaterial(case, speaker, listeners, memories, turns, asks_ending=asks_ending)
             prompt = assemble_prompt(material, model.traits.layout, parameters.blocks, parameters.removable_blocks)
             generators = tuple(
                 keyed_generator(0, round=listed.number, agent=speaker, node="calibrate", row=row)

@@ -22,17 +22,19 @@ from transformers import PreTrainedModel
 
 from benchmarks.memory import added_by
 from cli.environment import cache_folder
-from graphs.driving import drive_dialogue
+from graphs.driving import drive
 from models.attention import IMPLEMENTATION, read_prefix, rows_of
+from models.batching import BatchingBroker
 from models.causal import CausalLanguageModel
 from models.embedder import SentenceEmbedder
 from models.loading import device_and_dtype, open_embedder, open_model
 from nodes.generate import utterance_request
-from nodes.retrieve import focal_points, retrieve_memories
+from nodes.memory import retrieve_memories
+from nodes.retrieve import focal_points
 from prompts.assemble import UtteranceMaterial, assemble_prompt
 from state.contracts import Context, GenerationRequest, ScoringOptions
 from state.parameters import Parameters
-from state.records import Prompt, RunRecord
+from state.records import Case, Prompt, RunRecord
 from storage.store import SqliteStore
 from worlds.catalog import resolve
 
@@ -93,11 +95,11 @@ def _measure(precision: str) -> dict[str, str]:
 
 def _sample(scenario: str, embedder: SentenceEmbedder, parameters: Parameters) -> Sample:
     case = resolve(scenario)
-    speaker = case.initiator.persona.name
-    memories = retrieve_memories(
-        case.initiator.memories, focal_points(case, speaker, []), case.time, embedder, parameters
-    )
-    material = UtteranceMaterial(case, speaker, memories, turns=[], asks_ending=False)
+    assert isinstance(case, Case)
+    speaker, listener = case.names
+    points = focal_points(case, speaker, [listener], [])
+    memories = retrieve_memories(case.initiator.memories, points, case.time, embedder, parameters)
+    material = UtteranceMaterial(case, speaker, [listener], memories, turns=[], asks_ending=False)
     return Sample(scenario, assemble_prompt(material, "chat_turns", parameters.blocks, parameters.removable_blocks))
 
 
@@ -165,7 +167,7 @@ def _utterances(
             with SqliteStore.open(":memory:", create=True) as store:
                 context = _context(store, clocked, embedder, sample, settings, seed)
                 embedder.embed([m.text for m in context.case.initiator.memories])  # once per run, not per utterance
-                spent, _ = _cpu_s(partial(asyncio.run, drive_dialogue(context, InMemorySaver())))
+                spent, _ = _cpu_s(partial(asyncio.run, drive(context, InMemorySaver())))
                 record = store.turn_record("bench", 1)
                 tokens = len(store.candidates("bench", 1)[record.chosen].reply.tokens)
                 rollbacks += record.rollbacks if backups == "on_demand" else 0
@@ -197,7 +199,7 @@ def _context(
         ),
         case,
     )
-    return Context("bench", seed, case, parameters, model, embedder, store)
+    return Context("bench", seed, case, parameters, model, embedder, store, BatchingBroker("bench", store))
 
 
 class _Clocked:

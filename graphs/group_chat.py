@@ -19,7 +19,7 @@ from nodes.prepare import prepare
 from nodes.race import race
 from nodes.rounds import open_round, record_silence, record_speech
 from state.contracts import Context
-from state.graph_state import CognitionInput, GroupState
+from state.graph_state import GroupState, cognition_of
 from state.parameters import Order
 
 GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
@@ -73,12 +73,12 @@ def build_group_chat_graph(
 
 def each_participant(state: GroupState) -> list[Send]:
     """One preparation for each participant, those who come later too."""
-    return [Send("prepare", _cognition_of(state, name)) for name in state["minds"]]
+    return [Send("prepare", cognition_of(state, name)) for name in state["minds"]]
 
 
 def each_who_is_there(state: GroupState) -> list[Send]:
     """One cognition for each who is there."""
-    return [Send("cognition", _cognition_of(state, name)) for name in state["present"]]
+    return [Send("cognition", cognition_of(state, name)) for name in state["present"]]
 
 
 def is_floor_taken(state: GroupState) -> bool:
@@ -89,15 +89,3 @@ def is_floor_taken(state: GroupState) -> bool:
 def is_over(state: GroupState) -> bool:
     """Whether the meeting is over."""
     return state["finished"]
-
-
-def _cognition_of(state: GroupState, name: str) -> CognitionInput:
-    return {
-        "round": state["round"],
-        "agent": name,
-        "present": state["present"],
-        "sim_time_s": state["sim_time_s"],
-        "silence_s": state["silence_s"],
-        "spoken": {other: mind["spoken"] for other, mind in state["minds"].items()},
-        "mind": state["minds"][name],
-    }

@@ -13,7 +13,7 @@ from state.meeting import EMOTIONS
 
 async def assess(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Ask the agent how things stand, what it feels and what it thinks to itself."""
-    view = View.of(state, runtime)
+    view = View.of(state, runtime.context)
     assessment = await assess_situation(view, state["active"])
     view.context.store.save_step(view.context.run, view.round, view.name, "assess", assessment)
     mind = view.mind.copy()

@@ -13,7 +13,7 @@ from state.graph_state import CognitionState, Mind
 
 async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Ask the agent which mechanisms it needs; those with a condition of their own follow that."""
-    view = View.of(state, runtime)
+    view = View.of(state, runtime.context)
     need = await information_need(view)
     view.context.store.save_step(view.context.run, view.round, view.name, "choose_mechanisms", need)
     return {"active": [name for name, choice in need.mechanisms.items() if choice.active]}

@@ -22,7 +22,7 @@ _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 
 async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Put down what the agent brings to the competition for the floor, and make room for the others' calls."""
-    view = View.of(state, runtime)
+    view = View.of(state, runtime.context)
     *earlier, thought = view.thoughts()
     similarity, highest = thought_similarity(
         thought, earlier, view.context.embedder, view.context.parameters.similarity_cutoff

@@ -10,12 +10,11 @@ from langgraph.runtime import Runtime
 
 from nodes.floor import appointed, contenders_of, give_floor, last_speaker
 from nodes.retrieve import latest_turns
-from nodes.view import View, text_of
+from nodes.view import View, ask_model, text_of
 from prompts.cognition import Question, ask_anybody, line_of
-from prompts.render import render
 from prompts.templates import template
-from state.contracts import Context, GenerationRequest, ReplyField
-from state.graph_state import GroupState
+from state.contracts import Context, ReplyField
+from state.graph_state import GroupState, cognition_of
 from state.randomness import keyed_generator
 from state.records import Reply
 
@@ -63,15 +62,7 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         ReplyField("reason", "text", max_tokens=_REASON_TOKENS),
     )
     for attempt in range(_ASKED):
-        generator = keyed_generator(context.seed, round=state["round"], node="centralised", attempt=attempt)
-        request = GenerationRequest(
-            prompt=render(prompt, context.model.tokenizer),
-            fields=fields,
-            generators=(generator,),
-            temperature=context.parameters.temperature,
-            top_p=context.parameters.top_p,
-        )
-        (reply,) = await context.broker.generate(context.model, "", "centralised", prompt, request)
+        reply = await ask_model(context, state["round"], "", "centralised", prompt, fields, attempt)
         picked = _named(reply, candidates)
         if picked is not None:
             return _given(state, context, picked, text_of(reply, "reason"))
@@ -84,7 +75,7 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
     if last is None or last not in state["present"]:
         return _given(state, context, _drawn(state, context), "nobody there to name the next: drawn")
     candidates = _candidates(state, context)
-    view = View.of_agent(state, context, last)
+    view = View.of(cognition_of(state, last), context)
     question = Question("designate", form={"next": f"one of {', '.join(candidates)}"}, example={"next": "Kim"})
     fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
     for attempt in range(_ASKED):

@@ -1,11 +1,9 @@
 """Perceive the last message: does it concern me? Source: ChatAgents §III-A, perceptual filtering."""
 
-import re
-
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.view import View
+from nodes.view import View, is_named
 from state.cognition import Perception
 from state.contracts import Context
 from state.graph_state import CognitionState
@@ -17,7 +15,7 @@ _NAMED = 0.3
 
 async def perceive(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Let the message into working memory if it is relevant enough; its importance is kept with it."""
-    view = View.of(state, runtime)
+    view = View.of(state, runtime.context)
     view.context.broker.seat(view.round, view.present)
     message = view.message()
     perception = perceive_message(view, message)
@@ -73,9 +71,3 @@ def profile_texts(view: View) -> dict[str, str]:
         "background": " ".join(part for part in known if part) or view.name,
         "emotion": f"{view.name} feels {view.mind['emotion']}.",
     }
-
-
-def is_named(name: str, text: str) -> bool:
-    """Whether a text names somebody, in whole or by their first name, as a word of its own."""
-    names = {name, name.split()[0]} if name.split() else {name}
-    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text, re.IGNORECASE) for one in names)

@@ -15,7 +15,7 @@ from state.graph_state import CognitionState
 
 async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Run them and store what each returned; the agent goes on without one that fails or takes too long."""
-    view = View.of(state, runtime)
+    view = View.of(state, runtime.context)
     broker, store = view.context.broker, view.context.store
     with broker.split(view.name, state["active"]):
         findings = await asyncio.gather(*(find(view, MECHANISMS[name]) for name in state["active"]))

@@ -1,21 +1,20 @@
 """What an agent sees in a round of group chat, and how it asks its model."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from langgraph.runtime import Runtime
-
 from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, stem_units
 from prompts.render import render
 from state.cognition import Assessment, Character, Finding
 from state.contracts import Context, GenerationRequest, ReplyField
-from state.graph_state import CognitionState, GroupState, Mind
+from state.graph_state import CognitionInput, Mind
 from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
-from state.records import Reply, Turn
+from state.records import Prompt, Reply, Turn
 
 #: Tokens in a row that an answer does not take from the example before it, with models that tend to.
 _NOT_FROM_THE_EXAMPLE = 3
@@ -50,10 +49,10 @@ class View:
     deadline: asyncio.Timeout | None = None
 
     @classmethod
-    def of(cls, state: CognitionState, runtime: Runtime[Context]) -> "View":
+    def of(cls, state: CognitionInput, context: Context) -> "View":
         """Return the view of the agent whose cognition this is."""
         return cls(
-            context=runtime.context.of(state["agent"]),
+            context=context.of(state["agent"]),
             name=state["agent"],
             round=state["round"],
             present=tuple(state["present"]),
@@ -61,20 +60,6 @@ class View:
             silence_s=state["silence_s"],
             spoken=state["spoken"],
             mind=state["mind"],
-        )
-
-    @classmethod
-    def of_agent(cls, state: GroupState, context: Context, name: str) -> "View":
-        """Return the view of one of those who are there, between rounds."""
-        return cls(
-            context=context.of(name),
-            name=name,
-            round=state["round"],
-            present=tuple(state["present"]),
-            sim_time_s=state["sim_time_s"],
-            silence_s=state["silence_s"],
-            spoken={other: mind["spoken"] for other, mind in state["minds"].items()},
-            mind=state["minds"][name],
         )
 
     def as_part(self, part: str, deadline: asyncio.Timeout) -> "View":
@@ -100,11 +85,6 @@ class View:
     def now(self) -> datetime:
         """The simulated time."""
         return self.meeting.time + timedelta(seconds=self.sim_time_s)
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Who else is there."""
-        return tuple(name for name in self.present if name != self.name)
 
     def message(self) -> Turn | None:
         """Return the last turn, or how the meeting opened; `None` where nobody has said anything yet."""
@@ -179,23 +159,10 @@ class View:
             attempt: Number of the try within the round, for the draws.
             as_self: Whether the agent is asked, who they are and what the moment is in view, or just the model.
         """
-        context, parameters = self.context, self.context.parameters
-        layout = context.layout
+        layout = self.context.layout
         prompt = ask_agent(self.moment(), question, layout) if as_self else ask_anybody(question, layout)
-        tokenizer = context.model.tokenizer
-        generator = keyed_generator(context.seed, round=self.round, agent=self.name, node=node, attempt=attempt)
-        request = GenerationRequest(
-            prompt=render(prompt, tokenizer, stem_units=stem_units(prompt)),
-            fields=tuple(fields),
-            generators=(generator,),
-            temperature=parameters.temperature,
-            top_p=parameters.top_p,
-            said=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
-            no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
-        )
         with self._clock_stopped():
-            (reply,) = await context.broker.generate(context.model, self.name, node, prompt, request, self.part)
-        return reply
+            return await ask_model(self.context, self.round, self.name, node, prompt, fields, attempt, self.part)
 
     @contextmanager
     def _clock_stopped(self) -> Iterator[None]:
@@ -209,6 +176,43 @@ class View:
             yield
         finally:
             self.deadline.reschedule(loop.time() + left)
+
+
+async def ask_model(
+    context: Context,
+    round: int,
+    agent: str,
+    node: str,
+    prompt: Prompt,
+    fields: Sequence[ReplyField],
+    attempt: int = 0,
+    part: str = "",
+) -> Reply:
+    """Put a prompt to the model through the broker and return its reply.
+
+    Args:
+        context: The runtime context, as it is for who asks.
+        round: The round.
+        agent: Who asks; empty for nobody in particular.
+        node: The step that asks.
+        prompt: The prompt; the answers that it shows as examples are not repeated.
+        fields: The fields of the reply.
+        attempt: Number of the try within the round, for the draws.
+        part: The mechanism that asks, if one does.
+    """
+    parameters, tokenizer = context.parameters, context.model.tokenizer
+    generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
+    request = GenerationRequest(
+        prompt=render(prompt, tokenizer, stem_units=stem_units(prompt)),
+        fields=tuple(fields),
+        generators=(generator,),
+        temperature=parameters.temperature,
+        top_p=parameters.top_p,
+        said=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
+        no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
+    )
+    (reply,) = await context.broker.generate(context.model, agent, node, prompt, request, part)
+    return reply
 
 
 def character_of(context: Context, name: str) -> Character:
@@ -227,3 +231,9 @@ def last_turn(context: Context, round: int) -> Turn | None:
 def text_of(reply: Reply, field: str) -> str:
     """Return a text field of a reply on one line."""
     return " ".join(str(reply.fields.get(field, "")).split())
+
+
+def is_named(name: str, text: str) -> bool:
+    """Whether a text names somebody, in whole or by their first name, as a word of its own."""
+    names = {name, name.split()[0]} if name.split() else {name}
+    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text, re.IGNORECASE) for one in names)

@@ -182,3 +182,16 @@ class GroupState(UtteranceInput, UtteranceOutput, total=False):
     finished: bool
     minds: Minds
     bids: Bids
+
+
+def cognition_of(state: GroupState, name: str) -> CognitionInput:
+    """Return what one participant's cognition gets of the round."""
+    return {
+        "round": state["round"],
+        "agent": name,
+        "present": state["present"],
+        "sim_time_s": state["sim_time_s"],
+        "silence_s": state["silence_s"],
+        "spoken": {other: mind["spoken"] for other, mind in state["minds"].items()},
+        "mind": state["minds"][name],
+    }

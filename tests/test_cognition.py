@@ -18,10 +18,10 @@ from nodes.mechanisms.memory_retrieval import heard_before
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.mechanisms.time_analysis import pace_of
 from nodes.mechanisms.topic_analysis import moved
-from nodes.perceive import is_named, perceive
+from nodes.perceive import perceive
 from nodes.prepare import prepare
 from nodes.run_mechanisms import run_mechanisms
-from nodes.view import View
+from nodes.view import View, is_named
 from prompts.cognition import Question, ask_agent, ask_anybody, stem_units
 from prompts.names import listed
 from prompts.render import render
@@ -81,7 +81,7 @@ class Scene:
         self.context.broker.seat(round, ())
 
     async def view(self, name: str = "Ana", **mind: Any) -> View:
-        return View.of((await self.after(name=name, **mind)), Runtime(context=self.context))
+        return View.of(await self.after(name=name, **mind), self.context)
 
     def step(self, node: str, kind: Any, name: str = "Ana") -> Any:
         return self.context.store.step("k3f9", len(self.said) + 1, name, node, kind)
@@ -326,7 +326,7 @@ async def test_thoughts_since_one_spoke_are_what_a_thought_is_compared_with() ->
         spoke = max((turn.round for turn in turns if turn.speaker == name), default=0)
         state = {**Scene().state(name), "round": 12}
         state["mind"]["spoke"] = spoke
-        thoughts = View.of(state, Runtime(context=context)).thoughts()  # type: ignore[arg-type]
+        thoughts = View.of(state, context).thoughts()  # type: ignore[arg-type]
         assert len(thoughts) == 12 - spoke
 
 

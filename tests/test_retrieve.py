@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pier import NOW, a_memory, a_pier, many_memories, some_turns
 
 from models.rehearsal import RehearsalEmbedder
-from nodes.retrieve import focal_points, retrieve_memories
+from nodes.memory import retrieve_memories
+from nodes.retrieve import focal_points
 from state.parameters import Parameters
 from state.records import Memory
 

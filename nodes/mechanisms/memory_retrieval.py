@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.retrieve import retrieve_memories
+from nodes.memory import retrieve_memories
 from nodes.view import View, text_of
 from prompts.cognition import Question, line_of
 from state.cognition import Finding, Perception

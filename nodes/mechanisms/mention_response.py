@@ -1,8 +1,7 @@
 """Notice that one was spoken to. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.perceive import is_named
-from nodes.view import View
+from nodes.view import View, is_named
 from state.cognition import Finding
 
 
