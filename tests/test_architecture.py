@@ -110,6 +110,8 @@ def test_no_graph_is_compiled_when_a_module_is_imported(file: Path) -> None:
         ("storage.store", {*HEAVY, "langgraph", "langchain_core"}),
         ("worlds.catalog", {*HEAVY, "langgraph", "langchain_core"}),
         ("models.rehearsal", {*HEAVY, "langgraph", "langchain_core"}),
+        ("models.batching", {*HEAVY, "langgraph", "langchain_core"}),
+        ("nodes.mechanisms.registry", {*HEAVY, "langgraph", "langchain_core"}),
         ("graphs.driving", HEAVY),
     ],
 )
