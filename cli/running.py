@@ -93,6 +93,8 @@ def run(
     start = resolve(scenario, known)
     if isinstance(start, Meeting):
         check_weights(start, parameters.willingness_threshold)
+    elif order is not None:
+        raise UsageError(f"{scenario} is a dialogue of two, who speak in turn; --order {order} is for meetings")
     with SqliteStore.open(store_path(store), create=True) as opened:
         language_model = open_language_model("rehearsal" if rehearse else model, parameters)
         voices = {} if rehearse else _open_voices(start, parameters)

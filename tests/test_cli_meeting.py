@@ -78,6 +78,10 @@ def test_another_order_is_one_flag_away(cli: Cli, order: str) -> None:
     assert all(turn["speaker"] for turn in shown["turns"])
 
 
+def test_a_dialogue_of_two_has_no_order(cli: Cli) -> None:
+    cli("run", "tidewell", "--rehearse", "--order", "random").complains(2, "tidewell", "--order random", "meetings")
+
+
 def test_thoughts_are_told_on_demand(cli: Cli) -> None:
     said = cli("run", a_file(), "--rehearse", "--rounds", "2", "--thoughts")
     assert said.code == 0
