@@ -124,14 +124,10 @@ def _self(moment: Moment) -> Iterable[_Part]:
     yield from (item("goal", value=goal.text) for goal in agent.goals)
     if agent.interests:
         yield item("interest", value=", ".join(agent.interests))
-    yield item_of_meeting(moment)
-
-
-def item_of_meeting(moment: Moment) -> _Part:
-    """Return the unit that says what the meeting is about."""
-    meeting = moment.meeting
-    text = template("cognition").fill("moment.meeting", {"title": meeting.title, "value": meeting.description})
-    return (_SELF, "item", text)
+    about = {"title": moment.meeting.title, "value": moment.meeting.description}
+    yield (_SELF, "item", texts.fill("moment.meeting", about))
+    if moment.meeting.place:
+        yield (_SELF, "item", texts.fill("moment.place", {"place": moment.meeting.place}))
 
 
 def _moment(moment: Moment) -> Iterable[_Part]:
