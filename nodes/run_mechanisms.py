@@ -45,6 +45,7 @@ async def find(view: View, mechanism: Mechanism) -> Finding:
     except TimeoutError:
         return Finding(problem=f"{mechanism.name} took longer than {limit:g} s")
     except Exception as error:
-        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {error}")
+        first_line = next(iter(str(error).splitlines()), "")
+        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {first_line}")
     finally:
         view.context.broker.leave(view.name, mechanism.name)

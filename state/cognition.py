@@ -1,8 +1,9 @@
 """Records of what goes on in an agent during a round of group chat; one for each step. Source: ChatAgents §III."""
 
+import json
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from state.records import Record, Reply
 
@@ -60,6 +61,13 @@ class Finding(Record):
     lines: tuple[str, ...] = ()
     data: dict[str, Any] = Field(default_factory=dict)
     problem: str | None = None
+
+    @field_validator("data")
+    @classmethod
+    def _is_json(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if json.loads(json.dumps(data, allow_nan=False)) != data:
+            raise ValueError("data would not come back equal from JSON: lists for tuples, and texts as keys")
+        return data
 
 
 class Assessment(Record):

@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from state.cognition import Call
 from state.contracts import AnyRecord
 from state.errors import StorageError
@@ -23,10 +25,14 @@ class Cognition:
         self._file = file
 
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        """Store what a step came to, in place of what was stored under its key."""
+        """Store what a step came to, in place of what was stored under its key.
+
+        Raises:
+            ValueError, TypeError: The record holds what JSON can't, such as NaN.
+        """
         self._file.write(
             "INSERT OR REPLACE INTO steps (run, round, agent, node, record) VALUES (?, ?, ?, ?, ?)",
-            *(run, round, agent, node, _json(record.model_dump(mode="json"))),
+            *(run, round, agent, node, _json(record.model_dump())),
         )
 
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
@@ -70,22 +76,32 @@ class Cognition:
             return kind.model_validate(json.loads(text))
 
     def _call(self, row: dict[str, Any]) -> Call:
-        with storage_faults(self._file.path):
-            try:
-                tokens = zlib.decompress(base64.b85decode(row.pop("tokens")))
-            except (zlib.error, ValueError) as error:
-                cause = f"the tokens of a reply do not read: {error}"
-                raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error
-            return Call(**{**row, "replies": _unpacked(row["replies"], tokens)})
+        try:
+            replies = _unpacked(row["replies"], row.pop("tokens"))
+            return Call(**{**row, "replies": replies})
+        except (zlib.error, ValueError) as error:
+            cause = f"a call does not read: {str(error).splitlines()[0]}"
+            raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error
+
+
+class _StoredReply(Record):
+    """A reply without its tokens, and without fields that its text holds."""
+
+    text: str
+    text_tokens: tuple[int, int]
+    fields: dict[str, str | bool | int] | None
+
+
+_STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...])
 
 
 def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
-    """Return replies as readable JSON, and their tokens packed; fields that the text itself holds are left out."""
+    """Return replies as readable JSON, and their tokens packed."""
     rows = [
         {
             "text": one.text,
             "text_tokens": one.text_tokens,
-            "fields": None if _read(one.text) == one.fields else one.fields,
+            "fields": None if _is_json_of(one.text, one.fields) else one.fields,
         }
         for one in replies
     ]
@@ -93,19 +109,27 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
     return _json(rows), base64.b85encode(tokens).decode("ascii")
 
 
-def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
-    rows = zip(json.loads(replies), json.loads(tokens), strict=True)
+def _unpacked(replies: str, tokens: str) -> tuple[Reply, ...]:
+    """Return the replies that were packed; `ValueError` or `zlib.error` if they were damaged since."""
+    rows = _STORED_REPLIES.validate_python(json.loads(replies))
+    own_tokens = json.loads(zlib.decompress(base64.b85decode(tokens)))
     return tuple(
-        Reply(**{**row, "fields": _read(row["text"]) if row["fields"] is None else row["fields"], "tokens": own})
-        for row, own in rows
+        Reply(
+            text=row.text,
+            tokens=own,
+            text_tokens=row.text_tokens,
+            fields=json.loads(row.text) if row.fields is None else row.fields,
+        )
+        for row, own in zip(rows, own_tokens, strict=True)
     )
 
 
-def _read(text: str) -> Any:
+def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:
+    """Whether a text, read as JSON, gives these fields: in this order, and with 1, 1.0 and true told apart."""
     try:
-        return json.loads(text)
-    except ValueError:
-        return None
+        return json.dumps(json.loads(text)) == json.dumps(fields)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _json(value: object) -> str:

@@ -1,12 +1,14 @@
 """Texts and prompts by the hash of what they say: each is stored once, and read back only as it was written."""
 
 import hashlib
+import itertools
 import json
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from state.errors import StorageError
 from state.records import Prompt, Unit
-from storage.database import StoreFile
+from storage.database import StoreFile, Value
 from storage.faults import DAMAGED, storage_faults
 
 _UNITS_OF_PROMPT = """(
@@ -66,7 +68,7 @@ class Contents:
         content = content_hash(_canonical(prompt))
         if not self._file.rows("SELECT 1 FROM prompts WHERE hash = ?", content):
             with self._file.transaction():
-                unit_ids = json.dumps([self._unit_id(unit) for unit in prompt.units], separators=(",", ":"))
+                unit_ids = json.dumps(self._unit_ids(prompt.units), separators=(",", ":"))
                 self._file.write(
                     "INSERT INTO prompts (hash, speaker, layout, unit_ids) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                     *(content, prompt.speaker, prompt.layout, unit_ids),
@@ -98,19 +100,37 @@ class Contents:
         rows = self._file.rows(f"SELECT unit FROM {_UNITS_OF_PROMPT} ORDER BY position", content)
         return [row["unit"] for row in rows]
 
-    def _unit_id(self, unit: Unit) -> int:
-        content_id = self.text_id(unit.text)
-        fields = (unit.id, content_id, unit.block, unit.kind, unit.removable, unit.speaker)
+    def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
+        """Return the rows of units, making those that are new; inside a transaction."""
+        keys = [(one.id, content_hash(one.text), one.block, one.kind, one.removable, one.speaker) for one in units]
+        known = self._known_units({key[:2] for key in keys})
+        for key, unit in zip(keys, units, strict=True):
+            if key not in known:
+                known[key] = self._inserted(
+                    "INSERT INTO units (unit, content_id, block, kind, removable, speaker) VALUES (?, ?, ?, ?, ?, ?)",
+                    *(unit.id, self.text_id(unit.text), unit.block, unit.kind, unit.removable, unit.speaker),
+                )
+        return [known[key] for key in keys]
+
+    def _known_units(self, asked: Collection[tuple[str, str]]) -> dict[tuple[Value, ...], int]:
+        """Return the rows of the units that are stored already, most of them from earlier prompts; in one query.
+
+        Args:
+            asked: Their ids and the hashes of their texts.
+
+        Returns:
+            The row by id, hash, block, kind, removable and speaker.
+        """
+        if not asked:
+            return {}
         rows = self._file.rows(
-            """SELECT id FROM units WHERE unit = ? AND content_id = ? AND block = ? AND kind = ? AND removable = ?
-            AND speaker IS ?""",
-            *fields,
+            # CROSS JOIN: in this order, by the indexes.
+            f"""SELECT unit, hash, block, kind, removable, speaker, units.id AS row
+            FROM (VALUES {", ".join(["(?, ?)"] * len(asked))}) CROSS JOIN contents ON hash = column2
+            CROSS JOIN units ON unit = column1 AND content_id = contents.id""",
+            *itertools.chain.from_iterable(asked),
         )
-        if rows:
-            return int(rows[0]["id"])
-        return self._inserted(
-            "INSERT INTO units (unit, content_id, block, kind, removable, speaker) VALUES (?, ?, ?, ?, ?, ?)", *fields
-        )
+        return {tuple(row.values())[:-1]: row["row"] for row in rows}
 
     def _inserted(self, sql: str, *values: str | int | None) -> int:
         row = self._file.write(sql, *values).lastrowid

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored import NOW, a_candidate, a_case, a_prompt, a_run, a_turn_record, write_turn
 
-from state.contracts import Store
+from state.contracts import Start, Store
 from state.errors import NotFoundError, StorageError, UsageError
+from state.meeting import Attendee, Goal, Meeting
 from state.records import (
     Candidate,
     Case,
@@ -24,6 +25,7 @@ from state.records import (
     TurnRecord,
     Unit,
     Utterance,
+    Voice,
 )
 from storage import store as store_module
 from storage.contents import content_hash
@@ -68,6 +70,17 @@ cases = st.builds(
     Case, scenario=texts, time=times, place=st.none() | texts, initiator=participants, partner=participants,
     previous_dialogues=st.lists(dialogues, max_size=2).map(tuple), left_out=st.lists(texts, max_size=2).map(tuple),
 )  # fmt: skip
+attendees = st.builds(
+    Attendee, persona=personas, memories=st.lists(memories, max_size=1).map(tuple), joins=st.none() | times,
+    goals=st.lists(st.builds(Goal, text=st.text(min_size=1, max_size=8)), max_size=2).map(tuple),
+    relations=st.lists(st.tuples(names, texts), max_size=2).map(tuple), propensity=st.none() | st.floats(0, 1),
+    latency=st.sampled_from([None, "cautious"]) | st.tuples(floats, floats), model=st.none() | texts,
+)  # fmt: skip
+meetings = st.builds(
+    Meeting, scenario=texts, title=texts, description=texts, time=times, ends=st.none() | times,
+    place=st.none() | texts, opening=st.none() | utterances, mechanisms=st.lists(names, max_size=3).map(tuple),
+    participants=st.lists(attendees, min_size=2, max_size=3).map(tuple),
+)  # fmt: skip
 units = st.builds(
     Unit, id=names, block=names, kind=st.sampled_from(["item", "text"]), text=texts, removable=st.booleans(),
     speaker=st.none() | texts,
@@ -96,6 +109,9 @@ runs = st.builds(
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
     parameters=st.dictionaries(names, json_values, max_size=3), turns=st.just(0),
     parent=st.none() | st.tuples(names, st.integers(1, 99)),
+    voices=st.dictionaries(
+        names, st.builds(Voice, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)), max_size=2
+    ),
 )  # fmt: skip
 
 
@@ -111,13 +127,14 @@ def test_prompts_come_back(prompt: Prompt) -> None:
         assert store.prompt(store.save_prompt(prompt)) == prompt
 
 
-@given(run=runs, case=cases)
+@given(run=runs, start=cases | meetings)
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_runs_and_cases_come_back(run: RunRecord, case: Case) -> None:
+def test_runs_and_what_they_start_from_come_back(run: RunRecord, start: Start) -> None:
     with SqliteStore.open(":memory:") as store:
-        store.create_run(run, case)
+        store.create_run(run, start)
         assert store.runs() == [run] == [store.run(run.run)]
-        assert store.start(run.run) == case
+        assert store.start(run.run) == start
+        assert type(store.start(run.run)) is type(start)
         # Equality does not tell an aware time from the same moment elsewhere; the offset is kept too.
         assert store.runs()[0].created.utcoffset() == run.created.utcoffset()
 
