@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.names import listed
+from prompts.templates import template
 from state.cognition import Character, SubGoal
 from state.contracts import Context, ReplyField
 from state.graph_state import CognitionState
@@ -63,7 +64,7 @@ async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
         "personality",
         form=dict.fromkeys(names, "a sentence"),
         example=dict(zip(names, _EXAMPLE_DESCRIPTIONS, strict=True)),
-        variables={"value": listed(big_five)},
+        items=[template("cognition").fill("personality.about", {"value": listed(big_five)})],
     )
     fields = [ReplyField(name, "text", max_tokens=_DESCRIPTION_TOKENS) for name in names]
     reply = await view.ask("personality", question, fields, as_self=False)
@@ -87,7 +88,8 @@ async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
         example=dict(
             zip(names, ("hear what everybody thinks", "compare two ways", "settle on one of them"), strict=True)
         ),
-        variables={"name": view.name, "goal": goal, "number": _STEPS},
+        items=[template("cognition").fill("plan.about", {"name": view.name, "goal": goal})],
+        variables={"number": _STEPS},
     )
     fields = [ReplyField(name, "text", max_tokens=_STEP_TOKENS) for name in names]
     reply = await view.ask("plan", question, fields, attempt=index, as_self=False)

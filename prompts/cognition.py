@@ -159,8 +159,8 @@ def _prompt(
     texts = template("cognition")
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
     asked: list[_Part] = []
-    if f"{question.name}.lead" in texts:
-        asked.append(("question", "text", texts.fill(f"{question.name}.lead", {"name": speaker, **question.variables})))
+    if question.items and f"{question.name}.lead" in texts:
+        asked.append(("question", "text", texts.fill(f"{question.name}.lead", {})))
     asked += [("question", "item", item) for item in question.items]
     asked.append(("task", "text", task))
     if layout == "chat_turns":
