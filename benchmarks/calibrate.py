@@ -66,8 +66,8 @@ async def contrasts(name: str) -> dict[float, list[float]]:
             for factor in FACTORS:
                 removed = removed_with_blocks(prompt, prune_units(prompt.units, scores, factor))
                 for attempt, reply in enumerate(replies):
-                    candidate = read_candidate(attempt, reply, speaker, model.id)
-                    judged = await judge_by_likelihood(context, prompt, removed, candidate)
+                    candidate = read_candidate(attempt, reply, speaker)
+                    judged = await judge_by_likelihood(context, prompt, removed, candidate, listed.number)
                     found[factor].append(judged.inconsistency)
     return found
 

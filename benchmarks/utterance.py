@@ -189,6 +189,7 @@ def _context(
         RunRecord(
             run="bench",
             status="running",
+            kind="dialogue",
             scenario=sample.scenario,
             model=model.id,
             embedder=embedder.id,

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cli.cognition_view import agent_json, calls_json, print_calls, print_character, print_round
+from cli.cognition_view import calls_json, print_calls, print_character, print_round
+from cli.documents import meeting_json, parent_json, round_json, run_json
 from cli.environment import store_path
 from cli.lines import in_words, meeting_heading, order_of, people_line, print_turn, settings
 from cli.options import JsonOption, StoreOption
@@ -37,7 +38,7 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     known: list[tuple[RunRecord, str | None]] = []
     if path.exists():
         with SqliteStore.open(path, create=False) as opened:
-            known = [(run, order_of(run, opened.start(run.run))) for run in opened.runs()]
+            known = [(run, order_of(run)) for run in opened.runs()]
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run, order) for run, order in known]})
         return
@@ -142,7 +143,7 @@ def _run_row(run: RunRecord, order: str | None) -> dict[str, Any]:
         "model": run.model,
         "seed": run.seed,
         "turns": run.turns,
-        "parent": _parent(run),
+        "parent": parent_json(run),
         "removal_factor": run.parameters.get("removal_factor"),
         "rehearsed": run.rehearsed,
         "created": run.created.isoformat(),
@@ -150,36 +151,14 @@ def _run_row(run: RunRecord, order: str | None) -> dict[str, Any]:
     }
 
 
-def _parent(run: RunRecord) -> dict[str, Any] | None:
-    return {"run": run.parent[0], "turn": run.parent[1]} if run.parent else None
-
-
 def _show_run(store: SqliteStore, run: RunRecord, start: Start, as_json: bool) -> None:
     turns = store.turns(run.run)
     opening = start.opening_turn if isinstance(start, Meeting) else None
     if as_json:
-        document = {
-            "schema_version": SCHEMA_VERSION,
-            "run": run.run,
-            "status": run.status,
-            "scenario": run.scenario,
-            "order": order_of(run, start),
-            "model": run.model,
-            "embedder": run.embedder,
-            "rehearsed": run.rehearsed,
-            "seed": run.seed,
-            "parameters": run.parameters,
-            "parent": _parent(run),
-            "error": run.error,
-            "left_out": list(start.left_out),
-            "turns": [turn.model_dump(mode="json") for turn in turns],
-        }
-        if isinstance(start, Meeting):
-            document["meeting"] = _meeting_json(start)
-        print_json(document)
+        print_json(run_json(run, start) | {"turns": [turn.model_dump(mode="json") for turn in turns]})
         return
     console = data()
-    state = [run.status, *settings(run, start), *(["rehearsed"] if run.rehearsed else [])]
+    state = [run.status, *settings(run), *(["rehearsed"] if run.rehearsed else [])]
     if isinstance(start, Meeting):
         console.print(plain(f"{run.run} · {run.scenario}", "bold"))
         console.print(meeting_heading(start))
@@ -196,12 +175,6 @@ def _show_run(store: SqliteStore, run: RunRecord, start: Start, as_json: bool) -
     silence_s = Parameters.model_validate(run.parameters).silence_s
     for turn in [opening, *turns] if opening else turns:
         print_turn(console, turn, start, silence_s)
-
-
-def _meeting_json(meeting: Meeting) -> dict[str, Any]:
-    document = meeting.model_dump(mode="json", include={"title", "description", "time", "ends", "place", "opening"})
-    people = [one.model_dump(mode="json", include={"joins", "leaves", "leaves_for"}) for one in meeting.participants]
-    return document | {"participants": [{"name": n, **one} for n, one in zip(meeting.names, people, strict=True)]}
 
 
 def _show_turn(
@@ -226,9 +199,7 @@ def _show_turn(
     if as_json:
         document = turn_json(run, record, prompt, candidates, removed, what_if)
         if round is not None:
-            asked = calls_json(calls_of(store, run.run, round.round, ""), store)
-            document["cognition"] = [agent_json(one) for one in round.agents if agent in (None, one.agent)]
-            document["floor"] = round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None
+            document |= round_json(store, run.run, round, agent)
         if agent is not None:
             document["calls"] = calls_json(calls, store)
         print_json(document)
@@ -252,7 +223,7 @@ def _show_beginning(store: SqliteStore, run: RunRecord, meeting: Meeting, agent:
         document = {
             "schema_version": SCHEMA_VERSION,
             "run": run.run,
-            **_meeting_json(meeting),
+            **meeting_json(meeting),
             "characters": [{"agent": name, **one.model_dump(mode="json")} for name, one in characters.items()],
         }
         print_json(document | ({"calls": calls_json(calls, store)} if agent is not None else {}))

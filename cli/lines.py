@@ -14,9 +14,9 @@ from state.records import RunRecord, Turn
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def order_of(run: RunRecord, start: Start) -> str | None:
+def order_of(run: RunRecord) -> str | None:
     """Return the speaking order of a group chat; a dialogue of two has none."""
-    return str(run.parameters.get("order")) if isinstance(start, Meeting) else None
+    return str(run.parameters.get("order")) if run.kind == "group_chat" else None
 
 
 def in_words(name: str) -> str:
@@ -24,9 +24,9 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def settings(run: RunRecord, start: Start) -> list[str]:
+def settings(run: RunRecord) -> list[str]:
     """Return what the run was made with, order, λ, model and seed, each as a phrase."""
-    order = order_of(run, start)
+    order = order_of(run)
     return [
         *([in_words(order)] if order else []),
         f"λ = {run.parameters.get('removal_factor'):g}",

@@ -13,7 +13,7 @@ from state.records import RunRecord, Turn
 def tell_heading(start: Start, run: RunRecord) -> None:
     """Print who meets, when and where, what the run is made with, and how a meeting opened."""
     console = data()
-    made_with = settings(run, start) + (["rehearsed: a stand-in speaks, not a model"] if run.rehearsed else [])
+    made_with = settings(run) + (["rehearsed: a stand-in speaks, not a model"] if run.rehearsed else [])
     if isinstance(start, Meeting):
         console.print(meeting_heading(start))
         console.print(plain(people_line(start), "bold"))

@@ -1,30 +1,49 @@
 """The command line: one module per group of commands, errors as one line, exit codes as documented."""
 
 import sys
+from importlib import import_module
 
 import typer
 from pydantic import ValidationError
 
-from cli import checking, inspecting, measuring, running, statistics
 from cli.output import clean
 from state.errors import NotFoundError, PolylogueError, UsageError
 
-app = typer.Typer(
-    name="polylogue",
-    help="Conversations between language-model agents, with one knob over how varied they are.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for module in (running, inspecting, statistics, measuring, checking):
-    module.register(app)
+#: The modules of this room that have commands, in the order of the help, with the commands of each.
+COMMANDS = {
+    "running": ("run", "resume"),
+    "inspecting": ("runs", "show", "timeline"),
+    "replaying": ("replay",),
+    "comparing": ("diff",),
+    "exporting": ("export",),
+    "statistics": ("stats",),
+    "measuring": ("score", "metrics"),
+    "checking": ("scenarios", "doctor"),
+}
+
+
+def build_app(command: str | None = None) -> typer.Typer:
+    """Return the command line; where a command is named, only the module that has it is imported."""
+    app = typer.Typer(
+        name="polylogue",
+        help="Conversations between language-model agents, with one knob over how varied they are.",
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        callback=lambda: None,  # else Typer takes a single command for the whole
+    )
+    named = [module for module, commands in COMMANDS.items() if command in commands]
+    for module in named or COMMANDS:
+        import_module(f"cli.{module}").register(app)
+    return app
 
 
 def main() -> None:
     """Run the command line and exit: 0 ok, 1 failed, 2 usage, 3 not found, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    arguments = sys.argv[1:] or ["--help"]
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = build_app(arguments[0])(arguments, standalone_mode=False)
     except typer.TyperException as error:
         code = _complain(f"{error.format_message()}{_given(error)} (see `polylogue --help`)", 2)
     except PolylogueError as error:

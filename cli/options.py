@@ -14,3 +14,9 @@ NoStoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="Accepted by every command; not needed by this one.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SettingsOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any parameter; may be repeated.")
+]
+ThoughtsOption = Annotated[
+    bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
+]

@@ -51,7 +51,7 @@ def stats(
             "schema_version": SCHEMA_VERSION,
             "run": record.run,
             "scenario": record.scenario,
-            "order": order_of(record, start),
+            "order": order_of(record),
             **_json(figures),
         }
         print_json(document | ({"paper": _json(published)} if published else {}))

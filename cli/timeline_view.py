@@ -100,7 +100,7 @@ def timeline_json(run: RunRecord, start: Start, moments: Sequence[Moment]) -> di
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
         "scenario": run.scenario,
-        "order": order_of(run, start),
+        "order": order_of(run),
         "turns": [
             {
                 **moment.turn.model_dump(mode="json"),
@@ -124,7 +124,7 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
 def print_timeline(console: Console, run: RunRecord, start: Start, moments: Sequence[Moment]) -> None:
     """Print the timeline: clock, what was said, and the thoughts behind it; silences are gaps."""
     console.print(plain(f"{run.run} · {run.scenario} · {people_line(start)}", "bold"))
-    console.print(plain(" · ".join([run.status, *settings(run, start)]), "dim"))
+    console.print(plain(" · ".join([run.status, *settings(run)]), "dim"))
     console.print()
     has_thoughts = isinstance(start, Meeting)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0))

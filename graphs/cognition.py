@@ -1,11 +1,14 @@
 """An agent's cognition: perceive → choose mechanisms → run them → assess → decide. Source: ChatAgents §III-A."""
 
+from collections.abc import Mapping
+
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide
+from nodes.node import NodeFunction
 from nodes.perceive import perceive
 from nodes.run_mechanisms import run_mechanisms
 from state.contracts import Context
@@ -14,22 +17,34 @@ from state.graph_state import CognitionInput, CognitionOutput, CognitionState
 CognitionGraph = CompiledStateGraph[CognitionState, Context, CognitionInput, CognitionOutput]
 
 
-def build_cognition_graph() -> CognitionGraph:
-    """Return the cognition graph of one agent; a round runs one for each who is there."""
+def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> CognitionGraph:
+    """Return the cognition graph of one agent; a round runs one for each who is there.
+
+    Args:
+        chosen: By place, the nodes that stand there instead of these, or after one of them.
+    """
+    own = chosen or {}
     graph = StateGraph(
         CognitionState, context_schema=Context, input_schema=CognitionInput, output_schema=CognitionOutput
     )
-    graph.add_node("perceive", perceive)
-    graph.add_node("choose_mechanisms", choose_mechanisms)
-    graph.add_node("run_mechanisms", run_mechanisms)
-    graph.add_node("assess", assess)
-    graph.add_node("decide", decide)
+    graph.add_node("perceive", own.get("perceive", perceive))
+    graph.add_node("choose_mechanisms", own.get("choose_mechanisms", choose_mechanisms))
+    graph.add_node("run_mechanisms", own.get("run_mechanisms", run_mechanisms))
+    graph.add_node("assess", own.get("assess", assess))
+    graph.add_node("decide", own.get("decide", decide))
+    perceived, assessed = "perceive", "assess"
+    if "after_perceive" in own:
+        graph.add_node("after_perceive", own["after_perceive"])
+        graph.add_edge("perceive", perceived := "after_perceive")
+    if "after_assess" in own:
+        graph.add_node("after_assess", own["after_assess"])
+        graph.add_edge("assess", assessed := "after_assess")
 
     graph.add_edge(START, "perceive")
-    graph.add_edge("perceive", "choose_mechanisms")
+    graph.add_edge(perceived, "choose_mechanisms")
     graph.add_conditional_edges("choose_mechanisms", is_any_active, {True: "run_mechanisms", False: "assess"})
     graph.add_edge("run_mechanisms", "assess")
-    graph.add_edge("assess", "decide")
+    graph.add_edge(assessed, "decide")
     graph.add_edge("decide", END)
     return graph.compile()
 

@@ -1,5 +1,6 @@
 """Two agents in turn, until one ends the conversation or a limit comes. Source: APP §2."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -7,6 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from graphs.utterance import build_utterance_graph
+from nodes.node import NodeFunction
 from nodes.turns import record_turn, take_turn
 from state.contracts import Context
 from state.graph_state import DialogueState
@@ -14,11 +16,18 @@ from state.graph_state import DialogueState
 DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, DialogueState]
 
 
-def build_dialogue_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> DialogueGraph:
-    """Return the dialogue graph; with a checkpointer it pauses after every turn, to keep one checkpoint of each."""
+def build_dialogue_graph(
+    checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
+) -> DialogueGraph:
+    """Return the dialogue graph; with a checkpointer it pauses after every turn, to keep one checkpoint of each.
+
+    Args:
+        checkpointer: Where its checkpoints go.
+        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
+    """
     graph = StateGraph(DialogueState, context_schema=Context)
     graph.add_node("take_turn", take_turn)
-    graph.add_node("utterance", build_utterance_graph())
+    graph.add_node("utterance", build_utterance_graph(chosen))
     graph.add_node("record_turn", record_turn)
 
     graph.add_edge(START, "take_turn")

@@ -1,27 +1,33 @@
 """Driving a conversation: one turn, or one round, per invocation, from wherever the last checkpoint left it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import TaskPayload
 
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
+from state.cognition import Trace, Visit
 from state.contracts import Context
-from state.graph_state import DialogueState, GroupState, Mind
-from state.meeting import Meeting
+from state.graph_state import DialogueState, GroupState, Mind, updated
+from state.meeting import Attendee, Meeting
 
 OnStep = Callable[[str, int, str], None]
+
+#: The nodes with which a turn begins, and the nodes one of which ends it.
+_FIRST = ("take_turn", "open_round")
+_LAST = ("record_turn", "record_speech", "record_silence")
+
+#: What a participant is prepared from: where a fork changes it, they are prepared again.
+_PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
 
 
 async def drive(context: Context, checkpointer: BaseCheckpointSaver[Any], on_step: OnStep = lambda *_: None) -> None:
     """Hold a conversation to its end; a run that was interrupted goes on behind its last whole turn.
 
-    A turn of a dialogue that was under way goes on behind its last whole step if its failure could be noted, else it is
-    made again, as a round of group chat always is: who thinks together must begin together. Either way the draws are
-    the same, and the calls of a round that were stored are not made again.
+    A turn that was under way is begun again: who thinks together must begin together. Draws are the same, and calls of
+    models that are in the journal are not made again.
 
     Args:
         context: The run; its id names the thread of checkpoints.
@@ -30,16 +36,111 @@ async def drive(context: Context, checkpointer: BaseCheckpointSaver[Any], on_ste
             `turn_done` once the turn is stored.
     """
     context.broker.clear()
-    if isinstance(context.start, Meeting):
-        graph = build_group_chat_graph(context.parameters.order, checkpointer)
-        await _drive(graph, "open_round", beginning_of(context.start), context, on_step, whole_turns=True)
+    graph = build_graph(context, checkpointer)
+    config: RunnableConfig = {"configurable": {"thread_id": context.run}}
+    entry: Any = None
+    async for snapshot in graph.aget_state_history(config):
+        if snapshot.values.get("finished"):
+            return
+        if snapshot.next and snapshot.next[0] in _FIRST:  # what a failed turn has left lies behind it: passed over
+            config = snapshot.config
+            break
     else:
-        entry: DialogueState = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
-        await _drive(build_dialogue_graph(checkpointer), "take_turn", entry, context, on_step, whole_turns=False)
+        entry = await _enter(graph, config, context)
+    while True:
+        tasks = graph.astream(
+            entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
+        )
+        tracer = Tracer()
+        async for event in tasks:
+            if event["type"] != "tasks":
+                continue
+            task = cast(Mapping[str, Any], event["data"])
+            tracer.note(event["ns"], task)
+            if "input" in task:
+                before: int = task["input"].get("turn", task["input"].get("round"))
+                on_step(task["name"], before + (task["name"] in _FIRST), task["input"].get("agent", ""))
+            elif task["name"] in _LAST and task["error"] is None:
+                # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
+                trace = tracer.trace()
+                context.store.save_trace(context.run, trace.after["turn"], trace)
+        config, entry = {"configurable": {"thread_id": context.run}}, None
+        snapshot = await graph.aget_state(config)
+        on_step("turn_done", snapshot.values["turn"], "")
+        if snapshot.values["finished"]:
+            return
+
+
+def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> DialogueGraph | GroupGraph:
+    """Return the graph of a run's conversation."""
+    if isinstance(context.start, Meeting):
+        return build_group_chat_graph(context.parameters.order, checkpointer, context.nodes)
+    return build_dialogue_graph(checkpointer, context.nodes)
+
+
+class Tracer:
+    """Collects the executions of nodes from the events of a turn."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, tuple[Mapping[str, Any], str]] = {}  # by id: the task, and whose part it is
+        self._updates: dict[str, dict[str, Any] | None] = {}
+
+    def note(self, namespace: tuple[str, ...], task: Mapping[str, Any]) -> None:
+        """Take an event: a task that begins, or one that has ended."""
+        if "input" in task:
+            self._tasks[task["id"]] = task, namespace[-1].rpartition(":")[2] if namespace else ""
+        else:
+            self._updates[task["id"]] = task["result"]
+
+    def trace(self) -> Trace:
+        """Return what was executed: in place of a subgraph its nodes, so that the order is everybody's own."""
+        graphs = {parent for _, parent in self._tasks.values()}
+        visits: list[Visit] = []
+        for id, (task, parent) in self._tasks.items():
+            if parent:
+                continue
+            within = [inner for inner, (_, outer) in self._tasks.items() if outer == id] if id in graphs else [id]
+            agent = task["input"].get("agent", "")
+            visits += [
+                Visit(
+                    node=self._tasks[one][0]["name"],
+                    agent=agent,
+                    before=self._tasks[one][0]["input"],
+                    update=self._updates.get(one),
+                )
+                for one in within
+            ]
+        last = visits[-1]
+        return Trace(visits=tuple(visits), after=updated(last.before, last.update or {}))
+
+
+# --- where a run begins ---------------------------------------------------------------------------------------------
+
+
+async def _enter(
+    graph: DialogueGraph | GroupGraph, config: RunnableConfig, context: Context
+) -> DialogueState | GroupState | None:
+    """Return the state with which a run begins; `None` where a fork goes on behind words that were written by hand."""
+    run = context.store.run(context.run)
+    if run.parent is None or (run.parent[1] == 1 and not run.rewritten):
+        return beginning_of(context.start) if isinstance(context.start, Meeting) else _BEGINNING
+    _, turn = run.parent
+    trace = context.store.trace(context.run, turn if run.rewritten else turn - 1)
+    assert trace is not None  # nothing is forked where it is not known how things stood
+    if not run.rewritten:
+        return beginning_of_fork(trace.after, context)
+    before = beginning_of_fork(trace.visits[-1].before, context)
+    said = {"chosen": 0, "rollbacks": 0, "removed": [], "scores": None, "scored_by": None, "judged_by": None}
+    values = {**before, **said, "prompt": None, "ended": False}
+    await graph.aupdate_state(config, values, as_node="utterance")
+    return None
+
+
+_BEGINNING: DialogueState = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
 
 
 def beginning_of(meeting: Meeting) -> GroupState:
-    """Return the state in which a meeting begins: everybody knows how it opened."""
+    """Return the state in which a meeting begins: everybody knows how it opened, nobody is prepared."""
     minds = {
         one.persona.name: Mind(
             emotion=one.emotion, emotion_strength=0.3, spoke=0, spoken=0, unheard=0, used={}, noticed=[]
@@ -54,52 +155,37 @@ def beginning_of(meeting: Meeting) -> GroupState:
         "sim_time_s": 0.0,
         "silence_s": 0.0,
         "finished": False,
+        "unprepared": list(minds),
         "minds": minds,
         "bids": {},
     }
 
 
-async def _drive(
-    graph: DialogueGraph | GroupGraph,
-    first: str,
-    beginning: DialogueState | GroupState,
-    context: Context,
-    on_step: OnStep,
-    whole_turns: bool,
-) -> None:
-    """Invoke a graph turn by turn.
+def beginning_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:
+    """Return the state in which a fork begins: its parent's, and for whom it has changed what that changes.
 
     Args:
-        graph: With a checkpointer; it pauses after every turn.
-        first: The node with which a turn begins.
-        beginning: The state in which the conversation begins.
-        context: The run.
-        on_step: As in `drive`.
-        whole_turns: Whether a turn is only ever begun at its beginning.
+        state: The parent's state at the fork.
+        context: The fork.
     """
-    config: RunnableConfig = {"configurable": {"thread_id": context.run}}
-    entry: Any = beginning
-    async for snapshot in graph.aget_state_history(config):
-        if snapshot.values.get("finished"):
-            return
-        if not whole_turns:
-            entry = None
-            break
-        if snapshot.next == (first,):  # what a failed round has left lies behind it, and is passed over
-            config, entry = snapshot.config, None
-            break
-    while True:
-        tasks = graph.astream(
-            entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
-        )
-        async for event in tasks:
-            if event["type"] == "tasks" and "input" in event["data"]:
-                started = cast(TaskPayload, event["data"])
-                before: int = started["input"]["turn"] if "turn" in started["input"] else started["input"]["round"]
-                turn = before + 1 if started["name"] == first else before
-                on_step(started["name"], turn, started["input"].get("agent", ""))
-        config, entry = {"configurable": {"thread_id": context.run}}, None
-        snapshot = await graph.aget_state(config)
-        on_step("turn_done", snapshot.values["turn"], "")
-        if snapshot.values["finished"]:
-            return
+    parent = context.store.run(context.run).parent
+    assert parent is not None
+    before = context.store.start(parent[0])
+    if not isinstance(context.start, Meeting) or not isinstance(before, Meeting):
+        return cast(DialogueState, {**state, "finished": False})
+    minds: dict[str, Mind] = dict(state["minds"])
+    unprepared = []
+    for now in context.start.participants:
+        name, was = now.persona.name, before.participant(now.persona.name)
+        if now.emotion != was.emotion:
+            minds[name] = {**minds[name], "emotion": now.emotion}
+        if _is_other(now, was):
+            unprepared.append(name)
+            # How far they have come was noted by the steps of a plan that they no longer have.
+            used = {mechanism: last for mechanism, last in minds[name]["used"].items() if mechanism != "goal_summary"}
+            minds[name] = {**minds[name], "used": used}
+    return cast(GroupState, {**state, "finished": False, "minds": minds, "unprepared": unprepared})
+
+
+def _is_other(now: Attendee, was: Attendee) -> bool:
+    return any(getattr(now, field) != getattr(was, field) for field in _PREPARED_FROM)

@@ -14,6 +14,7 @@ from langgraph.types import Send
 
 from graphs.cognition import build_cognition_graph
 from graphs.utterance import build_utterance_graph
+from nodes.node import NodeFunction
 from nodes.orders import centralised, designated, random_order, rule_based
 from nodes.prepare import prepare
 from nodes.race import race
@@ -47,20 +48,29 @@ _LAST_OF_A_ROUND = ["record_speech", "record_silence"]
 
 
 def build_group_chat_graph(
-    order: Order = "self_driven", checkpointer: BaseCheckpointSaver[Any] | None = None
+    order: Order = "self_driven",
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    chosen: Mapping[str, NodeFunction] | None = None,
 ) -> GroupGraph:
-    """Return the group-chat graph; with a checkpointer it pauses after every round, to keep one checkpoint of each."""
+    """Return the group-chat graph; with a checkpointer it pauses after every round, to keep one checkpoint of each.
+
+    Args:
+        order: Who gives the floor.
+        checkpointer: Where its checkpoints go.
+        chosen: By place, nodes that stand in its graphs instead of the shipped ones.
+    """
+    own = chosen or {}
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)
     graph.add_node("prepare", prepare)
     graph.add_node("open_round", open_round)
-    graph.add_node("cognition", build_cognition_graph())
-    graph.add_node(give_floor, ORDERS[order])
-    graph.add_node("utterance", build_utterance_graph())
+    graph.add_node("cognition", build_cognition_graph(chosen))
+    graph.add_node(give_floor, own.get(give_floor, ORDERS[order]))
+    graph.add_node("utterance", build_utterance_graph(chosen))
     graph.add_node("record_speech", record_speech)
     graph.add_node("record_silence", record_silence)
 
-    graph.add_conditional_edges(START, each_participant, ["prepare"])
+    graph.add_conditional_edges(START, each_unprepared, ["prepare", "open_round"])
     graph.add_edge("prepare", "open_round")
     graph.add_conditional_edges("open_round", each_who_is_there, ["cognition"])
     graph.add_edge("cognition", give_floor)
@@ -71,9 +81,12 @@ def build_group_chat_graph(
     return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
 
 
-def each_participant(state: GroupState) -> list[Send]:
-    """One preparation for each participant, those who come later too."""
-    return [Send("prepare", cognition_of(state, name)) for name in state["minds"]]
+def each_unprepared(state: GroupState) -> list[Send] | str:
+    """One preparation for each who needs it, those who come later too; a fork may begin with none."""
+    names = state["unprepared"]
+    return [Send("prepare", {**cognition_of(state, name), "round": 0, "present": names}) for name in names] or (
+        "open_round"
+    )
 
 
 def each_who_is_there(state: GroupState) -> list[Send]:

@@ -10,14 +10,14 @@ This module knows no torch and no graph.
 """
 
 import asyncio
-from collections import Counter
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from models.journal import Journal, JournalledModel, written
 from state.cognition import Call
 from state.contracts import GenerationRequest, LanguageModel, Store
-from state.records import Prompt, Reply
 
 Seat = tuple[str, str]
 
@@ -27,23 +27,23 @@ class _Waiting:
     model: LanguageModel
     request: GenerationRequest
     call: Call
-    reply: asyncio.Future[list[Reply]]
+    made: asyncio.Future[Call]
 
 
 class BatchingBroker:
     """Implements `state.contracts.Broker` for one run; used in one thread."""
 
     def __init__(self, run: str, store: Store) -> None:
-        self._run, self._store = run, store
+        self._journal = Journal(run, store)
         self._batches: set[asyncio.Task[None]] = set()
         self.clear()
 
     def clear(self) -> None:
-        """Forget who is seated, before a run is driven."""
+        """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
+        self._journal.clear()
         self._round = -1
         self._seated: dict[str, set[str]] = {}
         self._waiting: dict[Seat, _Waiting] = {}
-        self._made: Counter[tuple[int, str, str]] = Counter()
 
     def seat(self, round: int, agents: Sequence[str]) -> None:
         """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
@@ -71,28 +71,24 @@ class BatchingBroker:
             if agent in self._seated:
                 self._seated[agent] = {""}
 
-    async def generate(
-        self, model: LanguageModel, agent: str, node: str, prompt: Prompt, request: GenerationRequest, part: str = ""
-    ) -> list[Reply]:
-        """Return the replies to a request, and store the call (see the contract)."""
-        key = (self._round, agent, node)
-        attempt, content = self._made[key], self._store.save_prompt(prompt)
-        self._made[key] += 1
-        known = self._store.call(self._run, *key, attempt)
-        if known is not None and known.prompt == content:
-            return list(known.replies)
-        call = Call(
-            round=self._round, agent=agent, node=node, attempt=attempt, model=model.id, prompt=content, replies=()
-        )
-        waiting = _Waiting(model, request, call, asyncio.get_running_loop().create_future())
-        seat = (agent, part)
+    def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
+        """Return a model as one step asks it (see the contract)."""
+        return JournalledModel(model, self._journal, self, (round, agent, node), part)
+
+    async def generate(self, model: LanguageModel, seat: Seat, call: Call, request: GenerationRequest) -> Call:
+        """Return a call as it was made, in a batch with those of the others, and stored."""
+        agent, _ = seat
         if agent not in self._seated:
-            await self._run_batch([waiting])
-            return await waiting.reply
+            begun = time.perf_counter()
+            replies = await model.generate(request)
+            made = written(call, request, replies, time.perf_counter() - begun)
+            self._journal.save([made])
+            return made
+        waiting = _Waiting(model, request, call, asyncio.get_running_loop().create_future())
         self._waiting[seat] = waiting
         self._run_if_all_wait()
         try:
-            return await waiting.reply
+            return await waiting.made
         finally:
             if self._waiting.get(seat) is waiting:  # cancelled before its batch ran
                 del self._waiting[seat]
@@ -116,17 +112,19 @@ class BatchingBroker:
             made: dict[int, Call] = {}
             for model in {id(one.model): one.model for one in batch}.values():
                 places = [at for at, one in enumerate(batch) if one.model is model]
+                begun = time.perf_counter()
                 replies = await model.generate_batch([batch[at].request for at in places])
+                share = (time.perf_counter() - begun) / len(places)
                 for at, rows in zip(places, replies, strict=True):
-                    made[at] = batch[at].call.model_copy(update={"replies": tuple(rows)})
-            self._store.save_calls(self._run, [made[at] for at in range(len(batch))])
+                    made[at] = written(batch[at].call, batch[at].request, rows, share)
+            self._journal.save([made[at] for at in range(len(batch))])
         except BaseException as error:
             for one in batch:
-                if not one.reply.done():
-                    one.reply.set_exception(error)
+                if not one.made.done():
+                    one.made.set_exception(error)
             if not isinstance(error, Exception):
                 raise
             return
         for at, one in enumerate(batch):
-            if not one.reply.done():
-                one.reply.set_result(list(made[at].replies))
+            if not one.made.done():
+                one.made.set_result(made[at])

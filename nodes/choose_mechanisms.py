@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.mechanisms.registry import MECHANISMS
+from nodes.mechanisms.registry import mechanism_of
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.templates import template
@@ -21,7 +21,7 @@ async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) ->
 
 async def information_need(view: View) -> InformationNeed:
     """Return the agent's choice for every mechanism of the meeting, with reasons."""
-    mechanisms = [MECHANISMS[name] for name in view.meeting.mechanisms]
+    mechanisms = [mechanism_of(view.context, name) for name in view.meeting.mechanisms]
     asked = [mechanism for mechanism in mechanisms if mechanism.condition is None]
     choices = {}
     key_information = ""

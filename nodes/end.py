@@ -21,6 +21,7 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
         return {"ended": said.reply.fields.get(end_question(state["speaker"])) is True}
     before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
     prompt, options = assemble_ending(before[-1].text if before else None, said.text, context.model.tokenizer)
-    parts, _ = await context.model.probabilities(prompt, options)
+    model = context.asked_by(state["speaker"], state["round"], "decide_ending")
+    parts, _ = await model.probabilities(prompt, options)
     threshold = context.parameters.ending_threshold
     return {"ended": threshold is not None and parts > threshold}

@@ -8,7 +8,6 @@ from prompts.assemble import begun_reply, end_question
 from prompts.remove import remove_units
 from prompts.render import render
 from state.contracts import Context, GenerationRequest, ReplyField, Tokenizer
-from state.errors import ModelError
 from state.graph_state import UtteranceState
 from state.parameters import Parameters
 from state.randomness import keyed_generator
@@ -41,10 +40,9 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
         for attempt in attempts
     )
     request = utterance_request(prompt, generators, context.model.tokenizer, context.parameters)
-    replies = await context.model.generate(request)
+    replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
     for attempt, reply in zip(attempts, replies, strict=True):
-        candidate = read_candidate(attempt, reply, prompt.speaker, context.model.id)
-        context.store.save_candidate(context.run, state["turn"], candidate)
+        context.store.save_candidate(context.run, state["turn"], read_candidate(attempt, reply, prompt.speaker))
 
 
 def utterance_request(
@@ -67,13 +65,6 @@ def utterance_request(
     )
 
 
-def read_candidate(attempt: int, reply: Reply, speaker: str, model: str) -> Candidate:
-    """Return the candidate that a reply holds.
-
-    Raises:
-        ModelError: The reply is empty.
-    """
-    text = " ".join(str(reply.fields.get(speaker, "")).split())
-    if not text:
-        raise ModelError(f"{model} returned an empty reply for {speaker}; take another model, or another seed")
-    return Candidate(attempt=attempt, text=text, reply=reply)
+def read_candidate(attempt: int, reply: Reply, speaker: str) -> Candidate:
+    """Return the candidate that a reply holds."""
+    return Candidate(attempt=attempt, text=" ".join(str(reply.fields[speaker]).split()), reply=reply)

@@ -48,7 +48,7 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     removed = [unit.id for unit in prompt.units if unit.removable] if baseline else state["removed"]
     candidate = context.store.candidates(context.run, state["turn"])[state["attempt"]]
     if parameters.judge == "likelihood":
-        judgement = await judge_by_likelihood(context, prompt, removed, candidate)
+        judgement = await judge_by_likelihood(context, prompt, removed, candidate, state["round"])
     else:
         listeners = [name for name in state["present"] if name != state["speaker"]]
         shown = None if baseline else removed
@@ -106,7 +106,7 @@ async def judge_by_rating(
         for row in range(context.parameters.judge_runs)
     )
     fields = (ReplyField("comment", "text", max_tokens=60), ReplyField("rating", "integer", minimum=1, maximum=10))
-    replies = await context.model.generate(
+    replies = await context.asked_by(prompt.speaker, round, "judge").generate(
         GenerationRequest(
             prompt=render(question, context.model.tokenizer),
             fields=fields,
@@ -122,16 +122,15 @@ async def judge_by_rating(
 
 
 async def judge_by_likelihood(
-    context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate
+    context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate, round: int
 ) -> Judgement:
     """Compare how likely the utterance is with the removed units in view and without them.
 
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
-    tokenizer = context.model.tokenizer
-    begun = begun_reply(prompt)
-    with_facts = await context.model.log_likelihood(render(prompt, tokenizer, begun), candidate.reply)
+    model, begun = context.asked_by(prompt.speaker, round, "judge"), begun_reply(prompt)
+    with_facts = await model.log_likelihood(render(prompt, model.tokenizer, begun), candidate.reply)
     pruned = remove_units(prompt, removed)
-    without = await context.model.log_likelihood(render(pruned, tokenizer, begun), candidate.reply)
+    without = await model.log_likelihood(render(pruned, model.tokenizer, begun), candidate.reply)
     return Judgement(runs=(without - with_facts,))

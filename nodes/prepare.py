@@ -37,7 +37,7 @@ _STEP_TOKENS = 16
 async def prepare(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Draw the traits that the scenario leaves open, and let the model write what it does not say."""
     view = View.of(state, runtime.context)
-    view.context.broker.seat(0, view.meeting.names)
+    view.context.broker.seat(0, view.present)
     attendee = view.agent
     big_five = draw_traits(attendee.big_five, view.context.seed, view.name)
     descriptions = attendee.descriptions or await describe(view, big_five)

@@ -16,7 +16,8 @@ async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState
     if len(meeting.present(now_s)) < 2:
         now_s = min(s for s in meeting.moments_s() if s > now_s and len(meeting.present(s)) >= 2)
     round = state["round"] + 1
-    return {"round": round, "turn": round, "sim_time_s": now_s, "present": list(meeting.present(now_s))}
+    present = list(meeting.present(now_s))
+    return {"round": round, "turn": round, "sim_time_s": now_s, "present": present, "unprepared": []}
 
 
 async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupState:

@@ -1,11 +1,13 @@
 """Run the mechanisms that are switched on, side by side. Source: ChatAgents §III-A, App. A."""
 
 import asyncio
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.mechanisms.registry import MECHANISMS
+from nodes.mechanisms.registry import mechanism_of
+from nodes.time_limit import time_limit
 from nodes.view import View
 from state.cognition import Finding
 from state.contracts import Context
@@ -18,7 +20,7 @@ async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> Co
     view = View.of(state, runtime.context)
     broker, store = view.context.broker, view.context.store
     with broker.split(view.name, state["active"]):
-        findings = await asyncio.gather(*(find(view, MECHANISMS[name]) for name in state["active"]))
+        findings = await asyncio.gather(*(find(view, mechanism_of(view.context, name)) for name in state["active"]))
     used = dict(view.mind["used"])
     for name, finding in zip(state["active"], findings, strict=True):
         store.save_step(view.context.run, view.round, view.name, name, finding)
@@ -36,10 +38,13 @@ async def find(view: View, mechanism: Mechanism) -> Finding:
     Raises:
         ModelError, StorageError: The model or the store failed; that is no matter of one mechanism.
     """
-    limit = view.context.parameters.mechanism_timeout_s
+    limit = mechanism.timeout_s or view.context.parameters.mechanism_timeout_s
     try:
-        async with asyncio.timeout(limit) as deadline:
-            return await mechanism.run(view.as_part(mechanism.name, deadline))
+        async with time_limit(limit, view.context) as context:
+            finding = await mechanism.run(replace(view, context=context, part=mechanism.name))
+        if not isinstance(finding, Finding):
+            return Finding(problem=f"{mechanism.name} returned a {type(finding).__name__}, not a Finding")
+        return finding
     except (ModelError, StorageError):
         raise
     except TimeoutError:

@@ -1,10 +1,8 @@
 """What an agent sees in a round of group chat, and how it asks its model."""
 
-import asyncio
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, stem_units
@@ -34,7 +32,6 @@ class View:
         spoken: How often everybody spoke.
         mind: What the agent carries from round to round.
         part: The mechanism that looks, if one does.
-        deadline: Its time limit.
     """
 
     context: Context
@@ -46,7 +43,6 @@ class View:
     spoken: dict[str, int]
     mind: Mind
     part: str = ""
-    deadline: asyncio.Timeout | None = None
 
     @classmethod
     def of(cls, state: CognitionInput, context: Context) -> "View":
@@ -61,10 +57,6 @@ class View:
             spoken=state["spoken"],
             mind=state["mind"],
         )
-
-    def as_part(self, part: str, deadline: asyncio.Timeout) -> "View":
-        """Return the view of one mechanism of the agent, whose time limit stands still while it waits for the model."""
-        return replace(self, part=part, deadline=deadline)
 
     @property
     def meeting(self) -> Meeting:
@@ -161,21 +153,7 @@ class View:
         """
         layout = self.context.layout
         prompt = ask_agent(self.moment(), question, layout) if as_self else ask_anybody(question, layout)
-        with self._clock_stopped():
-            return await ask_model(self.context, self.round, self.name, node, prompt, fields, attempt, self.part)
-
-    @contextmanager
-    def _clock_stopped(self) -> Iterator[None]:
-        if self.deadline is None or (ends := self.deadline.when()) is None:
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        left = ends - loop.time()
-        self.deadline.reschedule(None)
-        try:
-            yield
-        finally:
-            self.deadline.reschedule(loop.time() + left)
+        return await ask_model(self.context, self.round, self.name, node, prompt, fields, attempt, self.part)
 
 
 async def ask_model(
@@ -211,7 +189,7 @@ async def ask_model(
         said=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
     )
-    (reply,) = await context.broker.generate(context.model, agent, node, prompt, request, part)
+    (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply
 
 

@@ -2,6 +2,7 @@
 
 from prompts.templates import template
 from state.contracts import RenderedPrompt, Tokenizer
+from state.records import Prompt, Unit
 
 
 def assemble_ending(said: str | None, reply: str, tokenizer: Tokenizer) -> tuple[RenderedPrompt, tuple[str, str]]:
@@ -16,5 +17,6 @@ def assemble_ending(said: str | None, reply: str, tokenizer: Tokenizer) -> tuple
     before = texts.fill("nothing_said", {}) if said is None else said
     text = texts.fill("text", {"said": before, "reply": reply})
     tokens = tuple(tokenizer.encode(text))
-    rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"})
+    prompt = Prompt(units=(Unit(id="text", block="ending", kind="text", text=text),), speaker="", layout="plain_text")
+    rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)
     return rendered, (texts.fill("part", {}), texts.fill("go_on", {}))

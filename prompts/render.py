@@ -36,7 +36,9 @@ def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "", stem_units: in
     tokens += tokenizer.encode(begun)
     blocks = {unit.id: unit.block for unit in prompt.units}
     stem = spans[prompt.units[stem_units - 1].id][1] if stem_units else 0
-    return RenderedPrompt(input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun, stem=stem)
+    return RenderedPrompt(
+        input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun, stem=stem, source=prompt
+    )
 
 
 def as_messages(prompt: Prompt) -> list[tuple[Role, list[Unit]]]:

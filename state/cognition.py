@@ -1,7 +1,7 @@
 """Records of what goes on in an agent during a round of group chat; one for each step. Source: ChatAgents §III."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -134,13 +134,68 @@ class Floor(Record):
     reason: str | None = None
 
 
+CallKind = Literal["generate", "generate_scored", "score", "log_likelihood", "probabilities"]
+
+
 class Call(Record):
-    """A call of a model with what it returned; its key is (run, round, agent, node, attempt)."""
+    """A call of a model with what it returned; its key is (run, round, agent, node, attempt).
+
+    Attributes:
+        round, agent, node: Who asked, and in which step.
+        attempt: Which call of that step in that round it is, from 0.
+        kind: What was asked of the model.
+        model: Its id.
+        prompt: Content hash of the prompt.
+        parameters: What was asked for besides: the fields of the reply, sampling, options.
+        replies: What was generated.
+        values: What was computed: a score for each unit, a log-likelihood, probabilities.
+        prompt_tokens, reply_tokens: Read, and written in all replies together; `None` where it is not known.
+        seconds: Its share of the time that its batch took; `None` where it is not known.
+    """
 
     round: int = Field(ge=0)
     agent: str
     node: str
     attempt: int = Field(default=0, ge=0)
+    kind: CallKind = "generate"
     model: str
-    prompt: str = Field(description="content hash of the prompt")
-    replies: tuple[Reply, ...]
+    prompt: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    replies: tuple[Reply, ...] = ()
+    values: tuple[dict[str, float] | float, ...] = ()
+    prompt_tokens: int | None = None
+    reply_tokens: int | None = None
+    seconds: float | None = None
+
+    def is_same_question(self, other: "Call") -> bool:
+        """Whether the two asked the same of the same model."""
+        mine, theirs = (call.model_dump(include={"kind", "model", "prompt", "parameters"}) for call in (self, other))
+        return mine == theirs
+
+
+class Visit(Record):
+    """One execution of a node in a turn: the state that it was given, and its update. All of it is plain JSON.
+
+    Attributes:
+        node: The node, under its name in the graph.
+        agent: Whose cognition, or preparation, it was part of; empty for the whole conversation's.
+        before: The state that it was given.
+        update: What it returned; `None` if it returned nothing.
+    """
+
+    node: str
+    agent: str
+    before: dict[str, Any]
+    update: dict[str, Any] | None
+
+
+class Trace(Record):
+    """Everything that was executed in a turn, in the order in which it was begun.
+
+    Attributes:
+        visits: The executions.
+        after: The state of the conversation after the turn.
+    """
+
+    visits: tuple[Visit, ...]
+    after: dict[str, Any]

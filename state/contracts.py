@@ -8,9 +8,9 @@ import random
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
-from state.cognition import Call
+from state.cognition import Call, Trace
 from state.errors import UsageError
 from state.meeting import Meeting
 from state.parameters import Ending, Judge, Layout, Parameters
@@ -61,6 +61,7 @@ class RenderedPrompt:
         begun: The beginning of the reply that stands at the end of the prompt, empty if there is none.
         stem: Tokens at the beginning that other prompts share. They are always read by themselves first, so that it
             makes no difference to the numbers whether they were kept from an earlier prompt or read again.
+        source: The prompt that was rendered; `None` where it is made of tokens alone.
     """
 
     input_ids: tuple[int, ...]
@@ -68,6 +69,7 @@ class RenderedPrompt:
     unit_blocks: Mapping[str, str]
     begun: str = ""
     stem: int = 0
+    source: Prompt | None = None
 
     def block_lengths(self) -> dict[str, int]:
         """Return the number of tokens in the units of each block."""
@@ -257,7 +259,11 @@ class Embedder(Protocol):
 
 
 class Store(Protocol):
-    """Where runs live. Every write has a deterministic key: written again, it changes nothing."""
+    """Where runs live. Every write has a deterministic key: written again, it changes nothing.
+
+    A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a
+    run reads those too.
+    """
 
     def save_text(self, text: str) -> str:
         """Store a text once and return its content hash."""
@@ -310,27 +316,33 @@ class Store(Protocol):
     def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
         """Return what a step came to wherever it was taken, by round and agent, in their order."""
 
+    def save_trace(self, run: str, turn: int, trace: Trace) -> None:
+        """Store what was executed in a turn, in place of what was stored of it."""
+
+    def trace(self, run: str, turn: int) -> Trace | None:
+        """Return what was executed in a turn; `None` if nothing is known of it."""
+
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        """Store calls of models, all of them or none; one that is stored already stays as it is."""
+        """Store calls of models, all of them or none; one whose key is stored takes that one's place."""
 
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
-        """Return the call of that key; `None` if it was not made."""
+        """Return the call of that key that the run itself has made; `None` if it has not."""
 
-    def calls(self, run: str, round: int | None = None) -> list[Call]:
-        """Return the calls of a run, or of one of its rounds, in the order in which they were stored."""
+    def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
+        """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
 
 
 # --- runtime --------------------------------------------------------------------------------------------------------
 
 
 class Broker(Protocol):
-    """Where the model calls of agents that think at the same time meet, to run as one batch.
+    """Through which nodes call models: every call is stored, and one that is stored already is not made again.
 
-    A batch runs when everybody who is seated waits for one. A call that the store holds already is not made again.
+    Calls of agents that think at the same time meet, to run as one batch: when everybody who is seated waits for one.
     """
 
     def clear(self) -> None:
-        """Forget who is seated, before a run is driven."""
+        """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
 
     def seat(self, round: int, agents: Sequence[str]) -> None:
         """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
@@ -341,17 +353,14 @@ class Broker(Protocol):
     def split(self, agent: str, parts: Sequence[str]) -> AbstractContextManager[None]:
         """Seat several parts of an agent, which make calls side by side, in the agent's place while inside."""
 
-    async def generate(
-        self, model: LanguageModel, agent: str, node: str, prompt: Prompt, request: GenerationRequest, part: str = ""
-    ) -> list[Reply]:
-        """Return the replies to a request, as `LanguageModel.generate`, and store the call.
+    def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
+        """Return a model as one step asks it; its calls are numbered from 0 in the order in which they are made.
 
         Args:
             model: The agent's model.
-            agent: Who asks; for one who is not seated the call is made at once.
-            node: The step that asks; its calls of this round are numbered from 0.
-            prompt: The prompt, to be stored.
-            request: The prompt as tokens, and the fields of the reply.
+            agent: Who asks; for one who is not seated a call is made at once.
+            round: The round.
+            node: The step that asks.
             part: The part of the agent that asks, if it was split.
         """
 
@@ -362,6 +371,8 @@ class Context:
 
     Attributes:
         voices: By participant, for those who have them: a model of their own, and the parameters as they suit it.
+        nodes: By place, the functions of nodes that stand there instead of the default (`nodes.registry`).
+        mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
     """
 
     run: str
@@ -373,11 +384,21 @@ class Context:
     store: Store = field(repr=False)
     broker: Broker = field(repr=False)
     voices: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+    nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def of(self, agent: str) -> "Context":
         """Return the context as it is for one agent, who may have a model of their own."""
         model, parameters = self.voices.get(agent, (self.model, self.parameters))
         return replace(self, model=model, parameters=parameters)
+
+    def asked_by(self, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
+        """Return an agent's model as one step asks it: this is how nodes call models (see `Broker.asked_by`)."""
+        return self.broker.asked_by(self.of(agent).model, agent, round, node, part)
+
+    def settings(self, name: str, kind: type[AnyRecord]) -> AnyRecord:
+        """Return the parameters of a node or a mechanism as a record of its class, with defaults for those not set."""
+        return kind.model_validate(self.parameters.node_settings.get(name, {}))
 
     @property
     def layout(self) -> Layout:

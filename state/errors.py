@@ -40,6 +40,14 @@ class StorageError(PolylogueError):
     """The store can't be read or written."""
 
 
+class ExtensionError(UsageError):
+    """Nodes or mechanisms of the user's own can't be loaded, or are declared wrongly."""
+
+
+class NodeError(PolylogueError):
+    """A node of the user's own failed, or did not keep what it declares."""
+
+
 def nearest_hint(name: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the known name nearest to `name`, else the known names, else nothing."""
     known = list(known)

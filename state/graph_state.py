@@ -1,6 +1,7 @@
 """What the graphs carry from node to node: ids and numbers only. Texts live in the store, by content hash or by key."""
 
-from typing import Annotated, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -172,6 +173,7 @@ class GroupState(UtteranceInput, UtteranceOutput, total=False):
 
     Attributes:
         speaker: Who has the floor; empty in a silence.
+        unprepared: Who has yet to be prepared, before the next round begins.
         silence_s: Seconds since the last word.
         finished: Whether the meeting is over.
         minds: By agent.
@@ -180,8 +182,15 @@ class GroupState(UtteranceInput, UtteranceOutput, total=False):
 
     silence_s: float
     finished: bool
+    unprepared: list[str]
     minds: Minds
     bids: Bids
+
+
+def updated(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state with an update, merged as the graphs merge it."""
+    merged = {key: by_agent(state.get(key, {}), update[key]) for key in ("minds", "bids") if key in update}
+    return {**state, **update, **merged}
 
 
 def cognition_of(state: GroupState, name: str) -> CognitionInput:

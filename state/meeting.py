@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.records import Participant, Record, Turn, Utterance
+from state.records import Participant, Record, RunKind, Turn, Utterance
 
 #: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
 BIG_FIVE = {
@@ -102,6 +102,11 @@ class Meeting(Record):
             if one.persona.name == name:
                 return one
         raise KeyError(name)
+
+    @property
+    def kind(self) -> RunKind:
+        """What kind of run starts here."""
+        return "group_chat"
 
     @property
     def names(self) -> tuple[str, ...]:

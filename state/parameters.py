@@ -19,6 +19,9 @@ Ending = Literal["reply", "continuation", "off"]
 Order = Literal["self_driven", "rule_based", "centralised", "random", "designated"]
 
 
+#: The value of a parameter of a node or a mechanism.
+NodeSetting = bool | int | float | str
+
 #: Other names under which a parameter may be set.
 ALIASES = {"lambda": "removal_factor", "λ": "removal_factor", "max_rounds": "max_turns"}
 
@@ -140,6 +143,12 @@ class Parameters(Record):
     max_minutes: float | None = Field(None, gt=0, description="simulated minutes after which a conversation ends")
     speaking_rate_wpm: float = Field(150.0, gt=0, description="words a minute")
 
+    # Nodes and mechanisms (docs/extending.md); set as `nodes.PLACE=NAME` and `NAME.PARAMETER=VALUE`
+    nodes: dict[str, str] = Field({}, description="by place, the node that stands there, where it is not the default")
+    node_settings: dict[str, dict[str, NodeSetting | None]] = Field(
+        {}, description="by node or mechanism, its own parameters, where they are not the defaults"
+    )
+
     @field_validator("block_order", "removable_blocks")
     @classmethod
     def _known_initials(cls, letters: str) -> str:
@@ -181,7 +190,8 @@ class Parameters(Record):
         """Return a copy with some parameters changed.
 
         Args:
-            settings: Values by parameter name; strings are read as YAML scalars (`0.5`, `true`, `null`).
+            settings: Values by parameter name; strings are read as YAML scalars (`0.5`, `true`, `null`). `nodes.PLACE`
+                is the name of a node, or `None` for the default; `NAME.PARAMETER` is a node's own, or a mechanism's.
 
         Raises:
             UsageError: For an unknown name (with the nearest known one) or a value outside its range.
@@ -189,10 +199,11 @@ class Parameters(Record):
         values = self.model_dump()
         for given, value in settings.items():
             name = ALIASES.get(given, given)
+            if "." in name:
+                _set_dotted(values, name, value)
+                continue
             if name not in type(self).model_fields:
-                raise UsageError(
-                    f"unknown parameter {name!r}{nearest_hint(name, (*ALIASES, *type(self).model_fields))}"
-                )
+                raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, SETTABLE)}")
             values[name] = _read_scalar(value, values[name])
         try:
             changed = type(self).model_validate(values)
@@ -204,6 +215,25 @@ class Parameters(Record):
                 "set both"
             )
         return changed
+
+
+#: The names that take one value, aliases among them.
+SETTABLE = (*ALIASES, *(name for name in Parameters.model_fields if name not in ("nodes", "node_settings")))
+
+
+def _set_dotted(values: dict[str, Any], name: str, value: Any) -> None:
+    """Set `nodes.PLACE`, or a parameter of a node or a mechanism; nothing is known of either here."""
+    owner, _, key = name.partition(".")
+    if not owner or not key:
+        raise UsageError(f"unknown parameter {name!r}; write nodes.PLACE=NAME or NAME.PARAMETER=VALUE")
+    read = _read_scalar(value, None)
+    if owner != "nodes":
+        own = values["node_settings"].get(owner, {})
+        values["node_settings"] = {**values["node_settings"], owner: {**own, key: read}}
+    elif read is None:
+        values["nodes"] = {place: node for place, node in values["nodes"].items() if place != key}
+    else:
+        values["nodes"] = {**values["nodes"], key: value}
 
 
 def _letters_hint() -> str:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
+RunKind = Literal["dialogue", "group_chat"]
 
 #: Blocks that have initials: those of Table 9 of APP in its order, with what group chat puts before the last of them.
 #: The other blocks (opening, example, task, special_rules, output_instruction) stand where the layout puts them.
@@ -109,6 +110,11 @@ class Case(Record):
         return self.partner if self.initiator.persona.name == name else self.initiator
 
     @property
+    def kind(self) -> RunKind:
+        """What kind of run starts here."""
+        return "dialogue"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the two, the initiator's first."""
         return self.initiator.persona.name, self.partner.persona.name
@@ -205,11 +211,19 @@ class Voice(Record):
     parameters: dict[str, object]
 
 
+class Extension(Record):
+    """A file, or an installed package, from which a run has nodes or mechanisms."""
+
+    source: str = Field(description="the file, absolute, or the name of the package's entry point")
+    hash: str = Field(description="of its content: blake2b, 16 bytes, in hexadecimal")
+
+
 class RunRecord(Record):
     """A run as it stands in the store."""
 
     run: str
     status: RunStatus
+    kind: RunKind
     scenario: str
     model: str
     embedder: str
@@ -217,7 +231,11 @@ class RunRecord(Record):
     seed: int
     parameters: dict[str, object]
     voices: dict[str, Voice] = Field(default={}, description="by participant, for those who have a model of their own")
+    extensions: tuple[Extension, ...] = ()
     turns: int = 0
-    parent: tuple[str, int] | None = Field(default=None, description="run and turn from which it was forked")
+    parent: tuple[str, int] | None = Field(
+        default=None, description="run, and turn from which it was forked: it has the turns before that in common"
+    )
+    rewritten: bool = Field(default=False, description="whether that turn has the parent's thoughts, and new words")
     error: str | None = None
     created: datetime

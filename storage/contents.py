@@ -3,13 +3,14 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from state.errors import StorageError
 from state.records import Prompt, Unit
-from storage.database import StoreFile, Value
+from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
+from storage.values import Value
 
 _UNITS_OF_PROMPT = """(
     SELECT key AS position, value AS unit_id FROM prompts, json_each(unit_ids) WHERE hash = ?
@@ -100,6 +101,23 @@ class Contents:
         rows = self._file.rows(f"SELECT unit FROM {_UNITS_OF_PROMPT} ORDER BY position", content)
         return [row["unit"] for row in rows]
 
+    def save_passage(self, run: str, turn: int, agent: str, kind: str, text: str) -> None:
+        """Note what was said or thought, for searching; inside a transaction."""
+        self._file.write(
+            """INSERT INTO passages (run, turn, agent, kind, text) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET text = excluded.text WHERE text IS NOT excluded.text""",
+            *(run, turn, agent, kind, _searchable(text)),
+        )
+
+    def save_memories(self, start_id: int, memories: Iterable[tuple[str, str]]) -> None:
+        """Note what is remembered by whom where a run starts, for searching, once; inside a transaction."""
+        if not self._file.rows("SELECT 1 FROM passages WHERE start_id = ? LIMIT 1", start_id):
+            for agent, text in dict.fromkeys(memories):
+                self._file.write(
+                    "INSERT INTO passages (start_id, turn, agent, kind, text) VALUES (?, 0, ?, 'memory', ?)",
+                    *(start_id, agent, _searchable(text)),
+                )
+
     def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
         """Return the rows of units, making those that are new; inside a transaction."""
         keys = [(one.id, content_hash(one.text), one.block, one.kind, one.removable, one.speaker) for one in units]
@@ -139,6 +157,11 @@ class Contents:
 
     def _missing(self, what: str, content: str) -> StorageError:
         return StorageError(DAMAGED.format(path=self._file.path, cause=f"the {what} {content} is missing"))
+
+
+def _searchable(text: str) -> str:
+    """Return a text without what SQLite's full-text index can't hold."""
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def _canonical(prompt: Prompt) -> str:

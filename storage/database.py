@@ -4,22 +4,23 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any, Literal
 
 from state.errors import StorageError
 from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
 from storage.migrations import check_tables, migrate
+from storage.values import Value, bound, read
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 #: The path of a store that lives only as long as its connection.
 MEMORY = ":memory:"
 
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
-
-Value = str | int | float | None
 
 
 def open_connection(
@@ -52,49 +53,53 @@ def open_connection(
 
 
 class StoreFile:
-    """The connection of one user of the file (the store, the journal): rows out, writes in transactions.
-
-    Text is data: half a surrogate pair, which SQLite's UTF-8 can't hold, is kept as bytes.
-    """
+    """The connection of one user of the file: rows out, writes in transactions."""
 
     def __init__(self, path: Path | str, create: bool) -> None:
         """Open the file (see `open_connection`) and check its structure where that is cheap."""
         self.path = path
-        self.database = Database(open_connection(path, create), execute_plugins=False)
+        self._connection = open_connection(path, create)
         try:
             self._check_structure()
         except BaseException:
             self.close()
             raise
 
+    @cached_property
+    def database(self) -> "Database":
+        """The file as sqlite-utils shows it; imported when asked for, as it brings numpy along where that is."""
+        from sqlite_utils import Database
+
+        return Database(self._connection, execute_plugins=False)
+
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
         """Return the rows of a query, each by column name."""
         with storage_faults(self.path):
-            cursor = self.database.execute(sql, [_bound(value) for value in values])
+            cursor = self._connection.execute(sql, [bound(value) for value in values])
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, map(_read, row), strict=True)) for row in cursor]
+            return [dict(zip(names, map(read, row), strict=True)) for row in cursor]
 
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
         """Execute one statement that writes."""
         with storage_faults(self.path):
-            return self.database.execute(sql, [_bound(value) for value in values])
+            return self._connection.execute(sql, [bound(value) for value in values])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make all writes inside one: all of them, or none. Never awaits inside, so two never interleave."""
         with storage_faults(self.path):
             # IMMEDIATE: one that only reads at first could not wait for another writer later.
-            self.database.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self.database.execute("COMMIT")
+                self._connection.execute("COMMIT")
             except BaseException:
-                self.database.rollback()
+                self._connection.rollback()
                 raise
 
     def close(self) -> None:
         """Close the connection."""
-        self.database.close()
+        self._connection.close()
 
     def _check_structure(self) -> None:
         if self.path == MEMORY or os.path.getsize(self.path) > CHECKED_UP_TO_BYTES:
@@ -102,19 +107,3 @@ class StoreFile:
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":
             raise StorageError(DAMAGED.format(path=self.path, cause=found["quick_check"]))
-
-
-def _bound(value: Value) -> Value | bytes:
-    if isinstance(value, float) and value != value:
-        raise ValueError("NaN can't be stored: SQLite would make it no value at all")
-    if not isinstance(value, str):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "surrogatepass")
-    return value
-
-
-def _read(value: Value | bytes) -> Value:
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

@@ -10,6 +10,8 @@ from functools import cache
 
 from state.errors import StorageError
 from storage.faults import DAMAGED
+from storage.values import checksum, read
+from storage.views import VIEWS
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -103,6 +105,85 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             tokens TEXT NOT NULL,  -- JSON list of each reply's tokens: zlib, base 85
             UNIQUE (run, round, agent, node, attempt))""",
     ),
+    (
+        # Every row gets a checksum (storage/tables.py); `row_checksum` is Python's.
+        "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'dialogue'",
+        """UPDATE runs SET kind = 'group_chat' WHERE
+            (SELECT json_type(text, '$.participants') FROM contents WHERE contents.id = case_id) IS NOT NULL""",
+        "ALTER TABLE runs ADD COLUMN extensions TEXT NOT NULL DEFAULT '[]'",  # JSON: files and packages with own nodes
+        "ALTER TABLE runs ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE runs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        """UPDATE runs SET checksum = row_checksum(run, status, kind, scenario, model, embedder, rehearsed, seed,
+            parameters, voices, extensions, parent_run, parent_turn, rewritten, error, created, case_id)""",
+        # A run has in common with each of its ancestors what those had until the fork. Every reader joins this table.
+        """CREATE TABLE lineage (
+            run TEXT NOT NULL,
+            ancestor TEXT NOT NULL,  -- the run itself among them
+            depth INTEGER NOT NULL,  -- 0: itself, 1: its parent, ...
+            turns INTEGER NOT NULL,  -- up to this turn
+            rounds INTEGER NOT NULL,  -- up to this round of thoughts, calls and traces
+            checksum INTEGER NOT NULL,
+            PRIMARY KEY (run, ancestor)) WITHOUT ROWID""",
+        """INSERT INTO lineage SELECT run, run, 0, 4611686018427387904, 4611686018427387904,
+            row_checksum(run, run, 0, 4611686018427387904, 4611686018427387904) FROM runs""",
+        "ALTER TABLE turns ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        """UPDATE turns SET checksum = row_checksum(run, turn, round, speaker, content_id, sim_time_s, ended, prompt,
+            scored, chosen, rollbacks, scored_by, judged_by)""",
+        "ALTER TABLE unit_scores ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        "UPDATE unit_scores SET checksum = row_checksum(run, turn, position, unit, score, removed)",
+        "ALTER TABLE candidates ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        """UPDATE candidates SET checksum = row_checksum(run, turn, attempt, content_id, reply, inconsistency,
+            inconsistency_runs, comment)""",
+        "ALTER TABLE steps ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        "UPDATE steps SET checksum = row_checksum(run, round, agent, node, record)",
+        "ALTER TABLE calls ADD COLUMN kind TEXT NOT NULL DEFAULT 'generate'",
+        "ALTER TABLE calls ADD COLUMN parameters_id INTEGER REFERENCES contents (id)",  # JSON: what else was asked for
+        "ALTER TABLE calls ADD COLUMN results TEXT NOT NULL DEFAULT '[]'",  # JSON: what was computed, not written
+        "ALTER TABLE calls ADD COLUMN prompt_tokens INTEGER",
+        "ALTER TABLE calls ADD COLUMN reply_tokens INTEGER",
+        "ALTER TABLE calls ADD COLUMN seconds REAL",  # its share of its batch
+        "ALTER TABLE calls ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        """UPDATE calls SET checksum = row_checksum(run, round, agent, node, attempt, kind, model, prompt,
+            parameters_id, replies, tokens, results, prompt_tokens, reply_tokens, seconds)""",
+        """CREATE TABLE traces (
+            run TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            trace TEXT NOT NULL,  -- JSON of every execution of a node, its state before and its update: zlib, base 85
+            checksum INTEGER NOT NULL,
+            PRIMARY KEY (run, turn))""",
+        # What `polylogue search` looks through. A memory belongs to what a run starts from, the others to a run.
+        """CREATE TABLE passages (
+            id INTEGER PRIMARY KEY,
+            start_id INTEGER REFERENCES contents (id),
+            run TEXT,
+            turn INTEGER NOT NULL,
+            agent TEXT NOT NULL,
+            kind TEXT NOT NULL,  -- utterance, thought, memory
+            text TEXT NOT NULL,
+            UNIQUE (run, turn, agent, kind))""",
+        "CREATE INDEX passages_by_start ON passages (start_id)",
+        "CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content = 'passages', content_rowid = 'id')",
+        """CREATE TRIGGER passages_inserted AFTER INSERT ON passages BEGIN
+            INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
+        """CREATE TRIGGER passages_deleted AFTER DELETE ON passages BEGIN
+            INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text); END""",
+        """CREATE TRIGGER passages_updated AFTER UPDATE ON passages BEGIN
+            INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text);
+            INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
+        """INSERT INTO passages (run, turn, agent, kind, text)
+            SELECT run, turn, speaker, 'utterance', text FROM turns JOIN contents ON contents.id = content_id
+            WHERE speaker IS NOT NULL""",
+        """INSERT INTO passages (run, turn, agent, kind, text)
+            SELECT run, round, agent, 'thought', json_extract(record, '$.thought') FROM steps WHERE node = 'assess'""",
+        """INSERT INTO passages (start_id, turn, agent, kind, text)
+            SELECT DISTINCT start.id, 0, json_extract(person.value, '$.persona.name'), 'memory',
+                json_extract(memory.value, '$.text')
+            FROM runs JOIN contents AS start ON start.id = case_id,
+                json_each(coalesce(json_extract(start.text, '$.participants'), json_array(
+                    json_extract(start.text, '$.initiator'), json_extract(start.text, '$.partner')))) AS person,
+                json_each(person.value, '$.memories') AS memory""",
+        *VIEWS,
+    ),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)
@@ -123,6 +204,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     """
     if _schema_version(connection, path) == SCHEMA_VERSION:
         return
+    connection.create_function("row_checksum", -1, lambda *values: checksum([read(one) for one in values]))
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have migrated it meanwhile.

@@ -16,15 +16,18 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-from state.cognition import Call
+from state.cognition import Call, Trace
 from state.contracts import AnyRecord, Start
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.records import Candidate, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
 from storage.cognition import Cognition
 from storage.contents import Contents, verified
-from storage.database import MEMORY, StoreFile, Value
+from storage.database import MEMORY, StoreFile
 from storage.faults import storage_faults
+from storage.journal import Journal
 from storage.locks import drive_lock
+from storage.tables import Table
+from storage.values import Value, checksum
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -34,13 +37,16 @@ LATEST = "@last"
 #: Ids that an error lists, at most.
 _LISTED = 20
 
-_RUNS = """SELECT run, status, scenario, model, embedder, rehearsed, seed, parameters, voices, parent_run, parent_turn,
-    error, created, (SELECT count(*) FROM turns WHERE turns.run = runs.run) AS turns FROM runs"""
-_TURNS = """SELECT turn, round, speaker, sim_time_s, ended, prompt, scored, chosen, rollbacks, scored_by, judged_by,
-    hash, text FROM turns JOIN contents ON contents.id = content_id WHERE run = ?"""
-_CANDIDATES = """SELECT attempt, reply, inconsistency, inconsistency_runs, comment, hash, text
-    FROM candidates JOIN contents ON contents.id = content_id WHERE run = ? AND turn = ? ORDER BY attempt"""
+#: The number of a run's turns, those that a fork has in common with its parent among them.
+_TURNS_OF_RUN = "coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0) AS turns"
+_TEXT_OF_TURN = "JOIN contents ON contents.id = turns.content_id"
+_TURNS = f"{_TEXT_OF_TURN} JOIN lineage ON ancestor = turns.run AND turns.turn <= lineage.turns WHERE lineage.run = ?"
 
+#: Past all turns: how far a run has what is its own.
+_NO_LIMIT = 2**62
+
+#: Fields of a run's record that are columns as they are.
+_PLAIN_COLUMNS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"}
 
 #: A case or a meeting, told apart by their fields.
 _START: TypeAdapter[Start] = TypeAdapter(Start)
@@ -65,7 +71,10 @@ class SqliteStore:
         self._is_missing = file.path == MEMORY != path
         self.file = file
         self._contents = Contents(file)
-        self._cognition = Cognition(file)
+        self._cognition = Cognition(file, self._contents)
+        self._journal = Journal(file, self._contents)
+        self._runs, self._lineage, self._turns = (Table(file, name) for name in ("runs", "lineage", "turns"))
+        self._unit_scores, self._candidates = Table(file, "unit_scores"), Table(file, "candidates")
 
     @classmethod
     def open(cls, path: Path | str, create: bool = False) -> Self:
@@ -128,19 +137,45 @@ class SqliteStore:
         """
         parent_run, parent_turn = run.parent or (None, None)
         row = {
-            **run.model_dump(include={"run", "status", "scenario", "model", "embedder", "rehearsed", "error"}),
+            **run.model_dump(include=_PLAIN_COLUMNS),
             "seed": str(run.seed),
             "parameters": _json(run.parameters),
             "voices": _json({name: voice.model_dump(mode="json") for name, voice in run.voices.items()}),
+            "extensions": _json([one.model_dump() for one in run.extensions]),
             "parent_run": parent_run,
             "parent_turn": parent_turn,
             "created": run.created.isoformat(),
         }
         with self.file.transaction():
             row["case_id"] = self._contents.text_id(_json(start.model_dump(mode="json")))
-            is_new = self._insert("runs", row)
+            is_new = self._runs.insert(row)
+            for kept in self._kept(run):
+                self._lineage.insert(kept)
+            people = (start.participant(name) for name in start.names)
+            memories = ((one.persona.name, memory.text) for one in people for memory in one.memories)
+            self._contents.save_memories(row["case_id"], memories)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
+
+    def _kept(self, run: RunRecord) -> list[dict[str, Any]]:
+        """Return the rows of a run in the table of lineage."""
+        own = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": _NO_LIMIT, "rounds": _NO_LIMIT}
+        if run.parent is None:
+            return [own]
+        parent, turn = run.parent
+        turns = turn - 1
+        # A fork at the first turn shares no preparation either; one that rewrites a turn has the thoughts before it.
+        rounds = turn if run.rewritten else turns if turns else -1
+        return [own] + [
+            {
+                "run": run.run,
+                "ancestor": row["ancestor"],
+                "depth": row["depth"] + 1,
+                "turns": min(row["turns"], turns),
+                "rounds": min(row["rounds"], rounds),
+            }
+            for row in self._lineage.select("WHERE run = ?", parent)
+        ]
 
     def run(self, run: str) -> RunRecord:
         """Return a run.
@@ -164,12 +199,12 @@ class SqliteStore:
         if len(matching) > 1:
             listed = ", ".join(matching[:_LISTED]) + (", …" if len(matching) > _LISTED else "")
             raise UsageError(f"run {run!r} is ambiguous in {self.path}; it may be {listed}")
-        (row,) = self.file.rows(f"{_RUNS} WHERE run = ?", matching[0])
+        (row,) = self._runs.select("WHERE run = ?", matching[0], also=_TURNS_OF_RUN)
         return self._run_record(row)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs, newest first."""
-        return [self._run_record(row) for row in self.file.rows(f"{_RUNS} ORDER BY id DESC")]
+        return [self._run_record(row) for row in self._runs.select("ORDER BY id DESC", also=_TURNS_OF_RUN)]
 
     def start(self, run: str) -> Start:
         """Return the case, or the meeting, that a run starts from.
@@ -177,9 +212,8 @@ class SqliteStore:
         Raises:
             NotFoundError: There is no such run.
         """
-        rows = self._rows_with_text(
-            "SELECT hash, text FROM runs JOIN contents ON contents.id = case_id WHERE run = ?", run
-        )
+        join = "JOIN contents ON contents.id = case_id WHERE run = ?"
+        rows = self._with_text(self._runs.select(join, run, also="hash, text"))
         if not rows:
             raise NotFoundError(self._no_such_run(run, self._run_ids()))
         with storage_faults(self.path):
@@ -191,8 +225,13 @@ class SqliteStore:
         Raises:
             NotFoundError: There is no such run.
         """
-        if not self.file.write("UPDATE runs SET status = ?, error = ? WHERE run = ?", status, error, run).rowcount:
-            raise NotFoundError(self._no_such_run(run, self._run_ids()))
+        with self.file.transaction():
+            rows = self._runs.select("WHERE run = ?", run)
+            if not rows:
+                raise NotFoundError(self._no_such_run(run, self._run_ids()))
+            new = checksum([*(rows[0] | {"status": status, "error": error}).values()])
+            update = "UPDATE runs SET status = ?, error = ?, checksum = ? WHERE run = ?"
+            self.file.write(update, status, error, new, run)
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
         """Be the only driver of a run while inside; a store in memory has no other.
@@ -207,23 +246,27 @@ class SqliteStore:
     def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
         """Store a candidate of a turn, or what was judged of it since."""
         with self.file.transaction():
-            self.file.write(
-                """INSERT OR REPLACE INTO candidates
-                (run, turn, attempt, content_id, reply, inconsistency, inconsistency_runs, comment)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
-                run,
-                turn,
-                candidate.attempt,
-                self._contents.text_id(candidate.text),
-                _json(candidate.reply.model_dump()),
-                candidate.inconsistency,
-                _json(candidate.inconsistency_runs),
-                candidate.comment,
-            )
+            row = {
+                "run": run,
+                "turn": turn,
+                **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
+                "content_id": self._contents.text_id(candidate.text),
+                "reply": _json(candidate.reply.model_dump()),
+                "inconsistency_runs": _json(candidate.inconsistency_runs),
+            }
+            self._candidates.insert(row, replace=True)
 
     def candidates(self, run: str, turn: int) -> list[Candidate]:
         """Return the candidates of a turn in the order of their attempts."""
-        rows = self._rows_with_text(_CANDIDATES, run, turn)
+        rows = self._with_text(
+            self._candidates.select(
+                """JOIN contents ON contents.id = content_id
+                JOIN lineage ON ancestor = candidates.run AND turn <= lineage.turns
+                WHERE lineage.run = ? AND turn = ? ORDER BY attempt""",
+                *(run, turn),
+                also="hash, text",
+            )
+        )
         with storage_faults(self.path):
             return [
                 _read(
@@ -245,14 +288,15 @@ class SqliteStore:
         }
         with self.file.transaction():
             row["content_id"] = self._contents.text_id(record.turn.text)
-            if self._insert("turns", row):
+            if self._turns.insert(row):
                 self._save_unit_scores(run, record)
+                if record.turn.speaker is not None:
+                    turn = record.turn
+                    self._contents.save_passage(run, turn.turn, record.turn.speaker, "utterance", turn.text)
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         """Return the turns `first` to `last` (inclusive; to the end if `None`)."""
-        rows = self._rows_with_text(
-            f"{_TURNS} AND turn >= ? AND (? IS NULL OR turn <= ?) ORDER BY turn", run, first, last, last
-        )
+        rows = self._turn_rows("AND turn >= ? AND (? IS NULL OR turn <= ?) ORDER BY turn", run, first, last, last)
         with storage_faults(self.path):
             return [_read(Turn, row) for row in rows]
 
@@ -262,14 +306,12 @@ class SqliteStore:
         Raises:
             NotFoundError: There is no such turn.
         """
-        rows = self._rows_with_text(f"{_TURNS} AND turn = ?", run, turn)
+        rows = self._turn_rows("AND turn = ?", run, turn)
         if not rows:
-            (stored,) = self.file.rows("SELECT min(turn) AS first, max(turn) AS last FROM turns WHERE run = ?", run)
-            which = "no turns yet" if stored["first"] is None else f"turns {stored['first']} to {stored['last']}"
+            last = self.run(run).turns
+            which = f"turns 1 to {last}" if last else "no turns yet"
             raise NotFoundError(f"run {run} has no turn {turn}; it has {which}")
-        units = self.file.rows(
-            "SELECT unit, score, removed FROM unit_scores WHERE run = ? AND turn = ? ORDER BY position", run, turn
-        )
+        units = self._unit_scores.select("WHERE run = ? AND turn = ? ORDER BY position", rows[0]["run"], turn)
         removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
         scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
         with storage_faults(self.path):
@@ -295,17 +337,25 @@ class SqliteStore:
         """Return what a step came to wherever it was taken, by round and agent, in their order."""
         return self._cognition.steps(run, node, kind)
 
+    def save_trace(self, run: str, turn: int, trace: Trace) -> None:
+        """Store what was executed in a turn, in place of what was stored of it."""
+        self._cognition.save_trace(run, turn, trace)
+
+    def trace(self, run: str, turn: int) -> Trace | None:
+        """Return what was executed in a turn; `None` if nothing is known of it."""
+        return self._cognition.trace(run, turn)
+
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        """Store calls of models, all of them or none; one that is stored already stays as it is."""
-        self._cognition.save_calls(run, calls)
+        """Store calls of models, all of them or none; one whose key is stored takes that one's place."""
+        self._journal.save_calls(run, calls)
 
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
-        """Return the call of that key; `None` if it was not made."""
-        return self._cognition.call(run, round, agent, node, attempt)
+        """Return the call of that key that the run itself has made; `None` if it has not."""
+        return self._journal.call(run, round, agent, node, attempt)
 
-    def calls(self, run: str, round: int | None = None) -> list[Call]:
-        """Return the calls of a run, or of one of its rounds, in the order in which they were stored."""
-        return self._cognition.calls(run, round)
+    def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
+        """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
+        return self._journal.calls(run, round, own)
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -317,8 +367,7 @@ class SqliteStore:
             order = {unit: at for at, unit in enumerate(self._contents.unit_names(record.prompt))}
             names.sort(key=lambda unit: order.get(unit, len(order)))
         for position, unit in enumerate(names):
-            self._insert(
-                "unit_scores",
+            self._unit_scores.insert(
                 {
                     "run": run,
                     "turn": record.turn.turn,
@@ -326,14 +375,8 @@ class SqliteStore:
                     "unit": unit,
                     "score": scores.get(unit),
                     "removed": place.get(unit, 0),
-                },
+                }
             )
-
-    def _insert(self, table: str, row: dict[str, Any]) -> bool:
-        """Insert a row unless there is one of that key; return whether it was inserted."""
-        columns, marks = ", ".join(row), ", ".join("?" * len(row))
-        sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING"
-        return self.file.write(sql, *row.values()).rowcount > 0
 
     def _run_ids(self) -> list[str]:
         """Return all run ids, newest first."""
@@ -346,12 +389,15 @@ class SqliteStore:
                 row,
                 parameters=json.loads(row["parameters"]),
                 voices=json.loads(row["voices"]),
+                extensions=json.loads(row["extensions"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
             )
 
-    def _rows_with_text(self, sql: str, *values: Value) -> list[dict[str, Any]]:
+    def _turn_rows(self, which: str, *values: Value) -> list[dict[str, Any]]:
+        return self._with_text(self._turns.select(f"{_TURNS} {which}", *values, also="hash, text"))
+
+    def _with_text(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return rows of which each has a text and its hash, verified."""
-        rows = self.file.rows(sql, *values)
         for row in rows:
             verified(row["text"], row["hash"], self.path)
         return rows

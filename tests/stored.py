@@ -10,7 +10,15 @@ NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 
 def a_run(run: str = "k3f9", **changes: object) -> RunRecord:
-    known = {"run": run, "status": "running", "scenario": "cafe", "model": "m", "embedder": "e", "rehearsed": False}
+    known = {
+        "run": run,
+        "status": "running",
+        "kind": "dialogue",
+        "scenario": "cafe",
+        "model": "m",
+        "embedder": "e",
+        "rehearsed": False,
+    }
     return RunRecord.model_validate(
         {**known, "seed": 7, "parameters": {"removal_factor": 0.5}, "created": NOW} | changes
     )

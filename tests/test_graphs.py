@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from graphs.dialogue import build_dialogue_graph
 from graphs.driving import drive
 from graphs.group_chat import build_group_chat_graph
 from graphs.utterance import build_utterance_graph
+from models.batching import BatchingBroker
 from state.contracts import Context
 from state.errors import ModelError
 from state.graph_state import UtteranceOutput
@@ -68,19 +70,19 @@ async def driven_anew(path: Path, **given: Any) -> tuple[Conversation, Steps]:
     ("settings", "ratings", "path"),
     [
         ({"removal_factor": 0}, [], "retrieve_memory generate"),
-        ({"removal_factor": 0, "record_scores": "true"}, [], "retrieve_memory score_attention prune generate"),
+        ({"removal_factor": 0, "record_scores": "true"}, [], "retrieve_memory score prune generate"),
         ({"removal_factor": 0, "judge_baseline": "true"}, [10], "retrieve_memory generate judge"),
-        ({"judge": "off"}, [], "retrieve_memory score_attention prune generate"),
-        ({"removal_factor": 0.00001}, [10], "retrieve_memory score_attention prune generate"),
-        ({}, [6], "retrieve_memory score_attention prune generate judge"),
-        ({}, [7, 6], "retrieve_memory score_attention prune generate judge roll_back judge"),
-        ({}, [9] * 9, "retrieve_memory score_attention prune generate judge" + " roll_back judge" * 3),
+        ({"judge": "off"}, [], "retrieve_memory score prune generate"),
+        ({"removal_factor": 0.00001}, [10], "retrieve_memory score prune generate"),
+        ({}, [6], "retrieve_memory score prune generate judge"),
+        ({}, [7, 6], "retrieve_memory score prune generate judge roll_back judge"),
+        ({}, [9] * 9, "retrieve_memory score prune generate judge" + " roll_back judge" * 3),
         (
             {"max_rollbacks": 16},
             [9] * 20,
-            "retrieve_memory score_attention prune generate judge" + " roll_back judge" * 16,
+            "retrieve_memory score prune generate judge" + " roll_back judge" * 16,
         ),
-        ({"max_rollbacks": 0}, [9], "retrieve_memory score_attention prune generate judge"),
+        ({"max_rollbacks": 0}, [9], "retrieve_memory score prune generate judge"),
     ],
 )
 async def test_an_utterance_takes_this_path(settings: dict[str, Any], ratings: list[int], path: str) -> None:
@@ -296,7 +298,7 @@ async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conv
     with SqliteStore.open(path, create=True) as store:
         context = a_context(going_on(), store, **SETTINGS)
         store.create_run(a_run("m2aa"), context.start)
-        other = Context(**{**vars(context), "run": "m2aa", "seed": 8})
+        other = replace(context, run="m2aa", seed=8, broker=BatchingBroker("m2aa", store))
         await driven(path, other)
         await driven(path, context)
         assert conversation(store) == uninterrupted

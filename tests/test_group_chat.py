@@ -50,7 +50,7 @@ def everything(store: SqliteStore, run: str = "k3f9") -> dict[str, Any]:
     return {
         "turns": [(store.turn_record(run, t.turn), store.candidates(run, t.turn)) for t in store.turns(run)],
         "steps": {node: store.steps(run, node, kind) for node, kind in kinds.items()},
-        "calls": store.calls(run),
+        "calls": [call.model_copy(update={"seconds": None}) for call in store.calls(run)],
     }
 
 

@@ -108,7 +108,6 @@ runs = st.builds(
     RunRecord, run=names, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
     parameters=st.dictionaries(names, json_values, max_size=3), turns=st.just(0),
-    parent=st.none() | st.tuples(names, st.integers(1, 99)),
     voices=st.dictionaries(
         names, st.builds(Voice, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)), max_size=2
     ),

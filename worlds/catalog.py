@@ -23,6 +23,7 @@ from state.meeting import Meeting
 from worlds.generative_agents import Log, read_log
 from worlds.meeting_file import MeetingScenario
 from worlds.scenario_file import TwoPartyScenario, read_scenario_file
+from worlds.scenario_parts import extension_source
 
 #: The shipped towns, by name. A new one is a folder and a line here.
 TOWNS = {"tidewell": Path(__file__).parent / "towns" / "tidewell"}
@@ -160,10 +161,21 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
         NotFoundError: There is no such file.
         ScenarioError: It can't be read.
     """
-    at = MEETINGS.get(scenario) or (Path(scenario).expanduser() if _is_file(scenario) else None)
+    at = _file_of(scenario)
+    return {} if at is None else read_scenario_file(at, mechanisms).settings()
+
+
+def extensions_of(scenario: str) -> tuple[str, ...]:
+    """Return the extensions that a scenario names: files in full, and names of entry points.
+
+    Raises:
+        NotFoundError: There is no such file.
+        ScenarioError: It can't be read.
+    """
+    at = _file_of(scenario)
     if at is None:
-        return {}
-    return read_scenario_file(at, mechanisms).settings()
+        return ()
+    return tuple(extension_source(given, at.parent) for given in read_scenario_file(at).extensions)
 
 
 def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
@@ -207,6 +219,10 @@ def _open(
         f"unknown scenario {scenario!r}{nearest_hint(name, (*TOWNS, *MEETINGS))}; "
         "give a shipped name, a YAML file, or ga:FOLDER:CASE"
     )
+
+
+def _file_of(scenario: str) -> Path | None:
+    return MEETINGS.get(scenario) or (Path(scenario).expanduser() if _is_file(scenario) else None)
 
 
 def _is_file(scenario: str) -> bool:

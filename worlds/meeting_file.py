@@ -41,7 +41,7 @@ from state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meet
 from state.parameters import GROUP_CHAT, Order, Parameters
 from state.records import Utterance
 from worlds.scenario_parts import (
-    ParameterValues,
+    Composed,
     Part,
     ScenarioPerson,
     Text,
@@ -215,7 +215,7 @@ class MeetingPerson(ScenarioPerson):
     model: Text | None = Field(default=None, description="a model of their own")
 
 
-class MeetingScenario(Part):
+class MeetingScenario(Composed):
     """A scenario file of a meeting."""
 
     kind: Annotated[Literal["group_chat"], one_of("kind", ["group_chat"])] = "group_chat"
@@ -233,7 +233,6 @@ class MeetingScenario(Part):
     order: OrderName | None = Field(default=None, description="who speaks next")
     removal_factor: float | None = Field(default=None, alias="lambda", ge=0, le=1)
     limits: Limits = Limits()
-    parameters: ParameterValues
 
     def meeting(self, scenario: str, mechanisms: Collection[str] | None = None) -> Meeting:
         """Return the meeting that the file describes.
@@ -261,7 +260,7 @@ class MeetingScenario(Part):
         """
         until = {"max_minutes": None} if self.ends else {}
         fields = {name: value for name, (_, value) in self._fields_of_parameters().items()}
-        return {**GROUP_CHAT, **until, **named(self.parameters), **fields}
+        return {**GROUP_CHAT, **until, **named(self.parameters), **self.composition(), **fields}
 
     def problems(self, mechanisms: Collection[str] | None) -> Iterator[Problem]:
         """Yield what each field by itself can't show, with its place in the file; after the first, in no sure state.

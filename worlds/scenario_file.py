@@ -34,8 +34,8 @@ from state.errors import nearest_hint
 from state.records import Case, Dialogue, Participant, Utterance
 from worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
 from worlds.scenario_parts import (
+    Composed,
     MemoryEntry,
-    ParameterValues,
     Part,
     ScenarioPerson,
     Text,
@@ -60,7 +60,7 @@ class ScenarioDialogue(Part):
     lines: tuple[tuple[Text, Text], ...] = Field(min_length=1)
 
 
-class TwoPartyScenario(Part):
+class TwoPartyScenario(Composed):
     """A scenario file of two people, of whom the first begins."""
 
     name: Text
@@ -69,7 +69,6 @@ class TwoPartyScenario(Part):
     place: Text | None = None
     participants: tuple[DialoguePerson, ...] = Field(min_length=2, max_length=2)
     previous_dialogues: tuple[ScenarioDialogue, ...] = ()
-    parameters: ParameterValues
 
     def case(self, scenario: str) -> Case:
         """Return the case that the file describes.
@@ -99,7 +98,7 @@ class TwoPartyScenario(Part):
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters that the file sets, for `Parameters.with_settings`."""
-        return dict(self.parameters)
+        return {**self.parameters, **self.composition()}
 
     def problems(self) -> Iterator[Problem]:
         """Yield what each field by itself can't show, with its place in the file."""
@@ -147,7 +146,8 @@ def scenario_schema(mechanisms: Collection[str]) -> dict[str, Any]:
     """
     two, group = (model.model_json_schema() for model in (TwoPartyScenario, MeetingScenario))
     definitions = two.pop("$defs") | group.pop("$defs")
-    group["properties"]["mechanisms"]["anyOf"][0]["items"]["enum"] = list(mechanisms)
+    shipped = {"properties": {"mechanisms": {"items": {"enum": list(mechanisms)}}}}
+    group |= {"if": {"required": ["extensions"]}, "else": shipped}  # an extension has names of its own
     definitions |= {"TwoPartyScenario": two, "MeetingScenario": group}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,13 +1,14 @@
-"""Parts that scenario files of both kinds have: texts, times, people, what they remember, and parameters."""
+"""Parts that scenario files of both kinds have: texts, times, people, what they remember, parameters and nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from state.errors import UsageError
-from state.parameters import ALIASES, Parameters
+from state.parameters import ALIASES, SETTABLE, Parameters
 from state.records import Memory, MemoryKind, Persona
 from worlds.yaml_file import Problem, complete_problem, shown, unknown
 
@@ -51,7 +52,7 @@ ParameterValues = Annotated[
     Field(
         default={},
         description="any parameter of a run",
-        json_schema_extra={"propertyNames": {"enum": sorted([*ALIASES, *Parameters.model_fields])}},
+        json_schema_extra={"propertyNames": {"enum": sorted(SETTABLE)}},
     ),
 ]
 
@@ -60,6 +61,37 @@ class Part(BaseModel):
     """Base of the parts of a file: unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+
+
+class Composed(Part):
+    """What a scenario says of how its conversation is run: parameters, and nodes and mechanisms of one's own."""
+
+    extensions: tuple[Text, ...] = Field(
+        default=(),
+        description="files (.py) of nodes and mechanisms, found from this file's folder, or entry points of packages",
+    )
+    nodes: dict[Text, Text] = Field(default={}, description="by place, the node that stands there")
+    node_settings: dict[Text, dict[Text, ParameterValue]] = Field(
+        default={}, alias="settings", description="by node or mechanism, its own parameters"
+    )
+    parameters: ParameterValues
+
+    def composition(self) -> dict[str, Any]:
+        """Return the nodes and their parameters, for `Parameters.with_settings`."""
+        nodes = {f"nodes.{place}": name for place, name in self.nodes.items()}
+        return nodes | {
+            f"{name}.{key}": value for name, own in self.node_settings.items() for key, value in own.items()
+        }
+
+
+def extension_source(given: str, folder: Path) -> str:
+    """Return an extension as it is noted with a run: a file in full, the name of an entry point as it is.
+
+    Args:
+        given: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
+        folder: Where files are looked for whose path is not absolute.
+    """
+    return str((folder / Path(given).expanduser()).resolve()) if given.endswith(".py") else given
 
 
 class ScenarioMemory(Part):
@@ -130,8 +162,10 @@ def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> It
     seen: set[str] = set()
     for given in parameters:
         name = ALIASES.get(given, given)
-        if name not in Parameters.model_fields:
-            yield ("parameters", given), unknown("parameter", given, (*ALIASES, *Parameters.model_fields))
+        if name in Parameters.model_fields and name not in SETTABLE:
+            yield ("parameters", given), "stands beside parameters: write nodes, and settings"
+        elif name not in SETTABLE:
+            yield ("parameters", given), unknown("parameter", given, SETTABLE)
         elif name in seen:
             yield ("parameters", given), f"stands twice; it is another name of {name!r}"
         seen.add(name)

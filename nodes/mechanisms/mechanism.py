@@ -3,8 +3,11 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from nodes.declared import check_async, check_call, check_limit, check_line, check_name, check_parameters
 from nodes.view import View
 from state.cognition import Finding
+from state.errors import ExtensionError
+from state.records import Record
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,12 @@ class Mechanism:
         run: From the agent's view to what it finds. It may ask the agent's model (`View.ask`), and must not block: what
             computes for long belongs in a thread. What it raises, and a run over the time limit, is noted as a problem.
         condition: Where given, the agent is not asked: the mechanism is on when this returns a reason.
+        parameters: The class of its parameters, each with a default; `view.context.settings` gives them.
+        timeout_s: Seconds that it may take, its waiting for the model not counted; `None`: those of the run
+            (`mechanism_timeout_s`).
+
+    Raises:
+        ExtensionError: The declaration is incomplete or wrong.
     """
 
     name: str
@@ -28,3 +37,21 @@ class Mechanism:
     example: tuple[bool, str]
     run: Callable[[View], Awaitable[Finding]]
     condition: Callable[[View], str | None] | None = None
+    parameters: type[Record] | None = None
+    timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        check_name("mechanism", self.name)
+        what = f"mechanism {self.name!r}"
+        check_line(what, "title", self.title)
+        check_line(what, "description", self.description)
+        match self.example:
+            case (bool(), str(reason)) if reason.strip():
+                pass
+            case _:
+                raise ExtensionError(f"{what}: example is (on, why), such as (False, 'Nobody asked.')")
+        check_async(what, self.run, "view")
+        if self.condition is not None:
+            check_call(what, "condition", self.condition, "view")
+        check_parameters(what, self.parameters)
+        check_limit(what, self.timeout_s)

@@ -1,4 +1,4 @@
-"""All mechanisms, by name. A new one is a file beside this one and a line here."""
+"""All mechanisms, by name. A new one is a file beside this one and a line here, or an extension (docs/extending.md)."""
 
 from collections.abc import Mapping
 
@@ -11,6 +11,7 @@ from nodes.mechanisms import (
     topic_analysis,
 )
 from nodes.mechanisms.mechanism import Mechanism
+from state.contracts import Context
 
 MECHANISMS: Mapping[str, Mechanism] = {
     mechanism.name: mechanism
@@ -23,3 +24,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
         mention_response.MECHANISM,
     )
 }
+
+
+def mechanism_of(context: Context, name: str) -> Mechanism:
+    """Return a mechanism of the run: a shipped one, or one of its extensions."""
+    found: Mechanism = context.mechanisms[name] if name in context.mechanisms else MECHANISMS[name]
+    return found

@@ -1,0 +1,133 @@
+"""The journal of model calls: every call with what was asked, what came back, and what it took."""
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from state.cognition import Call
+from state.errors import StorageError
+from state.records import Record, Reply
+from storage.contents import Contents
+from storage.database import StoreFile
+from storage.faults import DAMAGED
+from storage.tables import Table
+
+_PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
+
+
+class Journal:
+    """The part of a store file that holds calls; the key of each is (run, round, agent, node, attempt)."""
+
+    def __init__(self, file: StoreFile, contents: Contents) -> None:
+        self._file, self._contents = file, contents
+        self._calls = Table(file, "calls")
+
+    def save_calls(self, run: str, calls: Sequence[Call]) -> None:
+        """Store calls, all of them or none; one whose key is stored takes that one's place."""
+        with self._file.transaction():
+            for call in calls:
+                replies, tokens = _packed(call.replies)
+                row = {
+                    "run": run,
+                    **call.model_dump(exclude={"parameters", "replies", "values"}),
+                    "parameters_id": self._contents.text_id(_json(call.parameters)),
+                    "replies": replies,
+                    "tokens": tokens,
+                    "results": _json(call.values),
+                }
+                self._calls.insert(row, replace=True)
+
+    def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
+        """Return the call of that key that the run itself has made; `None` if it has not."""
+        key = "WHERE run = ? AND round = ? AND agent = ? AND node = ? AND attempt = ?"
+        rows = self._calls.select(f"{_PARAMETERS} {key}", run, round, agent, node, attempt, also="contents.text")
+        return self._call(rows[0]) if rows else None
+
+    def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
+        """Return the calls of a run, or of one of its rounds, in the order in which they were stored.
+
+        Args:
+            run: The run.
+            round: The round; `None` for all of them.
+            own: Whether those are left out that a fork has in common with its parent.
+        """
+        rows = self._calls.select(
+            f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
+            WHERE lineage.run = ? AND (? IS NULL OR round = ?) AND (depth = 0 OR NOT ?)
+            ORDER BY depth DESC, calls.id""",
+            *(run, round, round, own),
+            also="contents.text",
+        )
+        calls = [self._call(row) for row in rows]
+        return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
+
+    def _call(self, row: dict[str, Any]) -> Call:
+        try:
+            known = {name: row[name] for name in Call.model_fields if name in row}
+            return Call(
+                **known
+                | {
+                    "parameters": json.loads(row["text"]) if row["text"] is not None else {},
+                    "replies": _unpacked(row["replies"], row["tokens"]),
+                    "values": json.loads(row["results"]),
+                }
+            )
+        except (zlib.error, ValueError) as error:
+            cause = f"a call does not read: {str(error).splitlines()[0]}"
+            raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error
+
+
+class _StoredReply(Record):
+    """A reply without its tokens, and without fields that its text holds."""
+
+    text: str
+    text_tokens: tuple[int, int]
+    fields: dict[str, str | bool | int] | None
+
+
+_STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...])
+
+
+def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
+    """Return replies as readable JSON, and their tokens packed."""
+    rows = [
+        {
+            "text": one.text,
+            "text_tokens": one.text_tokens,
+            "fields": None if _is_json_of(one.text, one.fields) else one.fields,
+        }
+        for one in replies
+    ]
+    tokens = zlib.compress(_json([one.tokens for one in replies]).encode())
+    return _json(rows), base64.b85encode(tokens).decode("ascii")
+
+
+def _unpacked(replies: str, tokens: str) -> tuple[Reply, ...]:
+    """Return the replies that were packed; `ValueError` or `zlib.error` if they were damaged since."""
+    rows = _STORED_REPLIES.validate_python(json.loads(replies))
+    own_tokens = json.loads(zlib.decompress(base64.b85decode(tokens)))
+    return tuple(
+        Reply(
+            text=row.text,
+            tokens=own,
+            text_tokens=row.text_tokens,
+            fields=json.loads(row.text) if row.fields is None else row.fields,
+        )
+        for row, own in zip(rows, own_tokens, strict=True)
+    )
+
+
+def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:
+    """Whether a text, read as JSON, gives these fields: in this order, and with 1, 1.0 and true told apart."""
+    try:
+        return json.dumps(json.loads(text)) == json.dumps(fields)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
