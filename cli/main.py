@@ -12,6 +12,7 @@ from state.errors import NotFoundError, PolylogueError, UsageError
 #: The modules of this room that have commands, in the order of the help, with the commands of each.
 COMMANDS = {
     "running": ("run", "resume"),
+    "forking": ("fork",),
     "inspecting": ("runs", "show", "timeline"),
     "replaying": ("replay",),
     "comparing": ("diff",),
@@ -19,6 +20,7 @@ COMMANDS = {
     "statistics": ("stats",),
     "measuring": ("score", "metrics"),
     "checking": ("scenarios", "doctor"),
+    "extending": ("nodes", "graph"),
 }
 
 
