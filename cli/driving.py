@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,15 +24,19 @@ from state.parameters import Parameters
 from state.records import RunRecord, RunStatus, Voice
 from storage.store import SqliteStore
 
+if TYPE_CHECKING:
+    from nodes.registry import Registry
+
 _STEPS = {
     "prepare": "preparing",
     "perceive": "listening",
+    "after_perceive": "thinking",
     "choose_mechanisms": "choosing how to think",
     "run_mechanisms": "thinking",
     "assess": "making up their minds",
+    "after_assess": "making up their minds",
     "retrieve_memory": "remembering",
     "score": "scoring",
-    "score_attention": "scoring attention",
     "prune": "pruning",
     "generate": "speaking",
     "judge": "judging",
@@ -98,7 +103,9 @@ def _opened(
     return {participant: opened[name] for participant, name in wanted.items()}
 
 
-def drive_run(store: SqliteStore, record: RunRecord, engines: Engines, as_json: bool, thoughts: bool) -> None:
+def drive_run(
+    store: SqliteStore, record: RunRecord, engines: Engines, registry: "Registry", as_json: bool, thoughts: bool
+) -> None:
     """Drive a run to its end; whatever stops it, what it had is kept and the way on is told.
 
     Raises:
@@ -106,11 +113,12 @@ def drive_run(store: SqliteStore, record: RunRecord, engines: Engines, as_json: 
         PolylogueError: The run failed.
     """
     progress().print(f"run {record.run}")
+    parameters = Parameters.model_validate(record.parameters)
     context = Context(
         run=record.run,
         seed=record.seed,
         start=store.start(record.run),
-        parameters=Parameters.model_validate(record.parameters),
+        parameters=parameters,
         model=engines.model,
         embedder=engines.embedder,
         store=store,
@@ -119,6 +127,8 @@ def drive_run(store: SqliteStore, record: RunRecord, engines: Engines, as_json: 
             name: (own, Parameters.model_validate(record.voices[name].parameters))
             for name, own in engines.voices.items()
         },
+        nodes=registry.functions(parameters, record.kind),
+        mechanisms=registry.own_mechanisms,
     )
 
     def tell(turn: int) -> None:

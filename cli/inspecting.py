@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cli.cognition_view import calls_json, print_calls, print_character, print_round
+from cli.cognition_view import agent_json, calls_json, print_calls, print_character, print_round
+from cli.cost_view import cost_json, print_cost
 from cli.documents import meeting_json, parent_json, round_json, run_json
 from cli.environment import store_path
 from cli.lines import in_words, meeting_heading, order_of, people_line, print_turn, settings
@@ -13,6 +14,7 @@ from cli.options import JsonOption, StoreOption
 from cli.output import SCHEMA_VERSION, data, grouped, plain, print_json
 from cli.rounds import calls_of, find_agent, read_characters, read_round
 from cli.timeline_view import print_timeline, read_timeline, timeline_json
+from cli.trace_view import print_visits, read_visits, visits_json
 from cli.turn_view import print_making, removed_at, turn_json
 from state.contracts import Start
 from state.errors import NotFoundError, UsageError
@@ -67,11 +69,22 @@ def show(
     run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
     turn: Annotated[
         int | None,
-        typer.Option(help="Look into this turn: what was thought, attended, removed, judged; 0: how a meeting began."),
+        typer.Option(
+            "--turn",
+            "--round",
+            help="Look into this turn: what was thought, attended, removed, judged; 0: how a meeting began.",
+        ),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --turn: one agent alone, with every prompt and reply.")
+        str | None,
+        typer.Option(metavar="NAME", help="One agent alone; with --turn, every prompt and reply of theirs too."),
     ] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The state before and after this node; `all` for every node.")
+    ] = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Calls of models, tokens and time, by agent and by step.")
+    ] = False,
     removal_factor: Annotated[
         float | None, typer.Option("--lambda", help="With --turn: what would be removed at this λ.")
     ] = None,
@@ -84,15 +97,27 @@ def show(
     """
     if removal_factor is not None and turn is None:
         raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
-    if agent is not None and turn is None:
-        raise UsageError("--agent asks what went on in somebody in a turn; name it with --turn N")
+    if removal_factor is not None and (node is not None or cost):
+        raise UsageError("--lambda asks what would be removed; leave out --node and --cost")
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         if agent is not None:
-            agent = find_agent(agent, _meeting(start, record.run), record.run)
-        if turn is None:
+            agent = find_agent(agent, start, record.run)
+        if turn is not None and not (turn == 0 and isinstance(start, Meeting)):
+            opened.turn_record(record.run, turn)  # complains where there is none
+        if cost:
+            _show_cost(opened, record, turn, agent, as_json)
+        elif node is not None:
+            visits = read_visits(opened, record, turn, None if node == "all" else node, agent)
+            if as_json:
+                print_json({"schema_version": SCHEMA_VERSION, "run": record.run, "visits": visits_json(visits)})
+            else:
+                print_visits(data(), visits)
+        elif turn is None and agent is None:
             _show_run(opened, record, start, as_json)
+        elif turn is None:
+            _show_agent(opened, record, start, agent or "", as_json)
         elif turn == 0 and isinstance(start, Meeting) and removal_factor is None:
             _show_beginning(opened, record, start, agent, as_json)
         else:
@@ -115,7 +140,7 @@ def timeline(
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
-        chosen = [find_agent(name, _meeting(start, record.run), record.run) for name in agent or []]
+        chosen = [find_agent(name, start, record.run) for name in agent or []]
         moments = read_timeline(opened, record.run, start, chosen)
     if as_json:
         print_json(timeline_json(record, start, moments))
@@ -123,15 +148,37 @@ def timeline(
         print_timeline(data(), record, start, moments)
 
 
-def _meeting(start: Start, run: str) -> Meeting:
-    """Return the meeting whose agents are asked for.
+def _show_cost(store: SqliteStore, run: RunRecord, turn: int | None, agent: str | None, as_json: bool) -> None:
+    """Show what the run itself took; what its parents took before the fork is theirs."""
+    calls = [call for call in store.calls(run.run, turn, own=turn is None) if agent in (None, call.agent)]
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **cost_json(calls)})
+        return
+    console = data()
+    if run.parent and turn is None:
+        shared = f"since the fork at turn {run.parent[1]}; what came before was paid by {run.parent[0]}"
+        console.print(plain(shared, "dim"))
+    print_cost(console, calls, timed=not run.rehearsed)
 
-    Raises:
-        NotFoundError: The run is a dialogue of two.
-    """
-    if not isinstance(start, Meeting):
-        raise NotFoundError(f"run {run} is a dialogue of two, which records no thoughts; leave --agent out")
-    return start
+
+def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as_json: bool) -> None:
+    """Show one agent through the whole run: what they thought and bid, or what they said."""
+    said = [turn for turn in store.turns(run.run) if turn.speaker == agent]
+    if isinstance(start, Meeting):
+        rounds = [read_round(store, run.run, number, start) for number in range(1, run.turns + 1)]
+        own = [(one.round, mind) for one in rounds for mind in one.agents if mind.agent == agent]
+        if not as_json:
+            print_timeline(data(), run, start, read_timeline(store, run.run, start, [agent]))
+            return
+        minds = [{"round": number, **agent_json(mind)} for number, mind in own]
+    else:
+        minds = []
+        if not as_json:
+            for turn in said:
+                print_turn(data(), turn, start)
+            return
+    turns = [turn.model_dump(mode="json") for turn in said]
+    print_json({"schema_version": SCHEMA_VERSION, "run": run.run, "agent": agent, "turns": turns, "cognition": minds})
 
 
 def _run_row(run: RunRecord, order: str | None) -> dict[str, Any]:

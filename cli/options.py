@@ -17,6 +17,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any parameter; may be repeated.")
 ]
+ExtensionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--extension",
+        metavar="FILE",
+        help="Nodes and mechanisms of your own: a file (.py), or an entry point; may be repeated.",
+    ),
+]
 ThoughtsOption = Annotated[
     bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
-from state.contracts import Store
+from state.contracts import Start, Store
 from state.errors import NotFoundError, nearest_hint
 from state.meeting import Meeting, WillingnessWeights
 
@@ -75,13 +75,13 @@ def calls_of(store: Store, run: str, round: int, agent: str) -> list[Call]:
     return [call for call in store.calls(run, round) if call.agent == agent]
 
 
-def find_agent(given: str, meeting: Meeting, run: str) -> str:
+def find_agent(given: str, start: Start, run: str) -> str:
     """Return the name of a participant as the scenario writes it.
 
     Raises:
         NotFoundError: Nobody of that name takes part.
     """
-    for name in meeting.names:
+    for name in start.names:
         if name.casefold() == given.casefold():
             return name
-    raise NotFoundError(f"nobody named {given!r} takes part in run {run}{nearest_hint(given, meeting.names)}")
+    raise NotFoundError(f"nobody named {given!r} takes part in run {run}{nearest_hint(given, start.names)}")

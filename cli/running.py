@@ -1,13 +1,14 @@
 """`run` and `resume`: drive a conversation to its end, and say how to go on when that fails."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli.driving import drive_run, open_engines, reopen_engines
 from cli.environment import store_path
-from cli.options import JsonOption, SettingsOption, StoreOption, ThoughtsOption
+from cli.options import ExtensionOption, JsonOption, SettingsOption, StoreOption, ThoughtsOption
 from cli.output import plain, print_json, progress
 from cli.settings import read_seed, read_settings
 from state.errors import UsageError
@@ -41,6 +42,7 @@ def run(
     precision: Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16.")] = None,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Use a stand-in without weights.")] = False,
     settings: SettingsOption = None,
+    extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -49,9 +51,10 @@ def run(
 
     Example: polylogue run tidewell --lambda 0.5 --rounds 6
     """
-    from nodes.mechanisms.registry import MECHANISMS
-    from worlds.catalog import resolve, settings_of
+    from nodes.extensions import load
+    from worlds.catalog import extensions_of, resolve, settings_of
     from worlds.meeting_file import check_weights
+    from worlds.scenario_parts import extension_source
 
     chosen = read_settings(
         settings,
@@ -62,9 +65,11 @@ def run(
         precision=precision,
     )
     seed = read_seed(chosen, seed)
-    known = tuple(MECHANISMS)
+    registry = load([*extensions_of(scenario), *(extension_source(one, Path.cwd()) for one in extension or [])])
+    known = tuple(registry.mechanisms)
     parameters = Parameters().with_settings({**settings_of(scenario, known), **chosen})
     start = resolve(scenario, known)
+    registry.functions(parameters, start.kind)
     if isinstance(start, Meeting):
         check_weights(start, parameters.willingness_threshold)
     elif order is not None:
@@ -79,15 +84,17 @@ def run(
                 "scenario": start.scenario,
                 "seed": seed,
                 "created": datetime.now(UTC),
+                "extensions": registry.extensions,
                 **engines.resolved(parameters),
             }
         )
         opened.create_run(record, start)
-        drive_run(opened, record, engines, as_json, thoughts)
+        drive_run(opened, record, engines, registry, as_json, thoughts)
 
 
 def resume(
     run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
+    extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -96,6 +103,9 @@ def resume(
 
     Example: polylogue resume @last
     """
+    from nodes.extensions import load_again
+    from worlds.scenario_parts import extension_source
+
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         if record.status == "finished":
@@ -105,4 +115,6 @@ def resume(
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
         else:
-            drive_run(opened, record, reopen_engines(record), as_json, thoughts)
+            accepted = [extension_source(one, Path.cwd()) for one in extension or []]
+            registry = load_again(record.extensions, accepted)
+            drive_run(opened, record, reopen_engines(record), registry, as_json, thoughts)

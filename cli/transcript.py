@@ -1,0 +1,166 @@
+"""A run as a Markdown document that somebody would gladly read, and that text from a model can't break.
+
+1. What is told is one line, stands behind words of ours, and its punctuation is escaped: it can begin no block, close
+   no emphasis, and open no HTML.
+2. Words that a reader of Markdown might turn into a link are shown as code, where nothing is one.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from cli.lines import clock, in_words, people_line, settings, silence
+from cli.output import clean, number
+from cli.rounds import AgentRound, read_round
+from cli.timeline_view import Passage, passages
+from state.contracts import Start, Store
+from state.meeting import Attendee, Meeting
+from state.parameters import Parameters
+from state.records import Participant, RunRecord, Turn
+
+#: Characters of a removed unit that are told.
+_SHOWN = 200
+
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>&~^|$#]")
+
+#: Addresses, with a scheme or without one: what many readers of Markdown make links of, however it is escaped.
+_LINK = re.compile(r"://|www\.|@|(?:mailto|xmpp|tel):|\w\.[^\W\d_]{2}", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Return text of any origin as Markdown that reads as this text, on one line."""
+    return " ".join(
+        _as_code(word) if _LINK.search(word) else _MARKUP.sub(r"\\\g<0>", word) for word in clean(text).split()
+    )
+
+
+def _as_code(word: str) -> str:
+    longest = max((len(ticks) for ticks in re.findall(r"`+", word)), default=0)
+    fence, space = "`" * (longest + 1), " " if word[0] == "`" or word[-1] == "`" else ""
+    return f"{fence}{space}{word}{space}{fence}"
+
+
+def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> Iterator[str]:
+    """Yield the lines of a transcript.
+
+    Args:
+        store: Where the run lies.
+        run: The run.
+        start: What it started from.
+        thoughts: Whether who thought what, who wanted to speak and what was removed stands under every turn.
+    """
+    yield from _heading(run, start)
+    yield "## The conversation"
+    yield ""
+    silence_s = Parameters.model_validate(run.parameters).silence_s
+    turns = store.turns(run.run)
+    opening = [start.opening_turn] if isinstance(start, Meeting) and start.opening_turn is not None else []
+    waiting = passages(start, turns[-1].sim_time_s) if isinstance(start, Meeting) and turns else []
+    for turn in [*opening, *turns]:
+        while waiting and waiting[0].sim_time_s <= turn.sim_time_s:
+            yield _passage(waiting.pop(0), start)
+            yield ""
+        yield _said(turn, start, silence_s)
+        yield ""
+        if thoughts and turn.turn:
+            lines = list(_behind(store, run, start, turn))
+            yield from lines
+            yield from [""] if lines else []
+    if not turns:
+        yield "Nothing was said yet."
+        yield ""
+    yield from _settings(run)
+
+
+def _heading(run: RunRecord, start: Start) -> Iterator[str]:
+    """Yield what is held, when and where, who takes part, and what is to be known of the run."""
+    title, description, until = people_line(start), None, ""
+    if isinstance(start, Meeting):
+        title, description = start.title, start.description
+        until = f" to {start.ends:%H:%M}" if start.ends else ""
+    place = f", {escaped(start.place)}" if start.place else ""
+    yield from (f"# {escaped(title)}", "", f"{start.time:%A %d %B %Y, %H:%M}{until}{place}", "")
+    if description is not None:
+        yield from (f"**What it is about:** {escaped(description)}", "")
+    yield from (_person(one) for one in _people(start))
+    yield ""
+    if run.rehearsed:
+        yield "> **Rehearsed:** a stand-in without weights spoke here, not a language model."
+        yield ""
+    yield f"**Made with** {escaped(', '.join(settings(run)))}"
+    yield ""
+    if run.status != "finished":
+        why = f": {escaped(run.error)}" if run.error else ""
+        yield f"**Not at its end:** the run is {run.status}{why}"
+        yield ""
+
+
+def _people(start: Start) -> Sequence[Participant]:
+    return start.participants if isinstance(start, Meeting) else (start.initiator, start.partner)
+
+
+def _person(one: Participant) -> str:
+    persona = one.persona
+    stay = [f"from {one.joins:%H:%M}"] if isinstance(one, Attendee) and one.joins else []
+    stay += [f"until {one.leaves:%H:%M}"] if isinstance(one, Attendee) and one.leaves else []
+    known = [*([str(persona.age)] if persona.age is not None else []), *([persona.traits] if persona.traits else [])]
+    who = f"- **{escaped(persona.name)}**{''.join(f', {escaped(what)}' for what in [*known, *stay])}"
+    return f"{who}: {escaped(persona.background)}" if persona.background else who
+
+
+def _said(turn: Turn, start: Start, silence_s: float) -> str:
+    when = _clock(turn.sim_time_s, start)
+    if turn.speaker is None:
+        return f"{when} *{silence(silence_s)}*"
+    return f"{when} **{escaped(turn.speaker)}:** {escaped(turn.text)}{' ∎' if turn.ended else ''}"
+
+
+def _passage(passage: Passage, start: Start) -> str:
+    reason = f": {escaped(passage.reason)}" if passage.reason else ""
+    what = "joins" if passage.joined else "leaves"
+    return f"{_clock(passage.sim_time_s, start)} **{escaped(passage.agent)}** {what}{reason}"
+
+
+def _clock(sim_time_s: float, start: Start) -> str:
+    return f"`{clock(sim_time_s, start).split()[0]}`"
+
+
+def _behind(store: Store, run: RunRecord, start: Start, turn: Turn) -> Iterator[str]:
+    """Yield what led to a turn: everybody's thoughts and bids, what was removed, and what was said almost."""
+    if isinstance(start, Meeting):
+        for one in read_round(store, run.run, turn.round, start).agents:
+            yield _thought(one)
+    record = store.turn_record(run.run, turn.turn)
+    if record.prompt is not None and record.removed:
+        removed = set(record.removed)
+        units = [unit for unit in store.prompt(record.prompt).units if unit.id in removed and unit.kind == "item"]
+        yield f"- Removed from the prompt at λ = {run.parameters.get('removal_factor'):g}:"
+        for unit in units:
+            text = clean(unit.text).removeprefix("- ")
+            told = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
+            yield f"  - {in_words(unit.block)}: {escaped(told)}"
+    for candidate in store.candidates(run.run, turn.turn):
+        if candidate.attempt != record.chosen and candidate.inconsistency is not None:
+            comment = f" ({escaped(candidate.comment)})" if candidate.comment else ""
+            yield f"- Rolled back, conflict {number(candidate.inconsistency, 2)}: {escaped(candidate.text)}{comment}"
+
+
+def _thought(one: AgentRound) -> str:
+    bid = one.bid
+    figures = [f"W {bid.willingness:.2f}"] if bid else []
+    figures += [f"{bid.latency_s:.2f} s"] if bid and bid.latency_s is not None else []
+    figures += [", ".join(map(in_words, one.active))] if one.active else []
+    mark = "→ " if bid and bid.won else ""
+    thought = escaped(one.assessment.thought) if one.assessment and one.assessment.thought else "–"
+    return f"- {mark}**{escaped(one.agent)}** ({escaped('; '.join(figures) or 'no bid')}): {thought}"
+
+
+def _settings(run: RunRecord) -> Iterator[str]:
+    """Yield everything that the run was made with."""
+    yield "## What it was made with"
+    yield ""
+    parent = {"forked from": f"{run.parent[0]} at turn {run.parent[1]}"} if run.parent else {}
+    voices = {f"model of {name}": voice.model for name, voice in run.voices.items()}
+    known = {"run": run.run, "scenario": run.scenario, **parent, "model": run.model, **voices, "embedder": run.embedder}
+    for name, value in (known | {"seed": run.seed} | run.parameters).items():
+        yield f"- {escaped(in_words(name))}: {escaped(value if isinstance(value, str) else json.dumps(value))}"

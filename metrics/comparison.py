@@ -1,0 +1,290 @@
+"""Two runs compared to the last record: what they were made with, where they part, and how every turn differs.
+
+1. What a turn left is brought into one plain document, whose keys stand in the order in which things come about: the
+   first difference of the first turn that differs is where two runs part.
+2. Ids, lineage, status and wall-clock times are in no document; nor is a round that never ended in a turn.
+3. Prompts are compared by content hash, calls of models by key.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from state.contracts import Start, Store
+from state.records import Candidate, Record, RunRecord, TurnRecord
+
+#: Names, numbers and texts, in dictionaries and lists.
+Document = Mapping[str, Any]
+
+#: Which run it is, how it stands and where it comes from; not what is in it.
+_IDENTITY = {"run", "status", "turns", "parent", "rewritten", "error", "created"}
+
+#: What goes on in agents, in the order in which it does.
+_MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "willingness", "latency")
+
+#: The parts of a bid that say how much somebody wanted to speak; the others say how fast they were.
+_WILLINGNESS = {"parts", "willingness", "willing"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two documents differ; a value is `None` where there is none.
+
+    Attributes:
+        path: Names, from the outermost in.
+        a, b: What stands there.
+    """
+
+    path: tuple[str, ...]
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class TurnComparison:
+    """A turn of two runs; turn 0 is the preparation.
+
+    Attributes:
+        turn: Its number.
+        a, b: What it left (see `turn_documents`); `None` in a run that does not have it.
+        differences: In the order in which things come about; none where only one run has the turn.
+    """
+
+    turn: int
+    a: Document | None
+    b: Document | None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both runs have the turn, and it left the same."""
+        return self.a is not None and self.b is not None and not self.differences
+
+    @property
+    def aspects(self) -> list[str]:
+        """What differs in it, in the order in which things come about."""
+        return list(dict.fromkeys(difference.path[0] for difference in self.differences))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs: what they were made with, and all turns of both."""
+
+    settings: tuple[Difference, ...]
+    turns: tuple[TurnComparison, ...]
+
+    @property
+    def differing(self) -> list[TurnComparison]:
+        """The turns that differ, those that one run alone has among them."""
+        return [turn for turn in self.turns if not turn.is_same]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the two differ in nothing."""
+        return not self.settings and not self.differing
+
+
+def compare_runs(store: Store, a: RunRecord, b: RunRecord) -> Comparison:
+    """Compare two runs of a store; a dialogue and a meeting are compared as far as both have something."""
+    settings = differences(*settings_documents(a, store.start(a.run), b, store.start(b.run)))
+    return Comparison(tuple(settings), compare_turns(turn_documents(store, a.run), turn_documents(store, b.run)))
+
+
+def compare_turns(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[TurnComparison, ...]:
+    """Compare the turns of two runs, by number."""
+    return tuple(_compared(number, a.get(number), b.get(number)) for number in sorted({*a, *b}))
+
+
+def _compared(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
+    if a is None or b is None:
+        return TurnComparison(turn, a, b)
+    return TurnComparison(turn, a, b, tuple(differences(a, b)))
+
+
+def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Difference]:
+    """Yield where two documents differ, path by path, in the order of their keys.
+
+    Lists are one value, except those of equal length that hold dictionaries.
+    """
+    if a == b:
+        return
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for name in dict.fromkeys([*a, *b]):
+            yield from differences(a.get(name), b.get(name), (*path, name))
+    elif _are_rows(a) and _are_rows(b) and len(a) == len(b):
+        for at, (one, other) in enumerate(zip(a, b, strict=True)):
+            yield from differences(one, other, (*path, str(at)))
+    else:
+        yield Difference(path, a, b)
+
+
+def _are_rows(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
+
+
+# --- what a run was made with ---------------------------------------------------------------------------------------
+
+
+def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> tuple[Document, Document]:
+    """Return what two runs were made with: the record of each, and what both starts have fields for."""
+    one, other = _start_document(start_a), _start_document(start_b)
+    shared = [name for name in one if name in other]
+    made_a, made_b = (
+        {**run.model_dump(mode="json", exclude=_IDENTITY), "start": {name: start[name] for name in shared}}
+        for run, start in ((a, one), (b, other))
+    )
+    return made_a, made_b
+
+
+def _start_document(start: Start) -> dict[str, Any]:
+    document = start.model_dump(mode="json", exclude={"scenario"})
+    return {"names": list(start.names)} | {name: _by_name(value) for name, value in document.items()}
+
+
+def _by_name(value: Any) -> Any:
+    """Return a document in which people are keyed by their name, and memories by their id."""
+    if isinstance(value, dict):
+        return {name: _by_name(one) for name, one in value.items()}
+    if not _are_rows(value):
+        return value
+    names = [row.get("id") or row.get("persona", {}).get("name") for row in value]
+    rows = [_by_name(row) for row in value]
+    return dict(zip(names, rows, strict=True)) if rows and all(names) and len(set(names)) == len(names) else rows
+
+
+# --- what a turn left -----------------------------------------------------------------------------------------------
+
+
+def turn_documents(store: Store, run: str) -> dict[int, Document]:
+    """Return what every turn of a run left, by number, and under 0 its preparation.
+
+    The keys of a document stand in the order in which things come about: what agents noticed, chose, found and thought,
+    their willingness and latency, the floor, the speaker; the prompt, its scores, the units removed; the candidates and
+    their judgement; text and clock; the calls of models, by agent and by step.
+    """
+    minds = _minds(store, run)
+    calls: dict[int, dict[str, dict[str, Document]]] = {}
+    for call in store.calls(run):
+        calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = _call_document(
+            call
+        )
+    documents: dict[int, Document] = {0: {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}}
+    for turn in store.turns(run):
+        record, candidates = store.turn_record(run, turn.turn), store.candidates(run, turn.turn)
+        documents[turn.turn] = {
+            **minds.get(turn.round, _no_mind()),
+            **_utterance_document(record, candidates),
+            "calls": calls.get(turn.round, {}),
+        }
+    return documents
+
+
+def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
+    """Return what went on in agents, by round, step and agent; and how the floor was given."""
+    minds: dict[int, dict[str, Any]] = {}
+
+    def of(round: int) -> dict[str, Any]:
+        return minds.setdefault(round, _no_mind())
+
+    def note(aspect: str, key: tuple[int, str], document: Document) -> None:
+        round, agent = key
+        of(round)[aspect].setdefault(agent, {}).update(document)
+
+    def note_all(aspect: str, records: Mapping[tuple[int, str], Record]) -> None:
+        for key, record in records.items():
+            note(aspect, key, record.model_dump(mode="json"))
+
+    note_all("characters", store.steps(run, "prepare", Character))
+    note_all("perception", store.steps(run, "perceive", Perception))
+    needs = store.steps(run, "choose_mechanisms", InformationNeed)
+    note_all("mechanisms", needs)
+    for mechanism in dict.fromkeys(name for need in needs.values() for name in need.mechanisms):
+        for key, finding in store.steps(run, mechanism, Finding).items():
+            note("findings", key, {mechanism: finding.model_dump(mode="json")})
+    note_all("thoughts", store.steps(run, "assess", Assessment))
+    for key, bid in store.steps(run, "bid", Bid).items():
+        note("willingness", key, bid.model_dump(include=_WILLINGNESS))
+        note("latency", key, bid.model_dump(exclude=_WILLINGNESS))
+    for (round, _), floor in store.steps(run, "floor", Floor).items():
+        of(round)["floor"] = floor.model_dump(mode="json")
+    return minds
+
+
+def _no_mind() -> dict[str, Any]:
+    return {**{aspect: {} for aspect in _MIND}, "floor": None}
+
+
+def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> dict[str, Any]:
+    figures = {"inconsistency", "inconsistency_runs", "comment"}
+    return {
+        "speaker": record.turn.speaker,
+        "prompt": record.prompt,
+        "scores": {"by": record.scored_by, "units": record.scores},
+        "removed": list(record.removed),
+        "candidates": {
+            str(one.attempt): {"text": one.text, **one.reply.model_dump(mode="json", exclude={"text"})}
+            for one in candidates
+        },
+        "judgement": {
+            "by": record.judged_by,
+            **{str(one.attempt): one.model_dump(mode="json", include=figures) for one in candidates},
+            "rollbacks": record.rollbacks,
+            "chosen": record.chosen,
+        },
+        "text": record.turn.text,
+        "clock": record.turn.sim_time_s,
+        "ending": record.turn.ended,
+    }
+
+
+def _call_document(call: Call) -> Document:
+    return call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
+
+
+# --- in a turn ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScoreDifference:
+    """The unit whose scores differ most, of those that both runs scored, and how many differ."""
+
+    unit: str
+    a: float
+    b: float
+    differing: int
+
+
+def largest_score_difference(a: Document, b: Document) -> ScoreDifference | None:
+    """Return where the scores of a turn differ most; `None` where no unit that both scored differs."""
+    scores_a, scores_b = (one["scores"]["units"] or {} for one in (a, b))
+    differing = [unit for unit in scores_a if unit in scores_b and scores_a[unit] != scores_b[unit]]
+    if not differing:
+        return None
+    unit = max(differing, key=lambda unit: abs(scores_a[unit] - scores_b[unit]))
+    return ScoreDifference(unit, scores_a[unit], scores_b[unit], len(differing))
+
+
+def switched_on(document: Document, agent: str) -> list[str]:
+    """Return the mechanisms that an agent switched on in a turn."""
+    chosen = document["mechanisms"].get(agent, {}).get("mechanisms", {})
+    return [name for name, choice in chosen.items() if choice["active"]]
+
+
+def word_differences(a: str, b: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+    """Return two texts as passages, each with whether the other text has it in its place.
+
+    Words are what white space separates; the passages of a text, joined by spaces, are its words.
+    """
+    words_a, words_b = a.split(), b.split()
+    matcher = difflib.SequenceMatcher(None, words_a, words_b, autojunk=False)
+    passages: tuple[list[tuple[str, bool]], list[tuple[str, bool]]] = ([], [])
+    for tag, first_a, last_a, first_b, last_b in matcher.get_opcodes():
+        for words, first, last, into in (
+            (words_a, first_a, last_a, passages[0]),
+            (words_b, first_b, last_b, passages[1]),
+        ):
+            if last > first:
+                into.append((" ".join(words[first:last]), tag == "equal"))
+    return passages

@@ -1,0 +1,49 @@
+"""What a run took: calls of models, tokens and time, by whoever asked and by step."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from state.cognition import Call
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some calls took.
+
+    Attributes:
+        calls: How many.
+        prompt_tokens, reply_tokens: Read, and written; of the calls of which it is known.
+        seconds: Wall-clock time; calls of a batch have equal shares of it.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.reply_tokens + other.reply_tokens,
+            self.seconds + other.seconds,
+        )
+
+
+def cost_by(calls: Iterable[Call], key: Callable[[Call], tuple[str, ...]]) -> dict[tuple[str, ...], Cost]:
+    """Return what calls took by some key of theirs, in the order in which the keys first come.
+
+    Args:
+        calls: The calls, at most each once.
+        key: Such as agent and node.
+    """
+    costs: dict[tuple[str, ...], Cost] = {}
+    for call in calls:
+        own = Cost(1, call.prompt_tokens or 0, call.reply_tokens or 0, call.seconds or 0.0)
+        costs[key(call)] = costs.get(key(call), Cost()) + own
+    return costs
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """Return the sum."""
+    return sum(costs, Cost())
