@@ -13,12 +13,13 @@ from metrics.cost import Cost, cost_by, total
 from state.cognition import Call
 
 
-def cost_json(calls: Sequence[Call]) -> dict[str, Any]:
-    """Return what calls took: a row per agent and step, and the sum."""
+def cost_json(calls: Sequence[Call], timed: bool = True) -> dict[str, Any]:
+    """Return what calls took: a row per agent and step, and the sum; `timed`: whether their time means anything."""
     costs = cost_by(calls, lambda call: (call.agent, call.node))
+    untimed = {} if timed else {"seconds": None}
     return {
-        "cost": [{"agent": agent, "node": node, **asdict(cost)} for (agent, node), cost in costs.items()],
-        "total": asdict(total(costs.values())),
+        "cost": [{"agent": agent, "node": node, **asdict(cost), **untimed} for (agent, node), cost in costs.items()],
+        "total": asdict(total(costs.values())) | untimed,
     }
 
 

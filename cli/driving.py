@@ -103,18 +103,14 @@ def _opened(
     return {participant: opened[name] for participant, name in wanted.items()}
 
 
-def drive_run(
-    store: SqliteStore, record: RunRecord, engines: Engines, registry: "Registry", as_json: bool, thoughts: bool
-) -> None:
-    """Drive a run to its end; whatever stops it, what it had is kept and the way on is told.
+def context_of(store: SqliteStore, record: RunRecord, engines: Engines, registry: "Registry") -> Context:
+    """Return the context in which the nodes of a run work.
 
     Raises:
-        StorageError: Another process drives the run; nothing of it is touched.
-        PolylogueError: The run failed.
+        UsageError: The run's nodes, or their settings, are not what there is.
     """
-    progress().print(f"run {record.run}")
     parameters = Parameters.model_validate(record.parameters)
-    context = Context(
+    return Context(
         run=record.run,
         seed=record.seed,
         start=store.start(record.run),
@@ -130,6 +126,19 @@ def drive_run(
         nodes=registry.functions(parameters, record.kind),
         mechanisms=registry.own_mechanisms,
     )
+
+
+def drive_run(
+    store: SqliteStore, record: RunRecord, engines: Engines, registry: "Registry", as_json: bool, thoughts: bool
+) -> None:
+    """Drive a run to its end; whatever stops it, what it had is kept and the way on is told.
+
+    Raises:
+        StorageError: Another process drives the run; nothing of it is touched.
+        PolylogueError: The run failed.
+    """
+    progress().print(f"run {record.run}")
+    context = context_of(store, record, engines, registry)
 
     def tell(turn: int) -> None:
         (said,) = store.turns(record.run, turn, turn)

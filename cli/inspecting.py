@@ -1,5 +1,6 @@
 """`runs`, `show` and `timeline`: look into what is stored; no model is asked."""
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -32,17 +33,17 @@ def register(app: typer.Typer) -> None:
 
 
 def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List all runs, newest first.
+    """List all runs, newest first; forks stand under what they were forked from.
 
     Example: polylogue runs --json
     """
     path = store_path(store)
-    known: list[tuple[RunRecord, str | None]] = []
+    known: list[RunRecord] = []
     if path.exists():
         with SqliteStore.open(path, create=False) as opened:
-            known = [(run, order_of(run)) for run in opened.runs()]
+            known = opened.runs()
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run, order) for run, order in known]})
+        print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run) for run in known]})
         return
     if not known:
         data().print(plain(f"no runs in {path}; begin with: polylogue run tidewell"))
@@ -50,9 +51,10 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from"):
         table.add_column(heading, justify="right" if heading in ("λ", "seed", "turns") else "left")
-    for run, order in known:
+    for run, depth in _tree(known):
+        order = order_of(run)
         table.add_row(
-            run.run,
+            f"{'  ' * (depth - 1)}└ {run.run}" if depth else run.run,
             run.status,
             plain(run.scenario),
             plain(in_words(order)) if order else "–",
@@ -152,7 +154,7 @@ def _show_cost(store: SqliteStore, run: RunRecord, turn: int | None, agent: str 
     """Show what the run itself took; what its parents took before the fork is theirs."""
     calls = [call for call in store.calls(run.run, turn, own=turn is None) if agent in (None, call.agent)]
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **cost_json(calls)})
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **cost_json(calls, not run.rehearsed)})
         return
     console = data()
     if run.parent and turn is None:
@@ -181,12 +183,24 @@ def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as
     print_json({"schema_version": SCHEMA_VERSION, "run": run.run, "agent": agent, "turns": turns, "cognition": minds})
 
 
-def _run_row(run: RunRecord, order: str | None) -> dict[str, Any]:
+def _tree(runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
+    """Yield runs with their depth in the tree of forks, each before its forks, else in the order given."""
+    forks: dict[str, list[RunRecord]] = {}
+    for run in runs:
+        forks.setdefault(run.parent[0] if run.parent else "", []).append(run)
+    stack = [(run, 0) for run in reversed(forks.get("", []))]
+    while stack:
+        run, depth = stack.pop()
+        yield run, depth
+        stack += [(fork, depth + 1) for fork in reversed(forks.get(run.run, []))]
+
+
+def _run_row(run: RunRecord) -> dict[str, Any]:
     return {
         "run": run.run,
         "status": run.status,
         "scenario": run.scenario,
-        "order": order,
+        "order": order_of(run),
         "model": run.model,
         "seed": run.seed,
         "turns": run.turns,

@@ -17,8 +17,10 @@ COMMANDS = {
     "replaying": ("replay",),
     "comparing": ("diff",),
     "exporting": ("export",),
+    "searching": ("search",),
     "statistics": ("stats",),
     "measuring": ("score", "metrics"),
+    "cleaning": ("gc",),
     "checking": ("scenarios", "doctor"),
     "extending": ("nodes", "graph"),
 }

@@ -8,6 +8,7 @@ import typer
 
 from cli.driving import drive_run, open_engines, reopen_engines
 from cli.environment import store_path
+from cli.estimating import tell_estimate
 from cli.options import ExtensionOption, JsonOption, SettingsOption, StoreOption, ThoughtsOption
 from cli.output import plain, print_json, progress
 from cli.settings import read_seed, read_settings
@@ -41,6 +42,9 @@ def run(
     model: Annotated[str, typer.Option(help="smollm2 (embedded), a folder, or a Hugging Face id.")] = "smollm2",
     precision: Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16.")] = None,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Use a stand-in without weights.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take; nothing is stored.")
+    ] = False,
     settings: SettingsOption = None,
     extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,
@@ -74,6 +78,9 @@ def run(
         check_weights(start, parameters.willingness_threshold)
     elif order is not None:
         raise UsageError(f"{scenario} is a dialogue of two, who speak in turn; --order {order} is for meetings")
+    if dry_run:
+        tell_estimate(start, parameters, seed, "rehearsal" if rehearse else model, registry, as_json)
+        return
     with SqliteStore.open(store_path(store), create=True) as opened:
         engines = open_engines("rehearsal" if rehearse else model, start, parameters)
         record = RunRecord.model_validate(

@@ -1,5 +1,6 @@
 """From a name to a model: the embedded one, a folder, or an id on the Hugging Face hub; nothing is loaded before."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -45,6 +46,17 @@ def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> Lang
             "a folder or a hub id such as owner/name works too"
         )
     return _open_folder(name, name, precision, None)
+
+
+def rehearsal_of(name: str) -> LanguageModel:
+    """Return a stand-in that is asked as the model of that name would be: laid out, judged and ended like it."""
+    from models.rehearsal import RehearsalModel
+
+    model = RehearsalModel()
+    if name == embedded.ID:
+        own = embedded.TRAITS
+        model.traits = replace(model.traits, layout=own.layout, judge=own.judge, ending=own.ending)
+    return model
 
 
 def open_embedder(name: str) -> Embedder:

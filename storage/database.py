@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -74,8 +74,15 @@ class StoreFile:
 
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
         """Return the rows of a query, each by column name."""
+        return self._fetched(sql, [bound(value) for value in values])
+
+    def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
+        """Return the rows of a query whose parameters have names."""
+        return self._fetched(sql, {name: bound(value) for name, value in values.items()})
+
+    def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
-            cursor = self._connection.execute(sql, [bound(value) for value in values])
+            cursor = self._connection.execute(sql, values)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, map(read, row), strict=True)) for row in cursor]
 

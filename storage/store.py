@@ -8,7 +8,7 @@
 import itertools
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -356,6 +356,26 @@ class SqliteStore:
     def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
         """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
         return self._journal.calls(run, round, own)
+
+    # --- checkpoints ------------------------------------------------------------------------------------------------
+
+    def checkpoint_sizes(self) -> dict[str, int]:
+        """Return the size of every run's LangGraph checkpoints in bytes, for those who have any, oldest run first."""
+        if not self.file.rows("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'"):
+            return {}
+        rows = self.file.rows(
+            """SELECT runs.run, sum(length(checkpoint) + length(metadata)) AS size FROM runs
+            JOIN checkpoints ON thread_id = runs.run GROUP BY runs.run ORDER BY runs.id"""
+        )
+        return {row["run"]: row["size"] for row in rows}
+
+    def drop_checkpoints(self, runs: Iterable[str]) -> None:
+        """Delete the LangGraph checkpoints of runs, and give their space back to the disk."""
+        with self.file.transaction():
+            for run in runs:
+                self.file.write("DELETE FROM checkpoints WHERE thread_id = ?", run)
+                self.file.write("DELETE FROM writes WHERE thread_id = ?", run)
+        self.file.write("VACUUM")
 
     # --- rows -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+"""Full-text search over what was said, thought and remembered."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from storage.database import StoreFile
+
+PassageKind = Literal["utterance", "thought", "memory"]
+KINDS: tuple[PassageKind, ...] = get_args(PassageKind)
+
+_FOUND = """SELECT {run} AS run, passages.turn, passages.agent, passages.kind, passages.text FROM passages_fts
+    JOIN passages ON passages.id = passages_fts.rowid {joined}
+    WHERE passages_fts MATCH :query AND passages.kind IN ({kinds}) {which}"""
+
+#: What a run said and thought itself; with a run, what it has in common with its ancestors too.
+_OWN = {"run": "passages.run", "joined": "", "which": "AND passages.run IS NOT NULL"}
+_OF_RUN = {
+    "run": "lineage.run",
+    "joined": """JOIN lineage ON ancestor = passages.run
+        AND passages.turn <= CASE passages.kind WHEN 'utterance' THEN lineage.turns ELSE lineage.rounds END""",
+    "which": "AND lineage.run = :run",
+}
+#: What people remember where a run starts.
+_MEMORIES = {
+    "run": "runs.run",
+    "joined": "JOIN runs ON runs.case_id = passages.start_id",
+    "which": "AND (:run IS NULL OR runs.run = :run)",
+}
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Something that was said or thought in a turn of a run, or is remembered from its beginning (turn 0)."""
+
+    run: str
+    turn: int
+    agent: str
+    kind: PassageKind
+    text: str
+
+
+def search(
+    file: StoreFile, query: str, run: str | None = None, kinds: tuple[PassageKind, ...] = KINDS, limit: int = 50
+) -> list[Passage]:
+    """Return the passages that hold all words of a query, the newest runs first, in the order of turns.
+
+    Args:
+        file: The store file.
+        query: Words, and "several words" in quotes; a word that ends in `*` is the beginning of one.
+        run: The id of a run; `None` for all runs, each with what is its own.
+        kinds: What is looked through.
+        limit: At most so many.
+    """
+    asked = {"query": _quoted(query), "run": run, "limit": limit}
+    marks = ", ".join(f"'{kind}'" for kind in kinds)
+    said, remembered = (_FOUND.format(kinds=marks, **how) for how in (_OF_RUN if run is not None else _OWN, _MEMORIES))
+    rows = file.named_rows(
+        f"""SELECT found.* FROM ({said} UNION ALL {remembered}) AS found JOIN runs ON runs.run = found.run
+        ORDER BY runs.id DESC, turn, found.kind DESC, agent LIMIT :limit""",
+        asked,
+    )
+    return [Passage(**row) for row in rows]
+
+
+def _quoted(query: str) -> str:
+    """Return a query in which nothing but quotes and a last `*` has a meaning of its own."""
+    parts = query.split('"')
+    phrases = [part.strip() for part in parts[1::2] if part.strip()]
+    words = [word for part in parts[0::2] for word in part.split()]
+    terms = [f'"{phrase}"' for phrase in phrases]
+    terms += [f'"{word.rstrip("*")}"{"*" if word.endswith("*") else ""}' for word in words if word.strip("*")]
+    return " ".join(terms)
