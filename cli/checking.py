@@ -54,7 +54,7 @@ def scenarios(
 
     Example: polylogue scenarios ga:runs/the_ville --sample 20
     """
-    from worlds.catalog import MEETINGS, TOWNS, Listing, describe, list_cases, sample_evenly
+    from worlds.catalog import MEETINGS, TOWNS, Listing, describe, extensions_of, list_cases, sample_evenly
 
     if schema:
         _print_schema()
@@ -64,7 +64,9 @@ def scenarios(
     else:
         from nodes.mechanisms.registry import MECHANISMS
 
-        listings = {source: list_cases(source, tuple(MECHANISMS))}
+        # What extensions bring is not known here: nothing of theirs is executed to list a scenario.
+        known = None if extensions_of(source) else tuple(MECHANISMS)
+        listings = {source: list_cases(source, known)}
     if sample is not None:
         listings = {
             name: Listing(cases=tuple(sample_evenly(one.cases, sample)), skipped=one.skipped)

@@ -47,6 +47,8 @@ def main() -> None:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     arguments = sys.argv[1:] or ["--help"]
     try:
+        if sum(one == "--store" or one.startswith("--store=") for one in arguments) > 1:
+            raise UsageError("--store is given twice; a command works on one store")
         code = build_app(arguments[0])(arguments, standalone_mode=False)
     except typer.TyperException as error:
         code = _complain(f"{error.format_message()}{_given(error)} (see `polylogue --help`)", 2)

@@ -15,17 +15,18 @@ from functools import wraps
 from types import FrameType
 from typing import Any
 
-from models.batching import BatchingBroker
+from cli.driving import Engines, context_of
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.node import PLACES, Node, failure
 from nodes.registry import Registry
 from state.cognition import Finding
-from state.contracts import Context, Start
+from state.contracts import Start
 from state.errors import NodeError, PolylogueError
 from state.meeting import Meeting
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import RunRecord
+from storage.database import MEMORY
 from storage.store import SqliteStore
 from worlds.catalog import resolve
 
@@ -201,35 +202,23 @@ def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dic
 
     from graphs.driving import drive
 
-    model, embedder = RehearsalModel(), RehearsalEmbedder()
+    engines = Engines(RehearsalModel(), {}, RehearsalEmbedder())
     base = GROUP_CHAT if isinstance(start, Meeting) else {}
-    parameters = model.traits.resolve(Parameters().with_settings({**base, "ending": "off", **_SETTINGS, **settings}))
-    record = RunRecord(
-        run="check",
-        status="running",
-        kind=start.kind,
-        scenario=start.scenario,
-        model=model.id,
-        embedder=embedder.id,
-        rehearsed=True,
-        seed=1,
-        parameters=parameters.model_dump(mode="json"),
-        created=datetime.now(UTC),
+    parameters = Parameters().with_settings({**base, "ending": "off", **_SETTINGS, **settings})
+    record = RunRecord.model_validate(
+        {
+            "run": "check",
+            "status": "running",
+            "kind": start.kind,
+            "scenario": start.scenario,
+            "seed": 1,
+            "created": datetime.now(UTC),
+            **engines.resolved(parameters),
+        }
     )
-    with SqliteStore.open(":memory:") as store:
+    with SqliteStore.open(MEMORY, create=True) as store:
         store.create_run(record, start)
-        context = Context(
-            run=record.run,
-            seed=record.seed,
-            start=start,
-            parameters=parameters,
-            model=model,
-            embedder=embedder,
-            store=store,
-            broker=BatchingBroker(record.run, store),
-            nodes=registry.functions(parameters, start.kind),
-            mechanisms=registry.own_mechanisms,
-        )
+        context = context_of(store, record, engines, registry)
         try:
             with _patience(patience_s):
                 asyncio.run(drive(context, InMemorySaver()))

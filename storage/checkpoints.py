@@ -6,6 +6,7 @@
 """
 
 import sqlite3
+import zlib
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
@@ -106,6 +107,10 @@ _OPTIONS = (
     | ormsgpack.OPT_REPLACE_SURROGATES
 )
 
+#: MessagePack with a CRC-32 behind it.
+_CHECKED = "msgpack+crc32"
+_CRC_BYTES = 4
+
 #: The msgpack extension in which LangGraph writes a type with its positional arguments.
 _POSITIONAL = 1
 _SEND = ("langgraph.types", "Send")
@@ -130,7 +135,8 @@ class PlainSerializer(SerializerProtocol):
         """
         if obj is None:
             return "null", b""
-        return "msgpack", ormsgpack.packb(obj, default=_pack, option=_OPTIONS)
+        packed = ormsgpack.packb(obj, default=_pack, option=_OPTIONS)
+        return _CHECKED, packed + _crc(packed)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Return the object of these bytes.
@@ -142,7 +148,11 @@ class PlainSerializer(SerializerProtocol):
         if kind == "null":
             return None
         try:
-            if kind != "msgpack":
+            if kind == _CHECKED:
+                packed, own = packed[:-_CRC_BYTES], packed[-_CRC_BYTES:]
+                if _crc(packed) != own:
+                    raise ValueError("it does not match its checksum")
+            elif kind != "msgpack":  # as the first versions wrote it
                 raise ValueError(f"unknown format {kind!r}")
             return ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
         except ValueError as error:
@@ -150,6 +160,10 @@ class PlainSerializer(SerializerProtocol):
                 f"a checkpoint in {self._path} is damaged, or holds what Polylogue never writes ({error}); nothing in "
                 "it was executed, and the run can't go on from it: go back to a backup of the file"
             ) from error
+
+
+def _crc(packed: bytes) -> bytes:
+    return zlib.crc32(packed).to_bytes(_CRC_BYTES, "big")
 
 
 def _pack(value: Any) -> Any:

@@ -3,6 +3,7 @@
 import asyncio
 import enum
 import sqlite3
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import add
@@ -137,7 +138,20 @@ def test_sends_are_written_in_langgraphs_own_format() -> None:
     sends = [Send("agent", {"agent": "Ana", "turn": 3}), Send("agent", {"inner": [Send("x", None)]})]
     packed = PlainSerializer("polylogue.db").dumps_typed(sends)
     assert PlainSerializer("polylogue.db").loads_typed(packed) == sends
-    assert JsonPlusSerializer(allowed_msgpack_modules=None).loads_typed(packed) == sends
+    kind, (written, checksum) = packed[0], (packed[1][:-4], packed[1][-4:])
+    assert kind == "msgpack+crc32"
+    assert checksum == zlib.crc32(written).to_bytes(4, "big")
+    assert JsonPlusSerializer(allowed_msgpack_modules=None).loads_typed(("msgpack", written)) == sends
+    assert PlainSerializer("polylogue.db").loads_typed(("msgpack", written)) == sends
+
+
+def test_any_flipped_bit_of_a_checkpoint_is_told() -> None:
+    kind, packed = PlainSerializer("polylogue.db").dumps_typed({"turn": 3, "speaker": "Ana", "sim_time_s": 1.5})
+    for bit in range(8 * len(packed)):
+        flipped = bytearray(packed)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(StorageError, match="damaged"):
+            PlainSerializer("polylogue.db").loads_typed((kind, bytes(flipped)))
 
 
 class Colour(enum.Enum):
