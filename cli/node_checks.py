@@ -135,12 +135,14 @@ def _ending(name: str, run: Callable[..., Any], rehearsal: _Rehearsal, where: st
 
 
 def _sameness(name: str, first: _Rehearsal, second: _Rehearsal, where: str) -> Check:
-    words = "draw from state.randomness.keyed_generator, and look at no clock but the simulated one"
+    mend = "draw from state.randomness.keyed_generator, and look at no clock but the simulated one"
+    problem: str | None = None
+    if len(first.visits) != len(second.visits):
+        problem = f"with the same seed it was executed {len(first.visits)} and {len(second.visits)} times; {mend}"
     for number, (one, other) in enumerate(zip(first.visits, second.visits, strict=False), start=1):
         if one.result != other.result:
-            problem = f"its execution {number} came to something else with the same seed; {words}"
-            return Check(name, f"is the same again {where}", problem)
-    problem = None if len(first.visits) == len(second.visits) else f"it was executed more often the first time; {words}"
+            problem = f"its execution {number} came to something else with the same seed; {mend}"
+            break
     return Check(name, f"is the same again {where}", problem)
 
 

@@ -1,5 +1,6 @@
 """Parts that scenario files of both kinds have: texts, times, people, what they remember, parameters and nodes."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -91,7 +92,7 @@ def extension_source(given: str, folder: Path) -> str:
         given: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
         folder: Where files are looked for whose path is not absolute.
     """
-    return str((folder / Path(given).expanduser()).resolve()) if given.endswith(".py") else given
+    return os.path.abspath(folder / os.path.expanduser(given)) if given.endswith(".py") else given
 
 
 class ScenarioMemory(Part):

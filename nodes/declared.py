@@ -1,0 +1,77 @@
+"""What every declaration of a node or a mechanism is held to; a wrong one is refused where it is made, with words."""
+
+import inspect
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import ValidationError
+
+from state.errors import ExtensionError
+from state.parameters import NodeSetting
+from state.records import Record
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+#: What nothing can be called: `--set` takes the first otherwise, and the others name steps in the store.
+_TAKEN = ("nodes", "prepare", "bid", "floor")
+
+
+def check_name(what: str, name: Any) -> None:
+    """Check a name: it stands in scenarios, settings, prompts and records."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ExtensionError(f"{what} {name!r}: a name is of small letters, digits and _, and begins with a letter")
+    if name in _TAKEN:
+        raise ExtensionError(f"{what} {name!r}: the name is taken; choose another")
+
+
+def check_line(what: str, field: str, text: Any) -> None:
+    """Check a text that goes into prompts and tables."""
+    if not isinstance(text, str) or not text.strip() or len(text.splitlines()) != 1:
+        raise ExtensionError(f"{what}: {field} is one line of text, not {text!r:.60}")
+
+
+def check_async(what: str, function: Any, *arguments: str) -> None:
+    """Check that a function is asynchronous and takes these arguments, by place."""
+    called = f"async def run({', '.join(arguments)})"
+    if not callable(function):
+        raise ExtensionError(f"{what}: run is a function, `{called}`, not {function!r:.60}")
+    inner = function if inspect.isfunction(function) or inspect.ismethod(function) else type(function).__call__
+    if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner)):
+        raise ExtensionError(f"{what}: run is not async; write `{called}`")
+    check_call(what, "run", function, *arguments)
+
+
+def check_call(what: str, field: str, function: Callable[..., Any], *arguments: str) -> None:
+    """Check that a function takes these arguments, by place."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        raise ExtensionError(
+            f"{what}: {field} is called with ({', '.join(arguments)}), which it does not take"
+        ) from None
+
+
+def check_parameters(what: str, parameters: Any) -> None:
+    """Check a class of parameters: every one has a default, and takes one value."""
+    if parameters is None:
+        return
+    if not (isinstance(parameters, type) and issubclass(parameters, Record)):
+        raise ExtensionError(f"{what}: parameters is a class derived from state.records.Record, not {parameters!r:.60}")
+    try:
+        values = parameters().model_dump()
+    except ValidationError as error:
+        field = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise ExtensionError(f"{what}: the parameter {field!r} has no default that it takes; give it one") from None
+    for name, value in values.items():
+        if not isinstance(value, NodeSetting | None):
+            raise ExtensionError(f"{what}: the parameter {name!r} takes one value, not a {type(value).__name__}")
+
+
+def check_limit(what: str, timeout_s: Any) -> None:
+    """Check a time limit in seconds; `None` is none."""
+    if timeout_s is None:
+        return
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+        raise ExtensionError(f"{what}: timeout_s is a number of seconds above 0, or None, not {timeout_s!r:.60}")

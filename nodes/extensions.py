@@ -1,0 +1,174 @@
+"""Extensions: nodes and mechanisms of a user's own, in a Python file or in an installed package.
+
+Such a file, or module, has `NODES` or `MECHANISMS` or both, each a tuple. Nothing is found by itself: a run has the
+extensions that its scenario or its command names, and they are noted with it, each with a hash of its content. When
+the run is taken up again, only what has still that content is executed.
+"""
+
+import hashlib
+import importlib
+import sys
+import traceback
+from collections.abc import Collection, Iterable, Sequence
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.node import Node
+from nodes.registry import Registry
+from state.errors import ExtensionError, NotFoundError, nearest_hint
+from state.records import Extension
+
+#: The group under which installed packages name their modules of nodes.
+ENTRY_POINTS = "polylogue.nodes"
+
+
+def installed() -> list[str]:
+    """Return the names of the entry points that installed packages have."""
+    return sorted(entry_points(group=ENTRY_POINTS).names)
+
+
+def load(sources: Iterable[str]) -> Registry:
+    """Return a registry with these extensions, each once.
+
+    Raises:
+        NotFoundError: There is no such file, or no such entry point.
+        ExtensionError: It can't be imported, or what it declares is wrong.
+    """
+    registry = Registry()
+    for source in dict.fromkeys(sources):
+        registry = _include(registry, source)
+    return registry
+
+
+def load_again(noted: Sequence[Extension], accepted: Collection[str] = ()) -> Registry:
+    """Return the registry of a run that was begun before; nothing is executed that has changed since.
+
+    Args:
+        noted: The extensions that were noted with the run.
+        accepted: Extensions that may have changed, or are new.
+
+    Raises:
+        NotFoundError: One is gone.
+        ExtensionError: One has changed, can't be imported, or what it declares is wrong.
+    """
+    for one in noted:
+        if one.source not in accepted and _hash(_content(one.source)) != one.hash:
+            raise ExtensionError(
+                f"{one.source}: has changed since the run began; to go on with it as it is now, "
+                f"add --extension {one.source}"
+            )
+    return load([*(one.source for one in noted), *accepted])
+
+
+def load_module(name: str) -> Registry:
+    """Return a registry with the extension that an importable module is, for checking it.
+
+    Raises:
+        NotFoundError: There is no such module.
+        ExtensionError: It can't be imported, or what it declares is wrong.
+    """
+    path = _module_file(name)
+    if path is None:
+        raise NotFoundError(f"there is no module {name!r}; give a file that ends in .py, or a module that is installed")
+    content = path.read_bytes()
+    return Registry().including(Extension(source=name, hash=_hash(content)), *_declared(name, _imported(name)))
+
+
+def _include(registry: Registry, source: str) -> Registry:
+    content = _content(source)
+    module = _executed(source, content) if source.endswith(".py") else _imported(_entry_point(source).module)
+    return registry.including(Extension(source=source, hash=_hash(content)), *_declared(source, module))
+
+
+def _content(source: str) -> bytes:
+    """Return what the file of an extension holds; nothing of it is executed."""
+    path: Path | None = Path(source)
+    if not source.endswith(".py"):
+        path = _module_file(_entry_point(source).module)
+        if path is None:
+            raise NotFoundError(
+                f"the entry point {source!r} names a module that is not there; install its package again"
+            )
+    try:
+        assert path is not None
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no extension {source!r}; give its file with --extension FILE") from None
+    except (OSError, ValueError) as error:
+        raise ExtensionError(f"{source}: can't be read: {error}") from None
+
+
+def _entry_point(name: str) -> EntryPoint:
+    for entry_point in entry_points(group=ENTRY_POINTS, name=name):
+        return entry_point
+    hint = nearest_hint(name, installed()) or "; a file of your own ends in .py"
+    raise NotFoundError(f"no installed package has an entry point {name!r} of nodes{hint}")
+
+
+def _module_file(name: str) -> Path | None:
+    """Return the file of a module, found without executing anything, its packages neither."""
+    package, *inner = name.split(".")
+    spec = find_spec(package)
+    for number in range(len(inner)):
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(".".join([package, *inner[: number + 1]]), spec.submodule_search_locations)
+    return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _executed(source: str, content: bytes) -> ModuleType:
+    """Return a file as a module, executed from the very bytes that were hashed."""
+    module = ModuleType(f"polylogue_extension_{_hash(content)}")
+    module.__file__ = source
+    sys.modules[module.__name__] = module  # where pydantic and dataclasses look up annotations
+    try:
+        exec(compile(content, source, "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        del sys.modules[module.__name__]
+        raise _import_failure(source, source, error) from error
+    return module
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise _import_failure(name, str(_module_file(name)), error) from error
+
+
+def _import_failure(source: str, path: str, error: BaseException) -> ExtensionError:
+    """Return what to say of an extension that does not import, with the line of it that failed."""
+    if isinstance(error, ExtensionError):  # a declaration that was refused
+        words = str(error)
+    else:
+        words = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}".removesuffix(": ")
+    if isinstance(error, SyntaxError) and error.filename == path:
+        line = error.lineno
+        words = f"SyntaxError: {error.msg}"
+    else:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        line = lines[-1] if lines else None
+    at = f", line {line}" if line else ""
+    return ExtensionError(f"{source}{at}: {words}")
+
+
+def _declared(source: str, module: ModuleType) -> tuple[tuple[Node, ...], tuple[Mechanism, ...]]:
+    """Return the nodes and the mechanisms that a module declares."""
+    nodes, mechanisms = getattr(module, "NODES", ()), getattr(module, "MECHANISMS", ())
+    for field, values, kind in (("NODES", nodes, Node), ("MECHANISMS", mechanisms, Mechanism)):
+        if not isinstance(values, tuple | list):
+            raise ExtensionError(f"{source}: {field} is a tuple, not a {type(values).__name__}; mind the comma: (ONE,)")
+        for value in values:
+            if not isinstance(value, kind):
+                raise ExtensionError(f"{source}: {field} has a {type(value).__name__}; it takes a {kind.__name__} each")
+    if not nodes and not mechanisms:
+        raise ExtensionError(f"{source}: declares nothing; put its nodes into NODES, its mechanisms into MECHANISMS")
+    return tuple(nodes), tuple(mechanisms)

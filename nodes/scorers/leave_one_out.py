@@ -1,0 +1,30 @@
+"""Score every prompt unit by how much less likely a response to the full prompt is without it. Needs no attention.
+
+One response is generated, and its likelihood computed once for each unit: as many calls of the model as the prompt has
+units, and one more. The comparison is the likelihood judge's, unit by unit (`nodes/judge.py`).
+"""
+
+from langgraph.runtime import Runtime
+
+from nodes.generate import utterance_request
+from prompts.assemble import begun_reply
+from prompts.render import render
+from state.contracts import Context
+from state.graph_state import UtteranceState
+from state.randomness import keyed_generator
+
+
+async def score_by_leaving_out(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Take the drop in the response's mean log-likelihood, in nats per token; where it becomes likelier, 0."""
+    context = runtime.context.of(state["speaker"])
+    prompt = context.store.prompt(state["prompt"])
+    model = context.asked_by(state["speaker"], state["round"], "score")
+    generator = keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="leave_one_out")
+    (response,) = await model.generate(utterance_request(prompt, (generator,), model.tokenizer, context.parameters))
+    begun = begun_reply(prompt)
+    full = await model.log_likelihood(render(prompt, model.tokenizer, begun), response)
+    scores = {}
+    for unit in prompt.units:
+        without = prompt.model_copy(update={"units": tuple(other for other in prompt.units if other != unit)})
+        scores[unit.id] = max(0.0, full - await model.log_likelihood(render(without, model.tokenizer, begun), response))
+    return {"scores": scores, "scored_by": f"leave_one_out by {model.id}"}

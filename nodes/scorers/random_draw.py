@@ -1,0 +1,15 @@
+"""Score every prompt unit by a draw: the baseline that any other scorer has to beat. Needs no attention."""
+
+from langgraph.runtime import Runtime
+
+from state.contracts import Context
+from state.graph_state import UtteranceState
+from state.randomness import keyed_generator
+
+
+async def score_random(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Draw a number in [0, 1) for each unit."""
+    context = runtime.context
+    generator = keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="random_score")
+    units = context.store.prompt(state["prompt"]).units
+    return {"scores": {unit.id: generator.random() for unit in units}, "scored_by": "random"}
