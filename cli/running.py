@@ -124,4 +124,5 @@ def resume(
         else:
             accepted = [extension_source(one, Path.cwd()) for one in extension or []]
             registry = load_again(record.extensions, accepted)
+            opened.set_extensions(record.run, registry.extensions)
             drive_run(opened, record, reopen_engines(record), registry, as_json, thoughts)

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from state.cognition import Call, Trace
 from state.contracts import AnyRecord, Start
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
-from state.records import Candidate, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
+from state.records import Candidate, Extension, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
 from storage.cognition import Cognition
 from storage.contents import Contents, verified
 from storage.database import MEMORY, StoreFile
@@ -225,13 +225,15 @@ class SqliteStore:
         Raises:
             NotFoundError: There is no such run.
         """
-        with self.file.transaction():
-            rows = self._runs.select("WHERE run = ?", run)
-            if not rows:
-                raise NotFoundError(self._no_such_run(run, self._run_ids()))
-            new = checksum([*(rows[0] | {"status": status, "error": error}).values()])
-            update = "UPDATE runs SET status = ?, error = ?, checksum = ? WHERE run = ?"
-            self.file.write(update, status, error, new, run)
+        self._update_run(run, status=status, error=error)
+
+    def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
+        """Note the extensions of a run as they are from now on.
+
+        Raises:
+            NotFoundError: There is no such run.
+        """
+        self._update_run(run, extensions=_json([one.model_dump() for one in extensions]))
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
         """Be the only driver of a run while inside; a store in memory has no other.
@@ -412,6 +414,15 @@ class SqliteStore:
                 extensions=json.loads(row["extensions"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
             )
+
+    def _update_run(self, run: str, **changes: Value) -> None:
+        with self.file.transaction():
+            rows = self._runs.select("WHERE run = ?", run)
+            if not rows:
+                raise NotFoundError(self._no_such_run(run, self._run_ids()))
+            names = ", ".join(f"{column} = ?" for column in changes)
+            own = checksum([*(rows[0] | changes).values()])
+            self.file.write(f"UPDATE runs SET {names}, checksum = ? WHERE run = ?", *changes.values(), own, run)
 
     def _turn_rows(self, which: str, *values: Value) -> list[dict[str, Any]]:
         return self._with_text(self._turns.select(f"{_TURNS} {which}", *values, also="hash, text"))

@@ -338,3 +338,25 @@ def test_mistakes_of_a_scenario_are_told(cli: Cli, tmp_path: Path, written: str,
     (tmp_path / "meeting.yaml").write_text(f"{MINIMAL}\n{written}\n", encoding="utf-8")
     code = 3 if "nowhere" in written else 2
     cli("run", "meeting.yaml", "--rehearse").complains(code, words)
+
+
+def test_a_changed_file_is_taken_once_it_is_accepted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from storage.store import SqliteStore
+
+    at = tmp_path / "own.py"
+    at.write_text(
+        "from nodes.mechanisms.mechanism import Mechanism\n"
+        "from state.cognition import Finding\n"
+        "async def look(view):\n    return Finding()\n"
+        "MECHANISMS = (Mechanism('look', 'Look', 'look around', (True, 'It is quiet.'), look),)\n",
+        encoding="utf-8",
+    )
+    own = ("--extension", str(at))
+    run = cli("run", "team_building", "--rehearse", "--rounds", "2", *own, "--json").json["run"]
+    with SqliteStore.open(tmp_path / "polylogue.db") as store:
+        store.set_status(run, "interrupted")
+    at.write_text(at.read_text(encoding="utf-8") + "# other\n", encoding="utf-8")
+    cli("resume", run).complains(2, "changed since", "--extension")
+    cli("fork", run, "--at", "2").complains(2, "changed since")
+    assert cli("resume", run, *own, "--json").json["status"] == "finished"
+    assert cli("fork", run, "--at", "2", "--json").json["turns"] == 2

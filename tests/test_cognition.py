@@ -213,15 +213,15 @@ async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:
     scene.says(("Cy", "Monday, then."))
     second = await scene.find("goal_summary", used={"goal_summary": [2, 1]})
     assert second.data == {"done": [True, True], "progress": 1.0, "next": "thank them"}
-    (_, asked) = scene.context.model.asked("generate_batch")[-2:]
-    assert [field.name for field in asked[0].fields] == ["2. agree on a day", "next"]
+    (_, asked) = scene.context.model.asked("generate")[-2:]
+    assert [field.name for field in asked.fields] == ["2. agree on a day", "next"]
 
 
 async def test_who_has_no_plan_is_not_asked_about_it() -> None:
     scene = Scene().says(("Ana", "Well."))
     finding = await scene.find("goal_summary", "Bo")
     assert finding.data == {"done": [], "progress": None}
-    assert scene.context.model.asked("generate_batch") == []
+    assert scene.context.model.asked("generate") == []
 
 
 @pytest.mark.parametrize(
