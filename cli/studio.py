@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from cli.driving import context_of, open_engines, reopen_engines
 from cli.environment import store_path
+from models.loading import REHEARSAL
 from state.errors import UsageError
 from state.graph_state import DialogueState
 from state.meeting import Meeting
@@ -36,18 +38,18 @@ class Settings(Record):
     """What can be chosen for a conversation; the server calls it the assistant's context.
 
     Attributes:
-        scenario: As in `polylogue run`; `None` for the shipped one.
-        removal_factor: λ in [0, 1].
+        scenario: As in `polylogue run`; `None` for a shipped one.
+        removal_factor: λ in [0, 1]; `None` for what the scenario has.
+        rounds: At most so many rounds; `None` for what the scenario has.
         seed: Seed of all draws.
-        rounds: At most so many rounds.
         model: `rehearsal`, `smollm2`, a folder or a hub id.
     """
 
     scenario: str | None = None
-    removal_factor: float = 0.5
+    removal_factor: float | None = None
+    rounds: int | None = None
     seed: int = 1
-    rounds: int = 6
-    model: str = "rehearsal"
+    model: str = REHEARSAL
 
 
 class Said(TypedDict):
@@ -89,20 +91,23 @@ def _conversation(kind: RunKind, shipped: str, config: Mapping[str, Any]) -> "Gr
     from graphs.group_chat import build_group_chat_graph
     from nodes.extensions import load
     from worlds.catalog import extensions_of, resolve, settings_of
+    from worlds.meeting_file import check_weights
 
     chosen = _settings(config.get("configurable", {}))
     scenario = chosen.scenario or shipped
     registry = load(extensions_of(scenario))
     known = tuple(registry.mechanisms)
     wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}
-    parameters = Parameters().with_settings({**settings_of(scenario, known), **wanted})
+    own = {name: value for name, value in wanted.items() if value is not None}
+    parameters = Parameters().with_settings({**settings_of(scenario, known), **own})
     start = resolve(scenario, known)
     if start.kind != kind:
-        raise UsageError(f"scenario={scenario} is a {start.kind}; take that graph for it")
+        raise UsageError(f"scenario={scenario} is for the other graph, {start.kind}")
     functions = registry.functions(parameters, kind)
     inner: Any = build_dialogue_graph(None, functions)
     first: Any = _BEGINNING
     if isinstance(start, Meeting):
+        check_weights(start, parameters.willingness_threshold)
         inner, first = build_group_chat_graph(parameters.order, None, functions), beginning_of(start)
 
     async def begin(state: Conversation) -> Conversation:

@@ -46,6 +46,7 @@ async def drive(context: Context, checkpointer: BaseCheckpointSaver[Any], on_ste
             config = snapshot.config
             break
     else:
+        await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
         entry = await _enter(graph, config, context)
     while True:
         tasks = graph.astream(
