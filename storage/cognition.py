@@ -12,7 +12,7 @@ from storage.contents import Contents
 from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
 from storage.tables import Table
-from storage.values import Value
+from storage.values import Value, json_text
 
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
 
@@ -35,7 +35,7 @@ class Cognition:
             "round": round,
             "agent": agent,
             "node": node,
-            "record": _json(record.model_dump()),
+            "record": json_text(record.model_dump()),
         }
         with self._file.transaction():
             self._steps.insert(row, replace=True)
@@ -56,7 +56,7 @@ class Cognition:
 
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
         """Store what was executed in a turn, in place of what was stored of it."""
-        packed = zlib.compress(_json(trace.model_dump()).encode("utf-8", "surrogatepass"))
+        packed = zlib.compress(json_text(trace.model_dump()).encode())
         row: dict[str, Value] = {"run": run, "turn": turn, "trace": base64.b85encode(packed).decode("ascii")}
         self._traces.insert(row, replace=True)
 
@@ -70,7 +70,7 @@ class Cognition:
         if not rows:
             return None
         try:
-            text = zlib.decompress(base64.b85decode(rows[0]["trace"])).decode("utf-8", "surrogatepass")
+            text = zlib.decompress(base64.b85decode(rows[0]["trace"])).decode()
         except (zlib.error, ValueError) as error:
             raise StorageError(DAMAGED.format(path=self._file.path, cause=f"a trace does not read: {error}")) from error
         return self._record(Trace, text)
@@ -78,7 +78,3 @@ class Cognition:
     def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:
         with storage_faults(self._file.path):
             return kind.model_validate(json.loads(text))
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -10,7 +10,7 @@ from state.errors import StorageError
 from state.records import Prompt, Unit
 from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
-from storage.values import Value
+from storage.values import Value, searchable
 
 _UNITS_OF_PROMPT = """(
     SELECT key AS position, value AS unit_id FROM prompts, json_each(unit_ids) WHERE hash = ?
@@ -106,7 +106,7 @@ class Contents:
         self._file.write(
             """INSERT INTO passages (run, turn, agent, kind, text) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET text = excluded.text WHERE text IS NOT excluded.text""",
-            *(run, turn, agent, kind, _searchable(text)),
+            *(run, turn, agent, kind, searchable(text)),
         )
 
     def save_memories(self, start_id: int, memories: Iterable[tuple[str, str]]) -> None:
@@ -115,7 +115,7 @@ class Contents:
             for agent, text in dict.fromkeys(memories):
                 self._file.write(
                     "INSERT INTO passages (start_id, turn, agent, kind, text) VALUES (?, 0, ?, 'memory', ?)",
-                    *(start_id, agent, _searchable(text)),
+                    *(start_id, agent, searchable(text)),
                 )
 
     def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
@@ -157,11 +157,6 @@ class Contents:
 
     def _missing(self, what: str, content: str) -> StorageError:
         return StorageError(DAMAGED.format(path=self._file.path, cause=f"the {what} {content} is missing"))
-
-
-def _searchable(text: str) -> str:
-    """Return a text without what SQLite's full-text index can't hold."""
-    return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def _canonical(prompt: Prompt) -> str:

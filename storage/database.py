@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from state.errors import StorageError
 from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
 from storage.migrations import check_tables, migrate
-from storage.values import Value, bound, read
+from storage.values import Value, bound, decoded, read
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -59,6 +59,7 @@ class StoreFile:
         """Open the file (see `open_connection`) and check its structure where that is cheap."""
         self.path = path
         self._connection = open_connection(path, create)
+        self._connection.text_factory = decoded
         try:
             self._check_structure()
         except BaseException:

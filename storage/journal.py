@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from state.cognition import Call
 from state.errors import StorageError
 from state.records import Record, Reply
-from storage.contents import Contents
+from storage.contents import Contents, verified
 from storage.database import StoreFile
 from storage.faults import DAMAGED
 from storage.tables import Table
+from storage.values import json_text
 
 _PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
 
@@ -34,17 +35,17 @@ class Journal:
                 row = {
                     "run": run,
                     **call.model_dump(exclude={"parameters", "replies", "values"}),
-                    "parameters_id": self._contents.text_id(_json(call.parameters)),
+                    "parameters_id": self._contents.text_id(json_text(call.parameters)),
                     "replies": replies,
                     "tokens": tokens,
-                    "results": _json(call.values),
+                    "results": json_text(call.values),
                 }
                 self._calls.insert(row, replace=True)
 
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
         """Return the call of that key that the run itself has made; `None` if it has not."""
         key = "WHERE run = ? AND round = ? AND agent = ? AND node = ? AND attempt = ?"
-        rows = self._calls.select(f"{_PARAMETERS} {key}", run, round, agent, node, attempt, also="contents.text")
+        rows = self._calls.select(f"{_PARAMETERS} {key}", run, round, agent, node, attempt, also="hash, text")
         return self._call(rows[0]) if rows else None
 
     def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
@@ -60,7 +61,7 @@ class Journal:
             WHERE lineage.run = ? AND (? IS NULL OR round = ?) AND (depth = 0 OR NOT ?)
             ORDER BY depth DESC, calls.id""",
             *(run, round, round, own),
-            also="contents.text",
+            also="hash, text",
         )
         calls = [self._call(row) for row in rows]
         return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
@@ -71,7 +72,7 @@ class Journal:
             return Call(
                 **known
                 | {
-                    "parameters": json.loads(row["text"]) if row["text"] is not None else {},
+                    "parameters": self._parameters(row),
                     "replies": _unpacked(row["replies"], row["tokens"]),
                     "values": json.loads(row["results"]),
                 }
@@ -79,6 +80,13 @@ class Journal:
         except (zlib.error, ValueError) as error:
             cause = f"a call does not read: {str(error).splitlines()[0]}"
             raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error
+
+    def _parameters(self, row: dict[str, Any]) -> Any:
+        if row["parameters_id"] is None:  # a call of a version that did not store them
+            return {}
+        if row["text"] is None:
+            raise ValueError("its parameters are missing")
+        return json.loads(verified(row["text"], row["hash"], self._file.path))
 
 
 class _StoredReply(Record):
@@ -102,8 +110,8 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
         }
         for one in replies
     ]
-    tokens = zlib.compress(_json([one.tokens for one in replies]).encode())
-    return _json(rows), base64.b85encode(tokens).decode("ascii")
+    tokens = zlib.compress(json_text([one.tokens for one in replies]).encode())
+    return json_text(rows), base64.b85encode(tokens).decode("ascii")
 
 
 def _unpacked(replies: str, tokens: str) -> tuple[Reply, ...]:
@@ -127,7 +135,3 @@ def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:
         return json.dumps(json.loads(text)) == json.dumps(fields)
     except (ValueError, RecursionError):
         return False
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

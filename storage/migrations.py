@@ -10,7 +10,7 @@ from functools import cache
 
 from state.errors import StorageError
 from storage.faults import DAMAGED
-from storage.values import checksum, read
+from storage.values import checksum, read, searchable
 from storage.views import VIEWS
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -106,10 +106,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UNIQUE (run, round, agent, node, attempt))""",
     ),
     (
-        # Every row gets a checksum (storage/tables.py); `row_checksum` is Python's.
+        # Every row gets a checksum (storage/tables.py); `row_checksum` and `searchable` are Python's.
         "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'dialogue'",
-        """UPDATE runs SET kind = 'group_chat' WHERE
-            (SELECT json_type(text, '$.participants') FROM contents WHERE contents.id = case_id) IS NOT NULL""",
+        """UPDATE runs SET kind = 'group_chat' WHERE (SELECT json_type(searchable(text), '$.participants')
+            FROM contents WHERE contents.id = case_id) IS NOT NULL""",
         "ALTER TABLE runs ADD COLUMN extensions TEXT NOT NULL DEFAULT '[]'",  # JSON: files and packages with own nodes
         "ALTER TABLE runs ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE runs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
@@ -171,17 +171,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text);
             INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
         """INSERT INTO passages (run, turn, agent, kind, text)
-            SELECT run, turn, speaker, 'utterance', text FROM turns JOIN contents ON contents.id = content_id
-            WHERE speaker IS NOT NULL""",
+            SELECT run, turn, speaker, 'utterance', searchable(text) FROM turns
+            JOIN contents ON contents.id = content_id WHERE speaker IS NOT NULL""",
         """INSERT INTO passages (run, turn, agent, kind, text)
-            SELECT run, round, agent, 'thought', json_extract(record, '$.thought') FROM steps WHERE node = 'assess'""",
+            SELECT run, round, agent, 'thought', searchable(json_extract(searchable(record), '$.thought')) FROM steps
+            WHERE node = 'assess'""",
         """INSERT INTO passages (start_id, turn, agent, kind, text)
             SELECT DISTINCT start.id, 0, json_extract(person.value, '$.persona.name'), 'memory',
-                json_extract(memory.value, '$.text')
-            FROM runs JOIN contents AS start ON start.id = case_id,
+                searchable(json_extract(memory.value, '$.text'))
+            FROM (SELECT id, searchable(text) AS text FROM contents WHERE id IN (SELECT case_id FROM runs))
+                AS start CROSS JOIN
                 json_each(coalesce(json_extract(start.text, '$.participants'), json_array(
-                    json_extract(start.text, '$.initiator'), json_extract(start.text, '$.partner')))) AS person,
-                json_each(person.value, '$.memories') AS memory""",
+                    json_extract(start.text, '$.initiator'), json_extract(start.text, '$.partner')))) AS person
+                CROSS JOIN json_each(person.value, '$.memories') AS memory""",
         *VIEWS,
     ),
 )
@@ -205,6 +207,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     if _schema_version(connection, path) == SCHEMA_VERSION:
         return
     connection.create_function("row_checksum", -1, lambda *values: checksum([read(one) for one in values]))
+    connection.create_function("searchable", 1, lambda text: searchable(str(read(text))))
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have migrated it meanwhile.

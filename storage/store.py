@@ -10,6 +10,7 @@ import json
 import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,7 +24,7 @@ from state.records import Candidate, Extension, Prompt, Record, Reply, RunRecord
 from storage.cognition import Cognition
 from storage.contents import Contents, verified
 from storage.database import MEMORY, StoreFile
-from storage.faults import storage_faults
+from storage.faults import DAMAGED, storage_faults
 from storage.journal import Journal
 from storage.locks import drive_lock
 from storage.tables import Table
@@ -39,7 +40,7 @@ _LISTED = 20
 
 #: The number of a run's turns, those that a fork has in common with its parent among them.
 _TURNS_OF_RUN = "coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0) AS turns"
-_TEXT_OF_TURN = "JOIN contents ON contents.id = turns.content_id"
+_TEXT_OF_TURN = "LEFT JOIN contents ON contents.id = turns.content_id"
 _TURNS = f"{_TEXT_OF_TURN} JOIN lineage ON ancestor = turns.run AND turns.turn <= lineage.turns WHERE lineage.run = ?"
 
 #: Past all turns: how far a run has what is its own.
@@ -140,7 +141,7 @@ class SqliteStore:
             **run.model_dump(include=_PLAIN_COLUMNS),
             "seed": str(run.seed),
             "parameters": _json(run.parameters),
-            "voices": _json({name: voice.model_dump(mode="json") for name, voice in run.voices.items()}),
+            "voices": _json({name: voice.model_dump() for name, voice in run.voices.items()}),
             "extensions": _json([one.model_dump() for one in run.extensions]),
             "parent_run": parent_run,
             "parent_turn": parent_turn,
@@ -200,6 +201,7 @@ class SqliteStore:
             listed = ", ".join(matching[:_LISTED]) + (", …" if len(matching) > _LISTED else "")
             raise UsageError(f"run {run!r} is ambiguous in {self.path}; it may be {listed}")
         (row,) = self._runs.select("WHERE run = ?", matching[0], also=_TURNS_OF_RUN)
+        self._check_lineage(row["run"], row["parent_run"])
         return self._run_record(row)
 
     def runs(self) -> list[RunRecord]:
@@ -212,7 +214,7 @@ class SqliteStore:
         Raises:
             NotFoundError: There is no such run.
         """
-        join = "JOIN contents ON contents.id = case_id WHERE run = ?"
+        join = "LEFT JOIN contents ON contents.id = case_id WHERE run = ?"
         rows = self._with_text(self._runs.select(join, run, also="hash, text"))
         if not rows:
             raise NotFoundError(self._no_such_run(run, self._run_ids()))
@@ -262,7 +264,7 @@ class SqliteStore:
         """Return the candidates of a turn in the order of their attempts."""
         rows = self._with_text(
             self._candidates.select(
-                """JOIN contents ON contents.id = content_id
+                """LEFT JOIN contents ON contents.id = content_id
                 JOIN lineage ON ancestor = candidates.run AND turn <= lineage.turns
                 WHERE lineage.run = ? AND turn = ? ORDER BY attempt""",
                 *(run, turn),
@@ -299,6 +301,8 @@ class SqliteStore:
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         """Return the turns `first` to `last` (inclusive; to the end if `None`)."""
         rows = self._turn_rows("AND turn >= ? AND (? IS NULL OR turn <= ?) ORDER BY turn", run, first, last, last)
+        if any(after["turn"] != before["turn"] + 1 for before, after in pairwise(rows)):
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
         with storage_faults(self.path):
             return [_read(Turn, row) for row in rows]
 
@@ -404,6 +408,12 @@ class SqliteStore:
         """Return all run ids, newest first."""
         return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
 
+    def _check_lineage(self, run: str, parent: str | None) -> None:
+        """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
+        rows = self._lineage.select("WHERE run IN (?, ?)", run, parent)
+        if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
+
     def _run_record(self, row: dict[str, Any]) -> RunRecord:
         with storage_faults(self.path):
             return _read(
@@ -430,6 +440,8 @@ class SqliteStore:
     def _with_text(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return rows of which each has a text and its hash, verified."""
         for row in rows:
+            if row["hash"] is None:
+                raise StorageError(DAMAGED.format(path=self.path, cause="a text is missing"))
             verified(row["text"], row["hash"], self.path)
         return rows
 

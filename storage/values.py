@@ -1,5 +1,6 @@
 """Values as SQLite holds them, and the checksum of a row. Text is data: half a surrogate pair is kept as bytes."""
 
+import json
 import zlib
 from collections.abc import Sequence
 
@@ -21,10 +22,33 @@ def bound(value: Value) -> Value | bytes:
 
 def read(value: Value | bytes) -> Value:
     """Return a value as it was before it was written."""
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+    return decoded(value) if isinstance(value, bytes) else value
+
+
+def decoded(text: bytes) -> str:
+    """Return a text as SQLite gives it out; its JSON functions make half a surrogate pair of an escape."""
+    return text.decode("utf-8", "surrogatepass")
+
+
+def json_text(value: object) -> str:
+    """Return JSON that SQLite's functions read too: half a surrogate pair is escaped.
+
+    Raises:
+        ValueError, TypeError: The value holds what JSON can't, such as NaN.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if isinstance(bound(text), bytes):
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text
+
+
+def searchable(text: str) -> str:
+    """Return a text without what SQLite's full-text index can't hold."""
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def checksum(values: Sequence[Value]) -> int:
     """Return the CRC-32 of a row's values: any single flipped bit changes it."""
-    plain = tuple(int(value) if isinstance(value, bool) else value for value in values)
+    # As SQLite gives them back: 1 for true, and zero without a sign.
+    plain = tuple(value + 0 if isinstance(value, (bool, float)) else value for value in values)
     return zlib.crc32(repr(plain).encode())

@@ -47,7 +47,8 @@ VIEWS: tuple[str, ...] = (
         turns.sim_time_s, turns.ended,
         (SELECT count(*) FROM unit_scores AS unit
             WHERE unit.run = turns.run AND unit.turn = turns.turn AND removed) AS removed_units,
-        turns.rollbacks, candidates.inconsistency, turns.scored_by, turns.judged_by, turns.prompt
+        turns.rollbacks, candidates.inconsistency, turns.scored_by, turns.judged_by, turns.prompt,
+        lineage.depth > 0 AS inherited
         FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
         JOIN contents ON contents.id = turns.content_id
         LEFT JOIN candidates ON candidates.run = turns.run AND candidates.turn = turns.turn
@@ -57,13 +58,14 @@ VIEWS: tuple[str, ...] = (
         {_from_json("need", key_information="key_information")},
         (SELECT json_group_array(key) FROM json_each(need.record, '$.mechanisms')
             WHERE json_extract(value, '$.active')) AS mechanisms,
-        {_THINKING}, {_BID}
+        {_THINKING}, {_BID}, lineage.depth > 0 AS inherited
         FROM lineage JOIN steps AS perceived
             ON perceived.run = lineage.ancestor AND perceived.round <= lineage.rounds AND perceived.node = 'perceive'
         {_step("need", "choose_mechanisms")} {_step("thinking", "assess")} {_step("bid", "bid")}
         ORDER BY lineage.run, perceived.round, perceived.agent""",
     """CREATE VIEW each_unit AS SELECT lineage.run, turns.turn, place.key AS position, units.unit, units.block,
-        units.kind, units.removable, contents.text, scored.score, coalesce(scored.removed, 0) AS removed
+        units.kind, units.removable, contents.text, scored.score, coalesce(scored.removed, 0) AS removed,
+        lineage.depth > 0 AS inherited
         FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
         JOIN prompts ON prompts.hash = turns.prompt, json_each(prompts.unit_ids) AS place
         JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
@@ -76,5 +78,10 @@ VIEWS: tuple[str, ...] = (
         calls.seconds, lineage.depth > 0 AS inherited
         FROM lineage JOIN calls ON calls.run = lineage.ancestor AND calls.round <= lineage.rounds
         LEFT JOIN contents ON contents.id = calls.parameters_id
+        WHERE NOT EXISTS (  -- where a fork has made a call anew, that of its parent is not among its own
+            SELECT 1 FROM lineage AS nearer
+            JOIN calls AS own ON own.run = nearer.ancestor AND own.round <= nearer.rounds
+            WHERE nearer.run = lineage.run AND nearer.depth < lineage.depth
+            AND (own.round, own.agent, own.node, own.attempt) = (calls.round, calls.agent, calls.node, calls.attempt))
         ORDER BY lineage.run, calls.id""",
 )

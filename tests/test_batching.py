@@ -21,7 +21,7 @@ def a_prompt(text: str) -> Prompt:
 
 
 def a_request(agent: str) -> GenerationRequest:
-    rendered = RenderedPrompt((1, 2, 3), {"q": (0, 3)}, {"q": "task"})
+    rendered = RenderedPrompt((1, 2, 3), {"q": (0, 3)}, {"q": "task"}, source=a_prompt(agent))
     return GenerationRequest(rendered, (ReplyField("thought", "text"),), (random.Random(agent),), 0.8, 0.9)
 
 
@@ -34,8 +34,8 @@ class Bench:
         self.broker = BatchingBroker("k3f9", self.context.store)
 
     async def call(self, agent: str, node: str = "assess", part: str = "") -> list[Reply]:
-        request = a_request(f"{agent} {node}")
-        return await self.broker.generate(self.model, agent, node, a_prompt(f"{agent} {node}"), request, part)
+        asked = self.broker.asked_by(self.model, agent, 1, node, part)
+        return await asked.generate(a_request(f"{agent} {node}"))
 
     async def think(self, agent: str, calls: int, idle: int = 0) -> list[list[Reply]]:
         replies = []
@@ -126,7 +126,8 @@ async def test_who_is_not_seated_is_answered_at_once() -> None:
     bench = Bench()
     bench.broker.seat(1, ("Ana", "Bo"))
     assert await bench.call("", "centralised")
-    assert bench.batches == [1]
+    assert (bench.batches, len(bench.model.asked("generate"))) == ([], 1)
+    assert [call.node for call in bench.context.store.calls("k3f9", 1)] == ["centralised"]
 
 
 async def test_a_stored_call_is_not_made_again() -> None:
@@ -170,7 +171,7 @@ async def test_each_model_has_its_own_batch() -> None:
     bench.broker.seat(1, ("Ana", "Bo", "Cy"))
 
     async def with_other(agent: str) -> list[Reply]:
-        return await bench.broker.generate(other, agent, "assess", a_prompt(agent), a_request(agent))
+        return await bench.broker.asked_by(other, agent, 1, "assess").generate(a_request(agent))
 
     await asyncio.gather(bench.call("Ana"), with_other("Bo"), bench.call("Cy"))
     assert bench.batches == [2]

@@ -242,9 +242,11 @@ def test_metrics(cli: Cli, tmp_path: Path) -> None:
 
 def test_every_command_has_help_with_an_example_and_takes_a_store(cli: Cli) -> None:
     listed = cli("--help").out
-    for command in (one for commands in COMMANDS.values() for one in commands):
-        assert f" {command} " in listed
-        help = cli(command, "--help").out
+    groups = {"nodes": ("nodes list", "nodes check")}
+    for name in (one for commands in COMMANDS.values() for one in commands):
+        assert f" {name} " in listed
+    for command in (one for names in COMMANDS.values() for name in names for one in groups.get(name, (name,))):
+        help = cli(*command.split(), "--help").out
         assert f"Example: polylogue {command}" in help
         assert "--store" in help
         assert "--json" in help

@@ -15,6 +15,7 @@ from state.records import (
     Candidate,
     Case,
     Dialogue,
+    Extension,
     Memory,
     Participant,
     Persona,
@@ -36,6 +37,13 @@ from storage.store import SqliteStore
 def store() -> Iterator[Store]:
     with SqliteStore.open(":memory:") as opened:
         yield opened
+
+
+@pytest.fixture
+def begun(store: SqliteStore) -> SqliteStore:
+    """A store with the run k3f9, in which nothing was said yet."""
+    store.create_run(a_run(), a_case())
+    return store
 
 
 def dump(store: SqliteStore) -> list[str]:
@@ -104,14 +112,19 @@ turn_records = st.builds(
     scored_by=st.none() | texts, judged_by=st.none() | texts,
 )  # fmt: skip
 json_values = st.none() | st.booleans() | st.integers() | floats | texts | st.lists(st.integers(), max_size=3)
+extensions = st.builds(Extension, source=texts, hash=texts)
+#: Of a fork, the turns that it has in common with its parent are its first ones.
 runs = st.builds(
     RunRecord, run=names, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
+    kind=st.sampled_from(["dialogue", "group_chat"]),
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
-    parameters=st.dictionaries(names, json_values, max_size=3), turns=st.just(0),
+    parameters=st.dictionaries(names, json_values, max_size=3),
     voices=st.dictionaries(
         names, st.builds(Voice, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)), max_size=2
     ),
-)  # fmt: skip
+    extensions=st.lists(extensions, max_size=2).map(tuple), rewritten=st.booleans(),
+    parent=st.none() | st.tuples(names, st.integers(1, 99)),
+).map(lambda run: run if run.parent is None else run.model_copy(update={"turns": run.parent[1] - 1}))  # fmt: skip
 
 
 @given(text=texts)
@@ -141,6 +154,7 @@ def test_runs_and_what_they_start_from_come_back(run: RunRecord, start: Start) -
 @given(drawn=st.lists(candidates, max_size=3, unique_by=lambda one: one.attempt))
 def test_candidates_come_back_by_attempt(drawn: list[Candidate]) -> None:
     with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
         for candidate in drawn:
             store.save_candidate("k3f9", 1, candidate)
         assert store.candidates("k3f9", 1) == sorted(drawn, key=lambda one: one.attempt)
@@ -150,15 +164,16 @@ def test_candidates_come_back_by_attempt(drawn: list[Candidate]) -> None:
 @given(record=turn_records)
 def test_turn_records_come_back(record: TurnRecord) -> None:
     with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
         store.save_turn("k3f9", record)
         assert store.turn_record("k3f9", 1) == record
         assert store.turns("k3f9") == [record.turn]
 
 
-def test_reply_fields_keep_their_types(store: Store) -> None:
+def test_reply_fields_keep_their_types(begun: SqliteStore) -> None:
     reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={"a": "1", "b": 1, "c": True, "d": "true"})
-    store.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
-    fields = store.candidates("k3f9", 1)[0].reply.fields
+    begun.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
+    fields = begun.candidates("k3f9", 1)[0].reply.fields
     assert [type(value) for value in fields.values()] == [str, int, bool, str]
 
 
@@ -204,47 +219,48 @@ def test_prompts_that_differ_in_any_field_have_different_hashes(store: Store) ->
     assert [store.prompt(store.save_prompt(prompt)) for prompt in made] == made
 
 
-def test_a_judgement_is_added_to_its_attempt(store: Store) -> None:
-    store.save_candidate("k3f9", 1, a_candidate(1))
-    store.save_candidate("k3f9", 1, a_candidate(0))
+def test_a_judgement_is_added_to_its_attempt(begun: SqliteStore) -> None:
+    begun.save_candidate("k3f9", 1, a_candidate(1))
+    begun.save_candidate("k3f9", 1, a_candidate(0))
     judged = a_candidate(1, inconsistency=9.0, inconsistency_runs=(9.0, 9.0, 9.0), comment="He said the contrary.")
-    store.save_candidate("k3f9", 1, judged)
-    assert store.candidates("k3f9", 1) == [a_candidate(0), judged]
+    begun.save_candidate("k3f9", 1, judged)
+    assert begun.candidates("k3f9", 1) == [a_candidate(0), judged]
 
 
-def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(store: SqliteStore) -> None:
+def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(begun: SqliteStore) -> None:
     prompt = a_prompt()
     scores = {unit.id: float(i) for i, unit in enumerate(prompt.units)}
     backwards = dict(reversed(scores.items()))
-    record = a_turn_record(prompt=store.save_prompt(prompt), scores=backwards, removed=("memory.m9", "memory.m2"))
-    store.save_turn("k3f9", record)
-    rows = store.file.rows("SELECT * FROM unit_scores WHERE run = 'k3f9' AND turn = 1 ORDER BY position")
+    record = a_turn_record(prompt=begun.save_prompt(prompt), scores=backwards, removed=("memory.m9", "memory.m2"))
+    begun.save_turn("k3f9", record)
+    rows = begun.file.rows("SELECT * FROM unit_scores WHERE run = 'k3f9' AND turn = 1 ORDER BY position")
     assert [row["unit"] for row in rows] == list(scores)
     assert {row["unit"]: row["removed"] for row in rows if row["removed"]} == {"memory.m9": 1, "memory.m2": 2}
-    assert store.turn_record("k3f9", 1) == record
+    assert begun.turn_record("k3f9", 1) == record
 
 
-def test_a_turn_is_stored_whole_or_not_at_all(store: SqliteStore) -> None:
+def test_a_turn_is_stored_whole_or_not_at_all(begun: SqliteStore) -> None:
     with pytest.raises(ValueError, match="NaN"):
-        store.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
-    assert store.turns("k3f9") == []
-    assert store.file.rows("SELECT * FROM unit_scores") == []
-    store.save_turn("k3f9", a_turn_record(scores={"m1": 1.0}))
-    assert len(store.turns("k3f9")) == 1
+        begun.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
+    assert begun.turns("k3f9") == []
+    assert begun.file.rows("SELECT * FROM unit_scores") == []
+    begun.save_turn("k3f9", a_turn_record(scores={"m1": 1.0}))
+    assert len(begun.turns("k3f9")) == 1
 
 
-def test_turns_are_counted_and_read_by_range(store: Store) -> None:
-    store.create_run(a_run(), a_case())
+def test_turns_are_counted_and_read_by_range(begun: SqliteStore) -> None:
+    with pytest.raises(NotFoundError, match="run k3f9 has no turn 1; it has no turns yet"):
+        begun.turn_record("k3f9", 1)
     for turn in (1, 2, 3, 4):
-        store.save_turn("k3f9", a_turn_record(turn))
-    assert store.run("k3f9").turns == 4
-    assert [turn.turn for turn in store.turns("k3f9", 2, 3)] == [2, 3]
-    assert [turn.turn for turn in store.turns("k3f9", 3)] == [3, 4]
-    assert store.turns("k3f9", 1, 0) == []
+        begun.save_turn("k3f9", a_turn_record(turn))
+    assert begun.run("k3f9").turns == 4
+    assert [turn.turn for turn in begun.turns("k3f9", 2, 3)] == [2, 3]
+    assert [turn.turn for turn in begun.turns("k3f9", 3)] == [3, 4]
+    assert begun.turns("k3f9", 1, 0) == []
     with pytest.raises(NotFoundError, match="run k3f9 has no turn 9; it has turns 1 to 4"):
-        store.turn_record("k3f9", 9)
-    with pytest.raises(NotFoundError, match="no turns yet"):
-        store.turn_record("none", 1)
+        begun.turn_record("k3f9", 9)
+    with pytest.raises(NotFoundError, match="no run 'none'"):
+        begun.turn_record("none", 1)
 
 
 # --- runs by name ---------------------------------------------------------------------------------------------------

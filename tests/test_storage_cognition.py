@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
@@ -22,6 +23,7 @@ from state.cognition import (
     Assessment,
     Bid,
     Call,
+    CallKind,
     Character,
     Finding,
     Floor,
@@ -29,6 +31,8 @@ from state.cognition import (
     MechanismChoice,
     Perception,
     SubGoal,
+    Trace,
+    Visit,
     WillingnessParts,
 )
 from state.contracts import Store
@@ -45,6 +49,14 @@ AGENTS = ("Alice", "Bob", "Carol", "David", "Emma")
 def store() -> Iterator[SqliteStore]:
     with SqliteStore.open(":memory:") as opened:
         yield opened
+
+
+@pytest.fixture
+def begun(store: SqliteStore) -> SqliteStore:
+    """A store with the runs k3f9 and m2aa, in which nobody has thought yet."""
+    for run in ("k3f9", "m2aa"):
+        store.create_run(a_run(run), a_case())
+    return store
 
 
 @pytest.fixture
@@ -113,15 +125,21 @@ written = st.dictionaries(names, texts | st.booleans() | st.integers(), max_size
         fields=st.just(fields),
     )
 )  # fmt: skip
+results = st.dictionaries(texts, finite, max_size=2) | finite
 calls = st.builds(
-    Call, round=st.integers(0, 3), agent=names, node=names, attempt=st.integers(0, 3), model=texts, prompt=texts,
-    replies=st.lists(replies | written, max_size=3).map(tuple),
+    Call, round=st.integers(0, 3), agent=names, node=names, attempt=st.integers(0, 3),
+    kind=st.sampled_from(get_args(CallKind)), model=texts, prompt=texts, parameters=json_data,
+    replies=st.lists(replies | written, max_size=3).map(tuple), values=st.lists(results, max_size=2).map(tuple),
+    prompt_tokens=st.none() | counts, reply_tokens=st.none() | counts, seconds=st.none() | st.floats(0, 1e9),
 )  # fmt: skip
+visits = st.builds(Visit, node=names, agent=st.just("") | names, before=json_data, update=st.none() | json_data)
+traces = st.builds(Trace, visits=st.lists(visits, max_size=3).map(tuple), after=json_data)
 
 
 @given(record=steps, agent=st.just("") | names, node=names)
 def test_steps_come_back(record: Record, agent: str, node: str) -> None:
     with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
         store.save_step("k3f9", 2, agent, node, record)
         back = store.step("k3f9", 2, agent, node, type(record))
         assert back == record
@@ -132,6 +150,7 @@ def test_steps_come_back(record: Record, agent: str, node: str) -> None:
 @given(made=st.lists(calls, max_size=4, unique_by=lambda one: (one.round, one.agent, one.node, one.attempt)))
 def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]) -> None:
     with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
         store.save_calls("k3f9", made)
         assert store.calls("k3f9") == made
         assert list(map(repr, store.calls("k3f9"))) == list(map(repr, made))
@@ -139,6 +158,19 @@ def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]
             assert store.call("k3f9", call.round, call.agent, call.node, call.attempt) == call
         for round in range(4):
             assert store.calls("k3f9", round) == [call for call in made if call.round == round]
+
+
+@given(trace=traces)
+def test_traces_come_back(trace: Trace) -> None:
+    with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
+        assert store.trace("k3f9", 1) is None
+        store.save_trace("k3f9", 1, Trace(visits=(), after={"turn": 0}))
+        store.save_trace("k3f9", 1, trace)
+        back = store.trace("k3f9", 1)
+        assert back == trace
+        assert repr(back) == repr(trace)
+        assert store.trace("k3f9", 2) is None
 
 
 @pytest.mark.parametrize(
@@ -158,16 +190,18 @@ def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]
         ("{}", {}),
     ],
 )
-def test_fields_come_back_whatever_the_text_says(store: Store, text: str, fields: dict[str, str | bool | int]) -> None:
+def test_fields_come_back_whatever_the_text_says(
+    begun: SqliteStore, text: str, fields: dict[str, str | bool | int]
+) -> None:
     reply = Reply(text=text, tokens=(2**53, 0), text_tokens=(0, 0), fields=fields)
-    store.save_calls("k3f9", [a_call("Ana", 1, reply)])
-    (back,) = store.calls("k3f9")[0].replies
+    begun.save_calls("k3f9", [a_call("Ana", 1, reply)])
+    (back,) = begun.calls("k3f9")[0].replies
     assert repr(back) == repr(reply)
 
 
-def test_a_text_that_holds_its_fields_is_stored_once(store: SqliteStore) -> None:
-    store.save_calls("k3f9", [a_call("Ana", 1, a_reply('{"thought": "a quiet thought"}', thought="a quiet thought"))])
-    (row,) = store.file.rows("SELECT replies FROM calls")
+def test_a_text_that_holds_its_fields_is_stored_once(begun: SqliteStore) -> None:
+    begun.save_calls("k3f9", [a_call("Ana", 1, a_reply('{"thought": "a quiet thought"}', thought="a quiet thought"))])
+    (row,) = begun.file.rows("SELECT replies FROM calls")
     assert row["replies"].count("a quiet thought") == 1
 
 
@@ -186,56 +220,69 @@ def test_a_whole_meeting_comes_back(store: Store) -> None:
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_step_replaces_the_one_of_its_key_only(store: Store) -> None:
+def test_a_step_replaces_the_one_of_its_key_only(begun: SqliteStore) -> None:
     keys = [("k3f9", 1, "Ana", "goal"), ("k3f9", 2, "Ana", "goal"), ("k3f9", 1, "", "goal"), ("k3f9", 1, "Ana", "time")]
     keys.append(("m2aa", 1, "Ana", "goal"))
     for key in keys:
-        store.save_step(*key, Finding(lines=(str(key),)))
-    store.save_step(*keys[0], Finding(lines=("new",)))
-    assert store.step(*keys[0], Finding) == Finding(lines=("new",))
-    assert [store.step(*key, Finding) for key in keys[1:]] == [Finding(lines=(str(key),)) for key in keys[1:]]
-    assert store.step("k3f9", 3, "Ana", "goal", Finding) is None
-    assert list(store.steps("k3f9", "goal", Finding)) == [(1, ""), (1, "Ana"), (2, "Ana")]
-    assert store.steps("k3f9", "nothing", Finding) == {}
+        begun.save_step(*key, Finding(lines=(str(key),)))
+    begun.save_step(*keys[0], Finding(lines=("new",)))
+    assert begun.step(*keys[0], Finding) == Finding(lines=("new",))
+    assert [begun.step(*key, Finding) for key in keys[1:]] == [Finding(lines=(str(key),)) for key in keys[1:]]
+    assert begun.step("k3f9", 3, "Ana", "goal", Finding) is None
+    assert list(begun.steps("k3f9", "goal", Finding)) == [(1, ""), (1, "Ana"), (2, "Ana")]
+    assert begun.steps("k3f9", "nothing", Finding) == {}
 
 
-def test_rounds_are_in_the_order_of_numbers(store: Store) -> None:
+def test_rounds_are_in_the_order_of_numbers(begun: SqliteStore) -> None:
     for round in (10, 9, 100, 2):
-        store.save_step("k3f9", round, "Ana", "goal", Finding())
-    assert [round for round, _ in store.steps("k3f9", "goal", Finding)] == [2, 9, 10, 100]
+        begun.save_step("k3f9", round, "Ana", "goal", Finding())
+    assert [round for round, _ in begun.steps("k3f9", "goal", Finding)] == [2, 9, 10, 100]
 
 
-def test_a_stored_call_stays_as_it_is(store: SqliteStore) -> None:
-    first, second = a_call("Bo"), a_call("Ana")
-    store.save_calls("k3f9", [first, second])
-    before = list(store.file.database.conn.iterdump())
-    store.save_calls("k3f9", [second, first])
-    store.save_calls("k3f9", [a_call("Bo", 1, a_reply("other"))])
-    assert list(store.file.database.conn.iterdump()) == before
-    again = a_call("Bo", attempt=1)
-    store.save_calls("k3f9", [second, again])
-    assert store.calls("k3f9") == [first, second, again]
-    assert store.calls("m2aa") == []
-    assert store.call("k3f9", 1, "Bo", "assess", 2) is None
+def test_a_call_replaces_the_one_of_its_key_only(begun: SqliteStore) -> None:
+    first, second, third = a_call("Bo"), a_call("Ana"), a_call("Bo", attempt=1)
+    begun.save_calls("k3f9", [first, second])
+    begun.save_calls("m2aa", [first])
+    again = a_call("Bo", 1, a_reply("other"))
+    begun.save_calls("k3f9", [third, again])
+    assert begun.call("k3f9", 1, "Bo", "assess", 0) == again
+    assert begun.call("k3f9", 1, "Bo", "assess", 2) is None
+    assert begun.calls("k3f9") == [second, third, again]
+    assert begun.calls("m2aa") == [first]
 
 
-def test_calls_are_stored_all_or_none(store: Store) -> None:
+def test_steps_calls_and_traces_written_twice_change_nothing(begun: SqliteStore) -> None:
+    def rows() -> list[list[dict[str, object]]]:
+        tables = ("contents", "prompts", "steps", "calls", "traces", "passages", "passages_fts")
+        return [begun.file.rows(f"SELECT * FROM {table}") for table in tables]
+
+    write_meeting(begun)
+    begun.save_trace("m33t", 1, Trace(visits=(), after={"turn": 1}))
+    before = rows()
+    begun.save_trace("m33t", 1, Trace(visits=(), after={"turn": 1}))
+    write_meeting(begun)
+    for table, again in zip(before, rows(), strict=True):
+        # A call has the place, and so the number, of the last time that it was stored.
+        assert again == table or [row | {"id": 0} for row in again] == [row | {"id": 0} for row in table]
+
+
+def test_calls_are_stored_all_or_none(begun: SqliteStore) -> None:
     with pytest.raises(OverflowError):
-        store.save_calls("k3f9", [a_call("Ana"), a_call("Bo", 2**70)])
-    assert store.calls("k3f9") == []
-    store.save_calls("k3f9", [])
-    assert store.calls("k3f9") == []
+        begun.save_calls("k3f9", [a_call("Ana"), a_call("Bo", 2**70)])
+    assert begun.calls("k3f9") == []
+    begun.save_calls("k3f9", [])
+    assert begun.calls("k3f9") == []
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_what_json_can_not_hold_is_refused_not_changed(store: Store, number: float) -> None:
+def test_what_json_can_not_hold_is_refused_not_changed(begun: SqliteStore, number: float) -> None:
     bid = Bid(
         parts=WillingnessParts(topic=0, goal=0, emotion=0, personality=0), willingness=0, willing=False, similarity=0,
         similarity_max=None, latency_scale_s=1, latency_spread_s=1, persistence=1, latency_s=number, won=False,
     )  # fmt: skip
     with pytest.raises(ValueError, match="not JSON compliant"):
-        store.save_step("k3f9", 1, "Ana", "bid", bid)
-    assert store.step("k3f9", 1, "Ana", "bid", Bid) is None
+        begun.save_step("k3f9", 1, "Ana", "bid", bid)
+    assert begun.step("k3f9", 1, "Ana", "bid", Bid) is None
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: 2}, float("nan"), object(), {1, 2}])
@@ -261,12 +308,12 @@ def test_a_finding_holds_json_only(value: object) -> None:
         "UPDATE calls SET model = x'ff'",
     ],
 )
-def test_damage_is_told(store: SqliteStore, change: str) -> None:
-    store.save_step("k3f9", 1, "Ana", "goal", Finding(lines=("x",)))
-    store.save_calls("k3f9", [a_call()])
-    assert store.file.write(change).rowcount == 1
+def test_damage_is_told(begun: SqliteStore, change: str) -> None:
+    begun.save_step("k3f9", 1, "Ana", "goal", Finding(lines=("x",)))
+    begun.save_calls("k3f9", [a_call()])
+    assert begun.file.write(change).rowcount == 1
     with pytest.raises(StorageError, match=r":memory: is damaged or was altered"):
-        assert store.step("k3f9", 1, "Ana", "goal", Finding) is None or store.calls("k3f9") is None
+        assert begun.step("k3f9", 1, "Ana", "goal", Finding) is None or begun.calls("k3f9") is None
 
 
 def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:

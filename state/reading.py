@@ -1,0 +1,37 @@
+"""What a model answered when it was asked about a stored conversation. Nothing of the run depends on it."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from state.records import Record
+
+Instrument = Literal["inventory", "speech_acts"]
+
+
+class Reading(Record):
+    """An answer of a model about a part of a conversation; its key is (run, instrument, model, agent, first, part).
+
+    Attributes:
+        instrument: What was asked.
+        model: The id of the model that answered.
+        agent: Whom it is about; empty for nobody in particular.
+        first, last: The turns that were read.
+        part: Which batch of questions it is, from 0.
+        prompt: Content hash of the prompt.
+        answers: By question, its answer.
+        prompt_tokens, reply_tokens: Read and written.
+        seconds: Its share of the time that its batch took.
+    """
+
+    instrument: Instrument
+    model: str
+    agent: str
+    first: int = Field(ge=1)
+    last: int
+    part: int = Field(ge=0)
+    prompt: str
+    answers: dict[str, int | str]
+    prompt_tokens: int
+    reply_tokens: int
+    seconds: float
