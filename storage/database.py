@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: The path of a store that lives only as long as its connection.
 MEMORY = ":memory:"
 
+#: What SQLite says of a file that can be read, on a disk that can't be written.
+_UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 
@@ -26,7 +29,7 @@ CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 def open_connection(
     path: Path | str, create: bool, isolation_level: Literal["IMMEDIATE"] | None = None
 ) -> sqlite3.Connection:
-    """Open a store file, new or old, with the tables of this version.
+    """Open a store file, new or old, with the tables of this version; on a disk that can't be written, for reading.
 
     Args:
         path: The file, or `:memory:`.
@@ -34,22 +37,43 @@ def open_connection(
         isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
 
     Raises:
-        StorageError: The file can't be opened, is damaged, not a store, or from a newer version.
+        StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or, where it can't be
+            written, from an older one, or left behind in the middle of writing.
     """
     with storage_faults(path):
-        place = MEMORY if path == MEMORY else f"{Path(path).absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        connection = sqlite3.connect(place, uri=path != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
+        if path == MEMORY:
+            return _prepared(MEMORY, path, isolation_level)
+        place = Path(path).absolute().as_uri()
         try:
+            return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
+        except sqlite3.OperationalError as error:
+            if create or error.sqlite_errorcode & 0xFF not in _UNWRITABLE or not os.access(path, os.R_OK):
+                raise
+            log = Path(f"{path}-wal")
+            if log.exists() and log.stat().st_size:
+                raise StorageError(
+                    f"{path} can't be read where it can't be written: its last changes are still in {log.name}; copy "
+                    "both to a folder that is writable"
+                ) from error
+            return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
+
+
+def _prepared(
+    place: str, path: Path | str, isolation_level: Literal["IMMEDIATE"] | None, can_write: bool = True
+) -> sqlite3.Connection:
+    connection = sqlite3.connect(place, uri=place != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
+    try:
+        migrate(connection, str(path))
+        check_tables(connection, str(path))
+        if can_write:
             # WAL: readers don't wait for the writer. NORMAL: kill -9 loses nothing; a power cut may lose the last
             # commits, but the file stays whole.
-            migrate(connection, str(path))
-            check_tables(connection, str(path))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 class StoreFile:
