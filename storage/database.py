@@ -47,7 +47,9 @@ def open_connection(
         try:
             return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
         except sqlite3.OperationalError as error:
-            if create or error.sqlite_errorcode & 0xFF not in _UNWRITABLE or not os.access(path, os.R_OK):
+            # Python's own complaint, that a text is not UTF-8, carries no code.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if create or code not in _UNWRITABLE or not os.access(path, os.R_OK):
                 raise
             log = Path(f"{path}-wal")
             if log.exists() and log.stat().st_size:
