@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from cli.cognition_view import agent_json, calls_json, print_calls, print_character, print_round
 from cli.cost_view import cost_json, print_cost
@@ -12,7 +11,7 @@ from cli.documents import meeting_json, parent_json, round_json, run_json
 from cli.environment import store_path
 from cli.lines import in_words, meeting_heading, order_of, people_line, print_turn, settings
 from cli.options import JsonOption, StoreOption
-from cli.output import SCHEMA_VERSION, data, grouped, plain, print_json
+from cli.output import SCHEMA_VERSION, data, grouped, plain, print_columns, print_json
 from cli.rounds import calls_of, find_agent, read_characters, read_round
 from cli.timeline_view import print_timeline, read_timeline, timeline_json
 from cli.trace_view import print_visits, read_visits, visits_json
@@ -48,23 +47,8 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     if not known:
         data().print(plain(f"no runs in {path}; begin with: polylogue run tidewell"))
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from"):
-        table.add_column(heading, justify="right" if heading in ("λ", "seed", "turns") else "left")
-    for run, depth in _tree(known):
-        order = order_of(run)
-        table.add_row(
-            f"{'  ' * (depth - 1)}└ {run.run}" if depth else run.run,
-            run.status,
-            plain(run.scenario),
-            plain(in_words(order)) if order else "–",
-            f"{run.parameters.get('removal_factor', 0):g}",
-            str(run.seed),
-            str(run.turns),
-            plain(run.model),
-            f"{run.parent[0]} turn {run.parent[1]}" if run.parent else "",
-        )
-    data().print(table)
+    headings = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from")
+    print_columns(headings, [_cells(run, depth) for run, depth in _tree(known)], right=("λ", "seed", "turns"))
 
 
 def show(
@@ -181,6 +165,22 @@ def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as
             return
     turns = [turn.model_dump(mode="json") for turn in said]
     print_json({"schema_version": SCHEMA_VERSION, "run": run.run, "agent": agent, "turns": turns, "cognition": minds})
+
+
+def _cells(run: RunRecord, depth: int) -> tuple[str, ...]:
+    """Return a run as a line of the table."""
+    order = order_of(run)
+    return (
+        f"{'  ' * (depth - 1)}└ {run.run}" if depth else run.run,
+        run.status,
+        run.scenario,
+        in_words(order) if order else "–",
+        f"{run.parameters.get('removal_factor', 0):g}",
+        str(run.seed),
+        str(run.turns),
+        run.model,
+        f"{run.parent[0]} turn {run.parent[1]}" if run.parent else "",
+    )
 
 
 def _tree(runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:

