@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench bench-runs soak clean
 
 setup: $(VENV)/.installed
 
@@ -31,6 +31,12 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks.utterance
 	$(BIN)/python -m benchmarks.batching
+
+bench-runs: setup
+	$(BIN)/python -m benchmarks.runs
+
+soak: setup
+	$(BIN)/python -m benchmarks.soak --kills 200
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

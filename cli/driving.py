@@ -207,12 +207,14 @@ def _in_one_line(error: Exception) -> str:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C, or SIGTERM, stop a computation at once; asyncio's own handler would wait for the model to finish."""
+    """Let Ctrl-C, SIGTERM or a closed terminal stop a computation at once; asyncio would wait for the model to finish."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
+        for number in before:  # a second one would interrupt the tidying up
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ COMMANDS = {
     "exporting": ("export",),
     "searching": ("search",),
     "statistics": ("stats",),
+    "reading": ("inventory", "behaviour"),
     "measuring": ("score", "metrics"),
     "cleaning": ("gc",),
     "checking": ("scenarios", "doctor"),
@@ -56,6 +57,8 @@ def main() -> None:
         code = _complain(str(error), exit_code(error))
     except OSError as error:
         code = _complain(f"{error.filename or 'the output'}: {error.strerror}", 1)
+    except MemoryError:
+        code = _complain("there is not enough memory; close other programs, then try again", 1)
     sys.exit(code or 0)
 
 
