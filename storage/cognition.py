@@ -14,6 +14,9 @@ from storage.faults import DAMAGED, storage_faults
 from storage.tables import Table
 from storage.values import Value, json_text
 
+#: The tables whose rows belong to a turn, each with the column that numbers it.
+_OF_A_TURN = {"unit_scores": "turn", "candidates": "turn", "steps": "round", "calls": "round"}
+
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
 
 
@@ -57,8 +60,38 @@ class Cognition:
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
         """Store what was executed in a turn, in place of what was stored of it."""
         packed = zlib.compress(json_text(trace.model_dump()).encode())
-        row: dict[str, Value] = {"run": run, "turn": turn, "trace": base64.b85encode(packed).decode("ascii")}
+        row: dict[str, Value] = {
+            "run": run,
+            "turn": turn,
+            "trace": base64.b85encode(packed).decode("ascii"),
+            "stored": json_text(self._stored(run, turn)),
+        }
         self._traces.insert(row, replace=True)
+
+    def check_turn(self, run: str, turn: int) -> None:
+        """See that no row of a turn is missing; one whose key was altered is.
+
+        Args:
+            run: The run that wrote the turn.
+            turn: The turn.
+
+        Raises:
+            StorageError: One is missing.
+        """
+        rows = self._traces.select("WHERE run = ? AND turn = ?", run, turn)
+        found = self._stored(run, turn)
+        for table, count in json.loads(rows[0]["stored"]).items() if rows else ():
+            if found[table] < count:
+                cause = f"turn {turn} of run {run} has {found[table]} of {count} rows in {table}"
+                raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
+
+    def _stored(self, run: str, turn: int) -> dict[str, int]:
+        """Return how many rows of each table belong to a turn."""
+        counts = ", ".join(
+            f"(SELECT count(*) FROM {table} WHERE run = :run AND {number} = :turn) AS {table}"
+            for table, number in _OF_A_TURN.items()
+        )
+        return self._file.named_rows(f"SELECT {counts}", {"run": run, "turn": turn})[0]
 
     def trace(self, run: str, turn: int) -> Trace | None:
         """Return what was executed in a turn; `None` if nothing is known of it."""

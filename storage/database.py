@@ -22,6 +22,9 @@ MEMORY = ":memory:"
 #: What SQLite says of a file that can be read, on a disk that can't be written.
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
+#: No SQLite file that holds anything is shorter.
+_SMALLEST_PAGE_BYTES = 512
+
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 
@@ -43,6 +46,7 @@ def open_connection(
     with storage_faults(path):
         if path == MEMORY:
             return _prepared(MEMORY, path, isolation_level)
+        _refuse_stump(Path(path))
         place = Path(path).absolute().as_uri()
         try:
             return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
@@ -58,6 +62,13 @@ def open_connection(
                     "both to a folder that is writable"
                 ) from error
             return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
+
+
+def _refuse_stump(path: Path) -> None:
+    # SQLite would take it for a new file. One without a byte is new: another process may be making it.
+    size = path.stat().st_size if path.is_file() else 0
+    if 0 < size < _SMALLEST_PAGE_BYTES:
+        raise StorageError(DAMAGED.format(path=path, cause=f"no more than {size} bytes are left of it"))
 
 
 def _prepared(
@@ -140,4 +151,4 @@ class StoreFile:
             return
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":
-            raise StorageError(DAMAGED.format(path=self.path, cause=found["quick_check"]))
+            raise StorageError(DAMAGED.format(path=self.path, cause=found["quick_check"].splitlines()[-1]))

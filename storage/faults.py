@@ -51,7 +51,7 @@ def storage_faults(path: Path | str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError) or code not in _ADVICE:
             raise
-        raise StorageError(_ADVICE[code].format(path=path, cause=error)) from error
+        raise StorageError(_ADVICE[code].format(path=path, cause=" ".join(str(error).split()))) from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
         cause = str(error).splitlines()[0]
         raise StorageError(DAMAGED.format(path=path, cause=f"a record does not read: {cause}")) from error

@@ -132,6 +132,6 @@ def _unpacked(replies: str, tokens: str) -> tuple[Reply, ...]:
 def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:
     """Whether a text, read as JSON, gives these fields: in this order, and with 1, 1.0 and true told apart."""
     try:
-        return json.dumps(json.loads(text)) == json.dumps(fields)
+        return repr(json.loads(text)) == repr(fields)
     except (ValueError, RecursionError):
         return False

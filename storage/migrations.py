@@ -149,6 +149,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             run TEXT NOT NULL,
             turn INTEGER NOT NULL,
             trace TEXT NOT NULL,  -- JSON of every execution of a node, its state before and its update: zlib, base 85
+            stored TEXT NOT NULL,  -- JSON: how many rows of each table belong to the turn
             checksum INTEGER NOT NULL,
             PRIMARY KEY (run, turn))""",
         # What `polylogue search` looks through. A memory belongs to what a run starts from, the others to a run.
@@ -185,6 +186,24 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
                     json_extract(start.text, '$.initiator'), json_extract(start.text, '$.partner')))) AS person
                 CROSS JOIN json_each(person.value, '$.memories') AS memory""",
         *VIEWS,
+    ),
+    (
+        # What models were asked about a stored conversation (lab/); no part of the run.
+        """CREATE TABLE readings (
+            run TEXT NOT NULL,
+            instrument TEXT NOT NULL,  -- inventory, speech_acts
+            model TEXT NOT NULL,
+            agent TEXT NOT NULL,  -- whom it is about; empty: nobody in particular
+            first INTEGER NOT NULL,  -- the turns that were read
+            last INTEGER NOT NULL,
+            part INTEGER NOT NULL,
+            prompt TEXT NOT NULL REFERENCES prompts (hash),
+            answers TEXT NOT NULL,  -- JSON: by question
+            prompt_tokens INTEGER NOT NULL,
+            reply_tokens INTEGER NOT NULL,
+            seconds REAL NOT NULL,
+            checksum INTEGER NOT NULL,
+            PRIMARY KEY (run, instrument, model, agent, first, part)) WITHOUT ROWID""",
     ),
 )
 

@@ -317,7 +317,9 @@ class SqliteStore:
             last = self.run(run).turns
             which = f"turns 1 to {last}" if last else "no turns yet"
             raise NotFoundError(f"run {run} has no turn {turn}; it has {which}")
-        units = self._unit_scores.select("WHERE run = ? AND turn = ? ORDER BY position", rows[0]["run"], turn)
+        writer = rows[0]["run"]
+        self._cognition.check_turn(writer, turn)
+        units = self._unit_scores.select("WHERE run = ? AND turn = ? ORDER BY position", writer, turn)
         removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
         scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
         with storage_faults(self.path):

@@ -28,7 +28,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         *("run", "round", "agent", "node", "attempt", "kind", "model", "prompt", "parameters_id", "replies", "tokens"),
         *("results", "prompt_tokens", "reply_tokens", "seconds"),
     ),
-    "traces": ("run", "turn", "trace"),
+    "traces": ("run", "turn", "trace", "stored"),
+    "readings": (
+        *("run", "instrument", "model", "agent", "first", "last", "part", "prompt", "answers", "prompt_tokens"),
+        *("reply_tokens", "seconds"),
+    ),
 }
 
 

@@ -104,7 +104,14 @@ def a_meeting(names: tuple[str, ...] = NAMES) -> Meeting:
 
 def a_group_run(run: str = "m33t", **changes: object) -> RunRecord:
     parameters = Parameters().with_settings(GROUP_CHAT).model_dump(mode="json")
-    known = {"run": run, "status": "running", "kind": "group_chat", "scenario": "summer_day", "model": "m", "embedder": "e"}
+    known = {
+        "run": run,
+        "status": "running",
+        "kind": "group_chat",
+        "scenario": "summer_day",
+        "model": "m",
+        "embedder": "e",
+    }
     return RunRecord.model_validate(
         {**known, "rehearsed": False, "seed": 7, "parameters": parameters, "created": NOW} | changes
     )

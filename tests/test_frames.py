@@ -163,7 +163,7 @@ def test_a_store_and_runs_that_are_not_there_are_told(path: Path) -> None:
         frames.turns(path, "zzzz")
     with pytest.raises(NotFoundError, match="no run 'zzzz'"):
         frames.turns(path, ["k3f9", "zzzz"])
-    path.write_text("not a store")
+    path.write_text("not a store " * 100)
     with pytest.raises(StorageError, match="is not a Polylogue store"):
         frames.turns(path)
 

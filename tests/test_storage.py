@@ -170,6 +170,14 @@ def test_turn_records_come_back(record: TurnRecord) -> None:
         assert store.turns("k3f9") == [record.turn]
 
 
+def test_a_zero_with_a_sign_is_a_zero(begun: SqliteStore) -> None:
+    """SQLite drops the sign: the checksum must not depend on it."""
+    begun.save_candidate("k3f9", 1, a_candidate(0, inconsistency=-0.0))
+    begun.save_turn("k3f9", a_turn_record(1, scores={"m1": -0.0}))
+    assert begun.candidates("k3f9", 1)[0].inconsistency == 0
+    assert begun.turn_record("k3f9", 1).scores == {"m1": 0}
+
+
 def test_reply_fields_keep_their_types(begun: SqliteStore) -> None:
     reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={"a": "1", "b": 1, "c": True, "d": "true"})
     begun.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))

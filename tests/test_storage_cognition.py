@@ -16,7 +16,7 @@ import pytest
 from group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
 from hypothesis import given
 from hypothesis import strategies as st
-from stored import a_case, a_prompt, a_run, write_turn
+from stored import NOW, a_case, a_prompt, a_run, a_turn_record, write_turn, write_turns
 from test_storage import counts, names, replies, texts
 
 from state.cognition import (
@@ -37,10 +37,13 @@ from state.cognition import (
 )
 from state.contracts import Store
 from state.errors import PolylogueError, StorageError
-from state.records import Prompt, Record, Reply, Unit
+from state.records import Memory, Prompt, Record, Reply, TurnRecord, Unit
 from storage import migrations
 from storage.contents import content_hash
+from storage.search import search
 from storage.store import SqliteStore
+from storage.tables import COLUMNS
+from storage.values import bound
 
 AGENTS = ("Alice", "Bob", "Carol", "David", "Emma")
 
@@ -316,6 +319,64 @@ def test_damage_is_told(begun: SqliteStore, change: str) -> None:
         assert begun.step("k3f9", 1, "Ana", "goal", Finding) is None or begun.calls("k3f9") is None
 
 
+#: Columns by which rows are found: one that is altered there is a row that is lost, as if it had been deleted.
+KEYS = {"run", "turn", "round", "agent", "node", "attempt", "position", "ancestor"}
+
+
+def read_all(store: SqliteStore, run: str) -> list[object]:
+    """Everything that a store gives out about a run."""
+    turns = store.turns(run)
+    kinds = {"prepare": Character, "perceive": Perception, "assess": Assessment, "bid": Bid, "floor": Floor}
+    return [
+        *(store.run(run), store.runs(), store.start(run), turns, store.calls(run), store.trace(run, 1)),
+        *([store.turn_record(run, one.turn), store.candidates(run, one.turn)] for one in turns),
+        *(store.steps(run, node, kind) for node, kind in kinds.items()),
+        *(store.prompt(call.prompt) for call in store.calls(run)),
+    ]
+
+
+def test_every_altered_value_is_told(store: SqliteStore) -> None:
+    write_meeting(store)
+    store.save_trace("m33t", 1, Trace(visits=(), after={"turn": 1}))
+    sound = read_all(store, "m33t")
+    columns = {(table, column) for table, columns in COLUMNS.items() for column in columns if column not in KEYS}
+    columns |= {(table, "checksum") for table in COLUMNS} | {("contents", "text"), ("units", "block")}
+    altered = set()
+    for table, column in sorted(columns):
+        store.file.write("BEGIN")
+        other = f"CASE typeof({column}) WHEN 'null' THEN 1 WHEN 'text' THEN {column} || ' ' ELSE {column} + 1 END"
+        if store.file.write(f"UPDATE {table} SET {column} = {other}").rowcount:
+            altered.add(table)
+            with pytest.raises(StorageError, match="is damaged or was altered"):
+                pytest.fail(f"{table}.{column} is not told: {read_all(store, 'm33t')}")
+        store.file.write("ROLLBACK")
+    assert altered >= {"runs", "lineage", "turns", "unit_scores", "candidates", "steps", "calls", "traces"}
+    assert read_all(store, "m33t") == sound
+
+
+def test_the_parameters_of_a_call_are_told_when_altered_or_lost(begun: SqliteStore) -> None:
+    begun.save_calls("k3f9", [a_call().model_copy(update={"parameters": {"temperature": 0.8}})])
+    for change in (
+        "UPDATE contents SET text = replace(text, '0.8', '0.9') WHERE text LIKE '%temperature%'",
+        "DELETE FROM contents WHERE text LIKE '%temperature%'",
+    ):
+        assert begun.file.write(change).rowcount == 1
+        with pytest.raises(StorageError, match="is damaged or was altered"):
+            begun.calls("k3f9")
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM lineage", "UPDATE lineage SET run = 'k3f8'"])
+def test_a_lost_lineage_is_told(begun: SqliteStore, change: str) -> None:
+    begun.create_run(a_run("f0rk", parent=("k3f9", 2)), a_case())
+    for which in ("run = 'f0rk' AND depth = 0", "run = 'f0rk' AND depth = 1"):
+        begun.file.write("BEGIN")
+        assert begun.file.write(f"{change} WHERE {which}").rowcount == 1
+        with pytest.raises(StorageError, match=r"is damaged or was altered .*lineage"):
+            begun.run("f0rk")
+        begun.file.write("ROLLBACK")
+    assert begun.run("f0rk").turns == 1
+
+
 def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
     with SqliteStore.open(path, create=True) as store:
         write_meeting(store)
@@ -378,6 +439,62 @@ def test_a_store_of_the_first_version_still_shows_its_run(path: Path, create: bo
         write_turn(store, "k3f9", 2)
         write_meeting(store)
         assert [run.run for run in store.runs()] == ["m33t", "k3f9"]
+
+
+VIEWS = ("each_run", "each_turn", "each_agent_round", "each_unit", "each_call")
+HALF = "half an \ud83d"
+
+
+def write_version_2(path: Path) -> SqliteStore:
+    """A store as the second release left it, with a dialogue and a meeting; return the same runs in a new one."""
+    store = SqliteStore.open(":memory:")
+    write_turns(store, "k3f9", 1, 2)
+    known = Memory(id="m", kind="event", text=f"The lake was {HALF}.", created=NOW, importance=3)
+    meeting, case = a_meeting(), a_case()
+    ada, bo = meeting.participants[0], case.partner
+    people = (ada.model_copy(update={"memories": (known, known)}), *meeting.participants[1:])
+    store.create_run(a_run(), case.model_copy(update={"partner": bo.model_copy(update={"memories": (known,)})}))
+    store.create_run(a_group_run(), meeting.model_copy(update={"participants": people}))
+    write_meeting(store)
+    said = a_turn_record(3).turn.model_copy(update={"text": f"I am {HALF}."})
+    store.save_turn("k3f9", TurnRecord(turn=said))
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in itertools.chain(*migrations.MIGRATIONS[:2]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 2")
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+            for row in store.file.database.execute(f"SELECT {columns} FROM {table}"):
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", [*map(bound, row)])
+        connection.commit()
+    return store
+
+
+def test_a_store_of_the_second_version_is_as_if_this_one_had_written_it(path: Path) -> None:
+    with write_version_2(path) as new, SqliteStore.open(path) as old:
+        assert [(run.run, run.kind) for run in old.runs()] == [("m33t", "group_chat"), ("k3f9", "dialogue")]
+        for run in ("k3f9", "m33t"):
+            assert read_all(old, run) == read_all(new, run)
+        assert len(old.calls("m33t")) == len(old.steps("m33t", "assess", Assessment)) + 1
+        for view in VIEWS:
+            not_noted = {"parameters": None} if view == "each_call" else {}
+            rows = old.file.rows(f"SELECT * FROM {view}")
+            assert rows == [row | not_noted for row in new.file.rows(f"SELECT * FROM {view}")]
+            assert rows
+        passages = "SELECT run, turn, agent, kind, text FROM passages ORDER BY kind, run, turn, agent"
+        assert old.file.rows(passages) == new.file.rows(passages)
+        assert [found.kind for found in search(old.file, "half an")] == ["memory", "memory", "utterance"]
+        assert [found.run for found in search(old.file, "thinks number 8")] == ["m33t"] * 3
+
+
+def test_a_run_of_the_second_version_can_be_forked(path: Path) -> None:
+    write_version_2(path).close()
+    with SqliteStore.open(path) as store:
+        store.create_run(a_group_run("f0rk", parent=("m33t", 4)), store.start("m33t"))
+        assert store.turns("f0rk") == store.turns("m33t", 1, 3)
+        assert store.calls("f0rk", 3) == store.calls("m33t", 3)
+        assert store.calls("f0rk", 4) == []
 
 
 def test_a_migration_is_whole_or_not_at_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
