@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup demo test lint bench bench-runs soak clean
+.PHONY: setup demo test fuzz lint bench bench-runs soak clean
 
 setup: $(VENV)/.installed
 
@@ -23,10 +23,13 @@ demo: setup
 test: setup
 	$(BIN)/pytest
 
+fuzz: setup
+	$(BIN)/pytest --hypothesis-profile=full tests/test_fuzz_replies.py tests/test_fuzz_scenarios.py tests/test_damaged_store.py
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models cli benchmarks
+	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models lab cli benchmarks
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

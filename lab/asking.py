@@ -1,0 +1,137 @@
+"""Asking a model about stored runs: what was answered is not asked again, and each batch is stored as it comes."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from prompts.reading import shared_units
+from prompts.render import render
+from state.contracts import GenerationRequest, LanguageModel, ReplyField
+from state.errors import ModelError
+from state.randomness import keyed_generator
+from state.reading import Instrument, Reading
+from state.records import Prompt, Reply, RunRecord
+from storage.readings import Readings
+from storage.store import SqliteStore
+
+#: Questions that are put to a model at once.
+BATCH = 10
+
+#: The likeliest answer: a nucleus that has room for one token.
+_TEMPERATURE, _TOP_P = 1.0, 1e-6
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question about a part of a run.
+
+    Attributes:
+        instrument: What is asked.
+        agent: Whom it is about; empty for nobody in particular.
+        first, last: The turns that are read.
+        part: Which batch of questions it is, from 0.
+        prompt: The prompt.
+        fields: The fields of the answer: integers and choices.
+    """
+
+    instrument: Instrument
+    agent: str
+    first: int
+    last: int
+    part: int
+    prompt: Prompt
+    fields: tuple[ReplyField, ...]
+
+
+async def answers_to(
+    inquiries: Sequence[Inquiry],
+    store: SqliteStore,
+    run: RunRecord,
+    model: str,
+    open_model: Callable[[], LanguageModel],
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Reading]:
+    """Return an answer to each inquiry about a run.
+
+    Args:
+        inquiries: The questions.
+        store: Where the run is, and the answers are kept.
+        run: The run.
+        model: The id of the model that is asked.
+        open_model: Opens it; not called where every answer is known.
+        tell: Told what is being asked.
+
+    Raises:
+        ContextWindowError: A part of the conversation does not fit the model.
+        ModelError: The model failed, or left out an answer; what had been answered before is kept.
+    """
+    kept = Readings(store.file)
+    known = {(r.instrument, r.agent, r.first, r.part, r.prompt): r for r in kept.of(run.run) if r.model == model}
+    keys = [(q.instrument, q.agent, q.first, q.part, store.save_prompt(q.prompt)) for q in inquiries]
+    missing = [at for at, key in enumerate(keys) if key not in known]
+    asked = open_model() if missing else None
+    for begin in range(0, len(missing), BATCH):
+        assert asked is not None
+        batch = missing[begin : begin + BATCH]
+        first, last = inquiries[batch[0]].first, inquiries[batch[-1]].last
+        tell(f"asking {model} about turns {first} to {last} ({begin} of {len(missing)} questions answered)")
+        requests = [_request(inquiries[at], run, asked) for at in batch]
+        begun = time.perf_counter()
+        replies = await asked.generate_batch(requests)
+        share = (time.perf_counter() - begun) / len(batch)
+        made = [
+            _reading(inquiries[at], model, keys[at][-1], request, reply, share)
+            for at, request, (reply,) in zip(batch, requests, replies, strict=True)
+        ]
+        kept.save(run.run, made)
+        known |= {keys[at]: reading for at, reading in zip(batch, made, strict=True)}
+    return [known[key] for key in keys]
+
+
+def _request(inquiry: Inquiry, run: RunRecord, model: LanguageModel) -> GenerationRequest:
+    generator = keyed_generator(
+        run.seed, round=inquiry.first, agent=inquiry.agent, node=inquiry.instrument, attempt=inquiry.part
+    )
+    return GenerationRequest(
+        prompt=render(inquiry.prompt, model.tokenizer, stem_units=shared_units(inquiry.prompt)),
+        fields=inquiry.fields,
+        generators=(generator,),
+        temperature=_TEMPERATURE,
+        top_p=_TOP_P,
+    )
+
+
+def _reading(
+    inquiry: Inquiry, model: str, prompt: str, request: GenerationRequest, reply: Reply, seconds: float
+) -> Reading:
+    return Reading(
+        instrument=inquiry.instrument,
+        model=model,
+        agent=inquiry.agent,
+        first=inquiry.first,
+        last=inquiry.last,
+        part=inquiry.part,
+        prompt=prompt,
+        answers={field.name: _answer(field, reply, model) for field in inquiry.fields},
+        prompt_tokens=len(request.prompt.input_ids),
+        reply_tokens=len(reply.tokens),
+        seconds=seconds,
+    )
+
+
+def _answer(field: ReplyField, reply: Reply, model: str) -> int | str:
+    """Return the answer in a field.
+
+    Raises:
+        ModelError: It is missing, or none of those that are possible.
+    """
+    value = reply.fields.get(field.name)
+    is_possible = (
+        value in field.choices
+        if field.kind == "choice"
+        else (type(value) is int and field.minimum <= value <= field.maximum)
+    )
+    if not is_possible:
+        raise ModelError(f"{model} answered {value!r} to {field.name!r}; give the command again, or take another model")
+    assert isinstance(value, int | str)
+    return value

@@ -1,0 +1,70 @@
+"""The personality inventory: a model answers it about each person, for every 30 turns in which they spoke.
+
+Source: ChatAgents §IV-C, App. E.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from lab.asking import Inquiry
+from metrics.personality import HIGHEST, LOWEST, RatedSegment, segments
+from prompts.reading import ask_inventory, inventory_items
+from state.cognition import Character
+from state.contracts import ReplyField
+from state.reading import Reading
+from state.records import RunRecord, Turn
+
+#: Items that are asked about in one call: the inventory in two.
+ITEMS_PER_CALL = 22
+
+
+def inventory_inquiries(turns: Sequence[Turn]) -> list[Inquiry]:
+    """Return what has to be asked about a conversation: two calls per person and segment in which they spoke."""
+    numbers = list(inventory_items())
+    parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
+    return [
+        _inquiry([turn for turn in turns if segment.first <= turn.turn <= segment.last], name, at, part)
+        for segment in segments(turns)
+        for name in segment.speakers
+        for at, part in enumerate(parts)
+    ]
+
+
+def rated_segments(
+    run: RunRecord, readings: Sequence[Reading], characters: Mapping[str, Character]
+) -> list[RatedSegment]:
+    """Return how everybody came across in each segment.
+
+    Args:
+        run: The run.
+        readings: The answers to all inquiries about it.
+        characters: Everybody as they entered a meeting; empty for a dialogue of two.
+    """
+    numbers = {item: number for number, item in inventory_items().items()}
+    ratings: dict[tuple[str, int, int], dict[int, int]] = {}
+    for one in readings:
+        rated = {numbers[item]: int(rating) for item, rating in one.answers.items()}
+        ratings.setdefault((one.agent, one.first, one.last), {}).update(rated)
+    return [
+        RatedSegment(
+            run=run.run,
+            agent=agent,
+            first=first,
+            last=last,
+            poles=characters[agent].big_five if agent in characters else (),
+            ratings=rated,
+        )
+        for (agent, first, last), rated in ratings.items()
+    ]
+
+
+def _inquiry(turns: Sequence[Turn], name: str, part: int, numbers: Sequence[int]) -> Inquiry:
+    items = [inventory_items()[number] for number in numbers]
+    return Inquiry(
+        instrument="inventory",
+        agent=name,
+        first=turns[0].turn,
+        last=turns[-1].turn,
+        part=part,
+        prompt=ask_inventory(turns, name, items),
+        fields=tuple(ReplyField(item, "integer", minimum=LOWEST, maximum=HIGHEST) for item in items),
+    )

@@ -1,0 +1,43 @@
+"""Speech acts told by a model: it chooses one for each line, ten lines a call, the lines before in view."""
+
+from collections.abc import Sequence
+
+from lab.asking import Inquiry
+from metrics.speech_acts import ACTS
+from prompts.reading import ask_speech_acts
+from state.contracts import ReplyField
+from state.reading import Reading
+from state.records import Turn
+
+LINES_PER_CALL = 10
+#: Turns before the lines that a model reads along.
+_BEFORE = 3
+
+_NONE = "none"
+
+
+def speech_act_inquiries(turns: Sequence[Turn]) -> list[Inquiry]:
+    """Return what has to be asked about a conversation."""
+    lines = [turn for turn in turns if turn.speaker is not None]
+    return [_inquiry(turns, lines[first : first + LINES_PER_CALL]) for first in range(0, len(lines), LINES_PER_CALL)]
+
+
+def acts_by_model(turns: Sequence[Turn], readings: Sequence[Reading]) -> list[tuple[str, ...]]:
+    """Return what each utterance does: one act, or none."""
+    answers = {int(turn): str(act) for reading in readings for turn, act in reading.answers.items()}
+    acts = (answers[turn.turn] for turn in turns if turn.speaker is not None)
+    return [() if act == _NONE else (act,) for act in acts]
+
+
+def _inquiry(turns: Sequence[Turn], lines: Sequence[Turn]) -> Inquiry:
+    first, last = lines[0].turn, lines[-1].turn
+    before = [turn for turn in turns if first - _BEFORE <= turn.turn < first]
+    return Inquiry(
+        instrument="speech_acts",
+        agent="",
+        first=first,
+        last=last,
+        part=0,
+        prompt=ask_speech_acts(before, lines, ACTS),
+        fields=tuple(ReplyField(str(turn.turn), "choice", choices=(*ACTS, _NONE)) for turn in lines),
+    )

@@ -1,0 +1,235 @@
+"""How people behave in a conversation: who leads, who mediates, who proposes, and what gets done (ChatAgents' Fig. 5).
+
+Everything is read off lines whose speech acts are known (`metrics.speech_acts`, or a model), and comes with the lines
+that show it. "The next lines" are those of other people among the `NEXT` utterances that follow.
+
+1. A line that steers is followed by a next line that is near to it, and nearer than to what was talked of before.
+   Steering is followed when at least half of the next lines do. To lead is to be followed.
+2. A line that mediates answers the objections among the `BEFORE` utterances before it, of others than its speaker. It
+   settles them when somebody agrees next and nobody objects.
+3. A proposal is taken up by who agrees next, and refused by who objects. It is the newer, the less it resembles any
+   utterance before.
+4. A step of somebody's plan is met when they say so themselves, in what their cognition left; the line that shows it is
+   the last one that they had heard.
+
+Source: ChatAgents §IV-C (special behaviours) describes these by example; the definitions are the project's own.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
+
+from metrics.speech_acts import ACTS, cosine
+from state.cognition import Assessment, Character, InformationNeed
+from state.records import Record, Turn
+
+#: Utterances after a line in which it is looked for how others take it up.
+NEXT = 3
+#: Utterances before a line that are what was talked of, or quarrelled about.
+BEFORE = 3
+
+#: Cosine to a steering line from which a next line can follow it. With `minilm` 12 of 15 lines that stay with a subject
+#: reach it, and 4 of 15 that do not (tests/spoken_lines.py).
+NEAR = 0.2
+
+
+class Line(Record):
+    """An utterance as evidence."""
+
+    turn: int
+    speaker: str
+    text: str
+
+
+class ActedLine(Line):
+    """An utterance and what it does."""
+
+    round: int
+    acts: tuple[str, ...] = Field(description="speech acts, the strongest first")
+
+
+class Steering(Line):
+    """A line that turns the conversation to something."""
+
+    mechanisms: tuple[str, ...] = Field(description="what its speaker had switched on in that round")
+    next: int = Field(description="the lines of others that follow")
+    followed_by: tuple[Line, ...] = Field(description="those of them that stay with it")
+
+    @property
+    def followed(self) -> bool:
+        """Whether at least half of the next lines stay with it; nobody follows where nobody speaks."""
+        return bool(self.followed_by) and 2 * len(self.followed_by) >= self.next
+
+
+class Mediation(Line):
+    """A line that brings people together."""
+
+    objections: tuple[Line, ...] = Field(description="what it answers")
+    agreed_by: tuple[Line, ...]
+    objected_by: tuple[Line, ...]
+
+    @property
+    def settled(self) -> bool:
+        """Whether there was something to settle, somebody agrees next, and nobody objects."""
+        return bool(self.objections) and bool(self.agreed_by) and not self.objected_by
+
+
+class Proposal(Line):
+    """A line that proposes something."""
+
+    novelty: float = Field(description="1 − the highest cosine to an utterance before; 1 for the first")
+    agreed_by: tuple[Line, ...]
+    objected_by: tuple[Line, ...]
+
+
+class PlanStep(Record):
+    """A step of somebody's plan, and the line after which they held it to be done."""
+
+    text: str
+    share: float = Field(description="its share of all that the person wants")
+    done_in_round: int | None = Field(description="the first round from which on it stays done; None: it is open")
+    line: Line | None = Field(description="the last line that they had heard by then")
+
+
+class PersonBehaviour(Record):
+    """What one person does in a conversation."""
+
+    agent: str
+    utterances: int
+    acts: dict[str, int] = Field(description="utterances by speech act; one may do several")
+    steering: tuple[Steering, ...]
+    followed: int = Field(description="steering lines that were followed")
+    leadership: float | None = Field(description="their share of all steering that was followed; None where none was")
+    mediation: tuple[Mediation, ...]
+    proposals: tuple[Proposal, ...]
+    plan: tuple[PlanStep, ...] | None = Field(description="None where no plan was made, as in a dialogue of two")
+    goals_met: float | None = Field(description="share of what they want that is done at the end; None without a plan")
+
+
+def behaviour(
+    people: Sequence[str],
+    lines: Sequence[ActedLine],
+    vectors: Sequence[Sequence[float]],
+    characters: Mapping[str, Character] | None = None,
+    assessments: Mapping[tuple[int, str], Assessment] | None = None,
+    needs: Mapping[tuple[int, str], InformationNeed] | None = None,
+) -> tuple[PersonBehaviour, ...]:
+    """Return what everybody does.
+
+    Args:
+        people: Who may take part.
+        lines: All utterances in their order.
+        vectors: One of unit length per line.
+        characters: Everybody as they entered a meeting; `None` for a dialogue of two.
+        assessments: By round and agent, what they made of the moment; `None` for a dialogue of two.
+        needs: By round and agent, which mechanisms they wanted; `None` for a dialogue of two.
+    """
+    steering = [_steering(at, lines, vectors, needs or {}) for at in _doing("steers", lines) if at]
+    mediation = [_mediation(at, lines) for at in _doing("mediates", lines)]
+    proposals = [_proposal(at, lines, vectors) for at in _doing("proposes", lines)]
+    followed = sum(one.followed for one in steering)
+    result = []
+    for name in people:
+        said = [line for line in lines if line.speaker == name]
+        counts = Counter(act for line in said for act in line.acts)
+        own = tuple(one for one in steering if one.speaker == name)
+        own_followed = sum(one.followed for one in own)
+        character = (characters or {}).get(name)
+        plan = _plan(name, character, assessments or {}, lines) if character and character.plan else None
+        result.append(
+            PersonBehaviour(
+                agent=name,
+                utterances=len(said),
+                acts={act: counts[act] for act in ACTS},
+                steering=own,
+                followed=own_followed,
+                leadership=own_followed / followed if followed else None,
+                mediation=tuple(one for one in mediation if one.speaker == name),
+                proposals=tuple(one for one in proposals if one.speaker == name),
+                plan=plan,
+                goals_met=None if plan is None else min(1.0, sum(s.share for s in plan if s.done_in_round is not None)),
+            )
+        )
+    return tuple(result)
+
+
+def acted(turn: Turn, acts: Sequence[str]) -> ActedLine:
+    """Return an utterance with what it does; a recorded silence is none."""
+    assert turn.speaker is not None
+    return ActedLine(turn=turn.turn, round=turn.round, speaker=turn.speaker, text=turn.text, acts=tuple(acts))
+
+
+def _doing(act: str, lines: Sequence[ActedLine]) -> list[int]:
+    return [at for at, line in enumerate(lines) if act in line.acts]
+
+
+def _next(at: int, lines: Sequence[ActedLine]) -> list[int]:
+    """Return the places of the lines of others among those that follow."""
+    return [i for i in range(at + 1, min(at + 1 + NEXT, len(lines))) if lines[i].speaker != lines[at].speaker]
+
+
+def _next_doing(act: str, at: int, lines: Sequence[ActedLine]) -> tuple[Line, ...]:
+    return tuple(_line(lines[i]) for i in _next(at, lines) if act in lines[i].acts)
+
+
+def _steering(
+    at: int,
+    lines: Sequence[ActedLine],
+    vectors: Sequence[Sequence[float]],
+    needs: Mapping[tuple[int, str], InformationNeed],
+) -> Steering:
+    line, before = lines[at], vectors[max(0, at - BEFORE) : at]
+    following = []
+    for i in _next(at, lines):
+        near = cosine(vectors[i], vectors[at])
+        if near >= NEAR and near > sum(cosine(vectors[i], vector) for vector in before) / len(before):
+            following.append(_line(lines[i]))
+    need = needs.get((line.round, line.speaker))
+    active = tuple(name for name, choice in need.mechanisms.items() if choice.active) if need else ()
+    return Steering(**dict(_line(line)), mechanisms=active, next=len(_next(at, lines)), followed_by=tuple(following))
+
+
+def _mediation(at: int, lines: Sequence[ActedLine]) -> Mediation:
+    others = [line for line in lines[max(0, at - BEFORE) : at] if line.speaker != lines[at].speaker]
+    return Mediation(
+        **dict(_line(lines[at])),
+        objections=tuple(_line(line) for line in others if "objects" in line.acts),
+        agreed_by=_next_doing("agrees", at, lines),
+        objected_by=_next_doing("objects", at, lines),
+    )
+
+
+def _proposal(at: int, lines: Sequence[ActedLine], vectors: Sequence[Sequence[float]]) -> Proposal:
+    return Proposal(
+        **dict(_line(lines[at])),
+        novelty=1 - max((cosine(vectors[at], vector) for vector in vectors[:at]), default=0.0),
+        agreed_by=_next_doing("agrees", at, lines),
+        objected_by=_next_doing("objects", at, lines),
+    )
+
+
+def _plan(
+    name: str,
+    character: Character,
+    assessments: Mapping[tuple[int, str], Assessment],
+    lines: Sequence[ActedLine],
+) -> tuple[PlanStep, ...]:
+    rounds = sorted(round for round, agent in assessments if agent == name)
+    steps = []
+    for index, step in enumerate(character.plan):
+        since = None
+        for round in reversed(rounds):
+            done = assessments[round, name].done
+            if index >= len(done) or not done[index]:
+                break
+            since = round
+        heard = [line for line in lines if since is not None and line.round < since]
+        steps.append(
+            PlanStep(text=step.text, share=step.share, done_in_round=since, line=_line(heard[-1]) if heard else None)
+        )
+    return tuple(steps)
+
+
+def _line(line: ActedLine) -> Line:
+    return Line(turn=line.turn, speaker=line.speaker, text=line.text)

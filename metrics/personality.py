@@ -1,0 +1,195 @@
+"""Which personality people show: the 44 items of the Big Five Inventory, scored, and ChatAgents' Table I of it.
+
+1. Each person is rated on every segment of 30 turns in which they spoke, as often as there are such segments.
+2. A dimension's score is the mean rating of its items, a reversed item's being 6 minus its rating.
+3. Scores are grouped by the pole that each person was given; a dimension has one p-value, of Welch's test between its
+   two poles. The ratings of one person are not independent of each other, so p over people's means stands beside it.
+
+Source: John and Srivastava 1999, "The Big Five trait taxonomy" (items and key); ChatAgents §IV-C, Tab. I, App. E.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from pydantic import Field
+
+from state.meeting import BIG_FIVE
+from state.records import Record, Turn
+
+ITEMS = 44
+LOWEST, HIGHEST = 1, 5
+
+#: Length of a segment in turns, recorded silences included. Source: ChatAgents App. E.
+SEGMENT_TURNS = 30
+
+#: By dimension, the numbers of its items; those that count reversed are negative. Source: John and Srivastava 1999.
+SCORING_KEY: Mapping[str, tuple[int, ...]] = {
+    "extraversion": (1, -6, 11, 16, -21, 26, -31, 36),
+    "agreeableness": (-2, 7, -12, 17, 22, -27, 32, -37, 42),
+    "conscientiousness": (3, -8, 13, -18, -23, 28, 33, 38, -43),
+    "neuroticism": (4, -9, 14, 19, -24, 29, -34, 39),
+    "openness": (5, 10, 15, 20, 25, 30, -35, 40, -41, 44),
+}
+
+_CONFIDENCE = 0.95
+
+
+class Segment(Record):
+    """A part of a conversation: turns `first` to `last`."""
+
+    first: int
+    last: int
+    speakers: tuple[str, ...] = Field(description="who spoke in it, each once, in the order of their first words")
+
+
+class RatedSegment(Record):
+    """How one person came across in one segment."""
+
+    run: str
+    agent: str
+    first: int
+    last: int
+    poles: tuple[str, ...] = Field(description="the poles that the person was given; none in a dialogue of two")
+    ratings: dict[int, int] = Field(description="by item, 1 (does not fit at all) to 5 (fits very well)")
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The score of each dimension, in [1, 5]."""
+        return scores_of(self.ratings)
+
+
+class PoleFigures(Record):
+    """The scores of people who were given one pole of a dimension; `None` where there is nothing to take them of."""
+
+    pole: str
+    people: int | None = None
+    ratings: int | None = Field(default=None, description="segments of these people, each rated once")
+    mean: float | None
+    ci_low: float | None = Field(description="of the 95 % interval of the mean, by Student's t over the ratings")
+    ci_high: float | None
+
+
+class DimensionFigures(Record):
+    """One dimension of Table I."""
+
+    dimension: str
+    high: PoleFigures
+    low: PoleFigures
+    p: float | None = Field(default=None, description="Welch's test, two-sided, between the ratings of the two poles")
+    p_people: float | None = Field(default=None, description="the same between people's means, one value a person")
+
+
+#: Table I of ChatAgents: five runs of the team-building meeting, rated by GPT-4o; how many ratings is not published.
+TEAM_BUILDING: tuple[DimensionFigures, ...] = tuple(
+    DimensionFigures(
+        dimension=dimension,
+        high=PoleFigures(pole=BIG_FIVE[dimension][0], mean=high[0], ci_low=high[1], ci_high=high[2]),
+        low=PoleFigures(pole=BIG_FIVE[dimension][1], mean=low[0], ci_low=low[1], ci_high=low[2]),
+    )
+    for dimension, high, low in (
+        ("extraversion", (4.80, 4.61, 4.99), (3.75, 3.30, 4.20)),
+        ("agreeableness", (4.85, 4.62, 5.08), (3.90, 3.70, 4.10)),
+        ("conscientiousness", (4.67, 4.50, 4.84), (3.03, 2.91, 3.15)),
+        ("neuroticism", (2.15, 1.88, 2.42), (1.33, 1.15, 1.51)),
+        ("openness", (4.60, 4.19, 5.01), (3.92, 3.70, 4.15)),
+    )
+)
+
+
+def segments(turns: Sequence[Turn], length: int = SEGMENT_TURNS) -> tuple[Segment, ...]:
+    """Return the segments of a conversation; the last one may be shorter."""
+    parts = [list(part) for _, part in groupby(turns, key=lambda turn: (turn.turn - 1) // length)]
+    return tuple(
+        Segment(
+            first=part[0].turn,
+            last=part[-1].turn,
+            speakers=tuple(dict.fromkeys(turn.speaker for turn in part if turn.speaker is not None)),
+        )
+        for part in parts
+    )
+
+
+def scores_of(ratings: Mapping[int, int]) -> dict[str, float]:
+    """Return the score of each dimension from the ratings of all items.
+
+    Raises:
+        KeyError: An item was not rated.
+        ValueError: A rating is not from 1 to 5.
+    """
+    for item, rating in ratings.items():
+        if not LOWEST <= rating <= HIGHEST:
+            raise ValueError(f"item {item} is rated {rating}, not {LOWEST} to {HIGHEST}")
+    return {
+        dimension: sum(ratings[i] if i > 0 else LOWEST + HIGHEST - ratings[-i] for i in items) / len(items)
+        for dimension, items in SCORING_KEY.items()
+    }
+
+
+def table_of_poles(rated: Sequence[RatedSegment]) -> tuple[DimensionFigures, ...]:
+    """Return Table I: every dimension, with the scores of the people of either pole.
+
+    Args:
+        rated: Ratings of any number of runs. The same name in two runs is two people.
+    """
+    return tuple(_dimension(name, poles, rated) for name, poles in BIG_FIVE.items())
+
+
+def tells_people_apart(rated: Sequence[RatedSegment]) -> bool:
+    """Whether the ratings of different people differ at all; a model that is too small rates everybody alike."""
+    people: dict[tuple[str, str], set[tuple[int, ...]]] = {}
+    for one in rated:
+        people.setdefault((one.run, one.agent), set()).add(tuple(one.ratings[item] for item in sorted(one.ratings)))
+    return len(people) < 2 or len(set().union(*people.values())) > 1
+
+
+def welch(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return the two-sided p-value of Welch's t-test.
+
+    Returns:
+        The p-value; `None` if a group has fewer than two values, or neither varies.
+    """
+    if min(len(a), len(b)) < 2 or (len(set(a)) == 1 and len(set(b)) == 1):
+        return None
+    from scipy.stats import ttest_ind
+
+    return float(ttest_ind(a, b, equal_var=False).pvalue)
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the mean and its 95 % interval by Student's t; without two values, no interval."""
+    if not values:
+        return None, None, None
+    n, mean = len(values), sum(values) / len(values)
+    if n < 2:
+        return mean, None, None
+    from scipy.stats import t
+
+    deviation = (sum((value - mean) ** 2 for value in values) / (n - 1)) ** 0.5
+    half = float(t.ppf((1 + _CONFIDENCE) / 2, n - 1)) * deviation / n**0.5
+    return mean, mean - half, mean + half
+
+
+def _dimension(name: str, poles: tuple[str, str], rated: Sequence[RatedSegment]) -> DimensionFigures:
+    high, low = ([(one.run, one.agent, one.scores[name]) for one in rated if pole in one.poles] for pole in poles)
+    return DimensionFigures(
+        dimension=name,
+        high=_pole(poles[0], high),
+        low=_pole(poles[1], low),
+        p=welch([score for *_, score in high], [score for *_, score in low]),
+        p_people=welch(_means(high), _means(low)),
+    )
+
+
+def _pole(pole: str, scores: Sequence[tuple[str, str, float]]) -> PoleFigures:
+    mean, ci_low, ci_high = mean_interval([score for *_, score in scores])
+    return PoleFigures(
+        pole=pole, people=len(_means(scores)), ratings=len(scores), mean=mean, ci_low=ci_low, ci_high=ci_high
+    )
+
+
+def _means(scores: Sequence[tuple[str, str, float]]) -> list[float]:
+    """Return the mean score of each person."""
+    people: dict[tuple[str, str], list[float]] = {}
+    for run, agent, score in scores:
+        people.setdefault((run, agent), []).append(score)
+    return [sum(values) / len(values) for values in people.values()]

@@ -1,0 +1,77 @@
+"""Prompts that put questions about a stored conversation to a model that takes no part in it.
+
+The conversation stands first, so that a model that keeps the beginning of a prompt reads it once for all questions.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, takewhile
+
+from prompts.templates import template
+from state.records import Prompt, Turn, Unit
+
+#: The block that prompts about the same part of a conversation have in common, at their beginning.
+_CONVERSATION = "conversation"
+
+
+def inventory_items() -> dict[int, str]:
+    """Return the wording of every item of the inventory by its published number."""
+    texts = template("inventory")
+    numbers = takewhile(lambda number: f"items.{number}" in texts, count(1))
+    return {number: texts.fill(f"items.{number}", {}) for number in numbers}
+
+
+def ask_inventory(turns: Iterable[Turn], name: str, items: Sequence[str]) -> Prompt:
+    """Return the prompt that asks how well descriptions fit a person. Source: ChatAgents App. E.
+
+    Args:
+        turns: A part of a conversation.
+        name: Whom it is about.
+        items: The descriptions; they are the keys of the answer, each with a rating from 1 to 5.
+    """
+    texts = template("inventory")
+    form = dict.fromkeys(items, texts.fill("rating", {}))
+    return _prompt("inventory", turns, [("task", "text", texts.fill("task", {"name": name}))], form)
+
+
+def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterable[str]) -> Prompt:
+    """Return the prompt that asks what each of several lines does.
+
+    Args:
+        before: Lines that precede them, to be understood, not to be told.
+        turns: The lines.
+        acts: Names of speech acts; the answer has one for each line, or `none`.
+    """
+    texts = template("speech_acts")
+    lines = [texts.fill("numbered", {"number": one.turn, "name": one.speaker, "text": one.text}) for one in turns]
+    asked = [
+        ("lines", "text", texts.fill("these", {})),
+        *(("lines", "item", line) for line in lines),
+        *(("acts", "item", texts.fill(f"acts.{act}", {})) for act in (*acts, "none")),
+        ("task", "text", texts.fill("task", {})),
+    ]
+    form = {str(turn.turn): texts.fill("choice", {}) for turn in turns}
+    return _prompt("speech_acts", before, asked, form)
+
+
+def shared_units(prompt: Prompt) -> int:
+    """Return how many units at the beginning other prompts about the same lines have in common."""
+    return sum(unit.block == _CONVERSATION for unit in prompt.units)
+
+
+def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[tuple[str, str, str]], form: Mapping[str, str]) -> Prompt:
+    texts = template(name)
+    lines = [
+        texts.fill("silence", {})
+        if turn.speaker is None
+        else texts.fill("line", {"name": turn.speaker, "text": turn.text})
+        for turn in turns
+    ]
+    conversation = [("text", texts.fill("lead", {})), *(("item", line) for line in lines)] if lines else []
+    output = texts.fill("form", {"form": json.dumps(form, ensure_ascii=False)})
+    parts = [*((_CONVERSATION, *one) for one in conversation), *asked, ("output_instruction", "text", output)]
+    units = tuple(
+        Unit(id=f"{block}.{at}", block=block, kind="item" if kind == "item" else "text", text=text)
+        for at, (block, kind, text) in enumerate(parts)
+    )
+    return Prompt(units=units, speaker="", layout="single_message")
