@@ -133,14 +133,18 @@ class StoreFile:
     def transaction(self) -> Iterator[None]:
         """Make all writes inside one: all of them, or none. Never awaits inside, so two never interleave."""
         with storage_faults(self.path):
-            # IMMEDIATE: one that only reads at first could not wait for another writer later.
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                # IMMEDIATE: one that only reads at first could not wait for another writer later.
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.rollback()
+                self.abandon()
                 raise
+
+    def abandon(self) -> None:
+        """Undo what an interrupted transaction has left open."""
+        self._connection.rollback()
 
     def close(self) -> None:
         """Close the connection."""

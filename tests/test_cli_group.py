@@ -138,10 +138,10 @@ def test_how_a_meeting_began(cli: Cli) -> None:
     [
         (("show", RUN, "--turn", 2, "--agent", "Adda"), 3, ["'Adda'", "did you mean 'Ada'"]),
         (("show", RUN, "--turn", 2, "--agent", DEV), 3, ["Dev was not there in turn 2"]),
-        (("show", RUN, "--agent", ADA), 2, ["--turn"]),
+        (("show", RUN, "--lambda", 0.5), 2, ["--turn"]),
         (("show", RUN, "--turn", 8), 3, ["no turn 8", "turns 1 to 7"]),
         (("show", RUN, "--turn", 0, "--lambda", 0.5), 3, ["no turn 0", "turns 1 to 7"]),
-        (("show", DIALOGUE, "--turn", 1, "--agent", "Ana"), 3, [DIALOGUE, "dialogue of two"]),
+        (("show", DIALOGUE, "--turn", 1, "--agent", "Zoe"), 3, ["'Zoe'", DIALOGUE]),
         (("show", DIALOGUE, "--turn", 0), 3, ["no turn 0"]),
         (("timeline", RUN, "--agent", "Ana"), 3, ["'Ana'", "did you mean 'Ada'"]),
         (("timeline", "zz99"), 3, ["'zz99'"]),

@@ -308,3 +308,15 @@ def test_a_lock_that_can_not_be_made_is_told(tmp_path: Path) -> None:
         pass
     with SqliteStore.open(":memory:") as store, store.drive_lock("k3f9"), store.drive_lock("k3f9"):
         pass
+
+
+def test_a_transaction_that_a_signal_has_left_open_is_abandoned(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+        left = store.file.transaction()
+        left.__enter__()
+        store.file.write("UPDATE runs SET scenario = 'half done'")
+        store.file.abandon()
+        del left
+        store.set_status("k3f9", "interrupted")
+        assert (store.run("k3f9").status, store.run("k3f9").scenario) == ("interrupted", "cafe")
