@@ -196,6 +196,7 @@ def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None]) -> 
 def _note(store: SqliteStore, run: str, status: RunStatus, error: str | None = None) -> None:
     """Note how a run stands, as far as the store still takes it: it may be what failed."""
     with suppress(StorageError):
+        store.file.abandon()  # a signal may have come between a transaction's beginning and its end
         store.set_status(run, status, error)
 
 
@@ -207,7 +208,7 @@ def _in_one_line(error: Exception) -> str:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM or a closed terminal stop a computation at once; asyncio would wait for the model to finish."""
+    """Let Ctrl-C, SIGTERM or a closed terminal stop a computation at once; asyncio would wait for the model."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
         for number in before:  # a second one would interrupt the tidying up
