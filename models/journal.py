@@ -16,6 +16,7 @@ from state.contracts import (
     LanguageModel,
     ModelTraits,
     RenderedPrompt,
+    ReplyField,
     ScoringOptions,
     Store,
     Tokenizer,
@@ -104,13 +105,15 @@ def written(call: Call, request: GenerationRequest, replies: Sequence[Reply], se
     """Return a call with its replies.
 
     Raises:
-        ModelError: Nothing is said in one. It is not kept, so that the model is asked again when the run goes on.
+        ModelError: In one, nothing is said, or a number is not what was asked for. It is not kept, so that the model is
+            asked again when the run goes on.
     """
-    speech = [field.name for field in request.fields if field.kind == "speech"]
-    if call.kind == "generate" and any(
-        not str(reply.fields.get(one, "")).strip() for reply in replies for one in speech
-    ):
-        raise ModelError(f"{call.model} returned an empty reply for {call.agent}; take another model, or another seed")
+    for reply in replies if call.kind == "generate" else ():
+        for field in request.fields:
+            if problem := _problem(field, reply.fields.get(field.name)):
+                raise ModelError(
+                    f"{call.model} returned {problem} for {call.agent or call.node}; take another model, or seed"
+                )
     return call.model_copy(
         update={
             "replies": tuple(replies),
@@ -119,6 +122,15 @@ def written(call: Call, request: GenerationRequest, replies: Sequence[Reply], se
             "seconds": seconds,
         }
     )
+
+
+def _problem(field: ReplyField, value: object) -> str | None:
+    """Return what can't be worked with in the value that a reply has for a field."""
+    if field.kind == "speech" and not (isinstance(value, str) and value.strip()):
+        return "an empty reply"
+    if field.kind == "integer" and not (type(value) is int and field.minimum <= value <= field.maximum):
+        return f"no number from {field.minimum} to {field.maximum} as {field.name!r}"
+    return None
 
 
 class Batches(Protocol):

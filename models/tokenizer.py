@@ -23,7 +23,11 @@ class HuggingFaceTokenizer:
         self._known_markup: dict[tuple[Role, ...], list[list[int]]] = {}
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them."""
+        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them.
+
+        Half a surrogate pair, which tokenizers refuse, is read as U+FFFD.
+        """
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if self._markup is None:
             return self._encode_piece(text)
         tokens: list[int] = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
+from nodes.view import text_of
 from prompts.assemble import begun_reply
 from prompts.judge import assemble_judge_prompt
 from prompts.names import listed
@@ -117,7 +118,7 @@ async def judge_by_rating(
     )
     return Judgement(
         runs=tuple(float(reply.fields["rating"]) for reply in replies),
-        comment=str(replies[0].fields["comment"]),
+        comment=text_of(replies[0], "comment") or None,
     )
 
 

@@ -79,10 +79,11 @@ class Cognition:
             StorageError: One is missing.
         """
         rows = self._traces.select("WHERE run = ? AND turn = ?", run, turn)
-        found = self._stored(run, turn)
         for table, count in json.loads(rows[0]["stored"]).items() if rows else ():
-            if found[table] < count:
-                cause = f"turn {turn} of run {run} has {found[table]} of {count} rows in {table}"
+            # Read, not counted: the rest of a key may have been altered too, by which a row is found.
+            found = len(Table(self._file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
+            if found < count:
+                cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
                 raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
 
     def _stored(self, run: str, turn: int) -> dict[str, int]:

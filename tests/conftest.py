@@ -1,4 +1,5 @@
-"""What tests share: the command line in an empty folder; and one thread per process, for machines that are shared."""
+"""What tests share: the command line in an empty folder; one thread per process, for
+machines that are shared; and how much `make fuzz` tries."""
 
 import os
 import sys
@@ -6,8 +7,11 @@ from pathlib import Path
 
 import pytest
 from commands import Cli, Said
+from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+settings.register_profile("full", max_examples=2000)
 
 
 @pytest.fixture
