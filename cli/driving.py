@@ -196,7 +196,7 @@ def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None]) -> 
 def _note(store: SqliteStore, run: str, status: RunStatus, error: str | None = None) -> None:
     """Note how a run stands, as far as the store still takes it: it may be what failed."""
     with suppress(StorageError):
-        store.file.abandon()  # a signal may have come between a transaction's beginning and its end
+        store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
         store.set_status(run, status, error)
 
 

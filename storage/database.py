@@ -4,7 +4,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -95,15 +94,18 @@ class StoreFile:
     def __init__(self, path: Path | str, create: bool) -> None:
         """Open the file (see `open_connection`) and check its structure where that is cheap."""
         self.path = path
-        self._connection = open_connection(path, create)
-        self._connection.text_factory = decoded
+        self._connect(create)
         try:
             self._check_structure()
         except BaseException:
             self.close()
             raise
 
-    @cached_property
+    def _connect(self, create: bool) -> None:
+        self._connection = open_connection(self.path, create)
+        self._connection.text_factory = decoded
+
+    @property
     def database(self) -> "Database":
         """The file as sqlite-utils shows it; imported when asked for, as it brings numpy along where that is."""
         from sqlite_utils import Database
@@ -139,12 +141,14 @@ class StoreFile:
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                self.abandon()
+                self._connection.rollback()
                 raise
 
-    def abandon(self) -> None:
-        """Undo what an interrupted transaction has left open."""
+    def reopen(self) -> None:
+        """Go on with a new connection: an interrupted transaction, or query, stays open on the old one."""
         self._connection.rollback()
+        self.close()
+        self._connect(create=False)
 
     def close(self) -> None:
         """Close the connection."""

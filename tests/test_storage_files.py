@@ -316,7 +316,20 @@ def test_a_transaction_that_a_signal_has_left_open_is_abandoned(path: Path) -> N
         left = store.file.transaction()
         left.__enter__()
         store.file.write("UPDATE runs SET scenario = 'half done'")
-        store.file.abandon()
+        store.file.reopen()
         del left
         store.set_status("k3f9", "interrupted")
         assert (store.run("k3f9").status, store.run("k3f9").scenario) == ("interrupted", "cafe")
+
+
+def test_a_query_that_a_signal_has_left_open_is_abandoned(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store, SqliteStore.open(path) as checkpoints:
+        store.create_run(a_run(), a_case())
+        left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
+        next(left)
+        checkpoints.set_status("k3f9", "finished")
+        with pytest.raises(StorageError):
+            store.set_status("k3f9", "interrupted")
+        store.file.reopen()
+        store.set_status("k3f9", "interrupted")
+        assert store.run("k3f9").status == "interrupted"
