@@ -21,6 +21,7 @@ from nodes.retrieve import focal_points
 from prompts.assemble import UtteranceMaterial, assemble_prompt
 from prompts.remove import removed_with_blocks
 from state.contracts import Context, ScoringOptions
+from state.graph_state import UtteranceState
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Case, Turn
@@ -67,7 +68,8 @@ async def contrasts(name: str) -> dict[float, list[float]]:
                 removed = removed_with_blocks(prompt, prune_units(prompt.units, scores, factor))
                 for attempt, reply in enumerate(replies):
                     candidate = read_candidate(attempt, reply, speaker)
-                    judged = await judge_by_likelihood(context, prompt, removed, candidate, listed.number)
+                    moment: UtteranceState = {"speaker": speaker, "round": listed.number}
+                    judged = await judge_by_likelihood(moment, context, prompt, removed, candidate)
                     found[factor].append(judged.inconsistency)
     return found
 

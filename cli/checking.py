@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cli.environment import cache_folder, store_path
+from cli.environment import cache_folder, key_of, store_path
 from cli.lines import meeting_heading, people_line
 from cli.options import JsonOption, NoStoreOption, StoreOption
 from cli.output import SCHEMA_VERSION, data, grouped, plain, print_json
@@ -157,6 +157,7 @@ def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
         "cache": str(cache_folder()),
         "store": str(store_path(store)),
         "missing": missing,
+        "remote_models": _providers(),
     }
     if as_json:
         print_json(report)
@@ -164,6 +165,22 @@ def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
         _print_report(report)
     if missing:
         raise typer.Exit(1)
+
+
+def _providers() -> dict[str, dict[str, Any]]:
+    """Return for every provider of remote models whether it can be asked; of a key only whether there is one."""
+    from models.chat import PROVIDERS
+
+    return {
+        name: {
+            "package": one.package,
+            "version": _version(one.package),
+            "install": one.install,
+            "key": one.key,
+            "has_key": key_of(one.key) is not None,
+        }
+        for name, one in PROVIDERS.items()
+    }
 
 
 def _version(distribution: str) -> str | None:
@@ -183,5 +200,11 @@ def _print_report(report: dict[str, Any]) -> None:
     ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
     table.add_row("embedded model", plain(f"{ready} ({report['cache']})"))
     table.add_row("store", plain(report["store"]))
+    installed = {name: one for name, one in report["remote_models"].items() if one["version"]}
+    for name, one in installed.items():
+        key = "no key needed" if one["key"] is None else f"{one['key']} is {'set' if one['has_key'] else 'not set'}"
+        table.add_row(f"{name}:…", plain(f"{one['package']} {one['version']}, {key}"))
+    others = ", ".join(name for name in report["remote_models"] if name not in installed)
+    table.add_row("not installed", plain(f"{others} (docs/models.md)"))
     data().print(table)
     data().print(plain("something is missing, see above" if report["missing"] else "everything is there"))

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.lines import in_words, silence
-from cli.output import bar, clean, plain
+from cli.output import bar, clean, number, plain
 from cli.rounds import AgentRound, Round
 from state.cognition import Bid, Call, Character, WillingnessParts
 from state.contracts import Store
@@ -37,7 +37,7 @@ def agent_json(one: AgentRound) -> dict[str, Any]:
         "emotion_strength": assessment.emotion_strength if assessment else None,
         "plan_done": list(assessment.done) if assessment else None,
         "willingness": bid.willingness if bid else None,
-        "willingness_parts": bid.parts.model_dump() if bid else None,
+        "willingness_parts": bid.parts.model_dump() if bid and bid.parts else None,
         "weights": one.weights.model_dump(),
         "willing": bid.willing if bid else None,
         "similarity": bid.similarity if bid else None,
@@ -47,6 +47,7 @@ def agent_json(one: AgentRound) -> dict[str, Any]:
         "persistence": bid.persistence if bid else None,
         "latency_s": bid.latency_s if bid else None,
         "won": bid.won if bid else None,
+        "typed": one.typed,
     }
 
 
@@ -82,9 +83,11 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
     table = _plain_table("left", "left", "right", "right", "left")
     for one, start in _race_rows(round):
         thought = Text(clean(one.assessment.thought) if one.assessment else "–", "italic")
+        if one.typed is not None:
+            thought = plain(_typed(one.typed))
         if one.active:
             thought.append(f"  [{', '.join(in_words(name) for name in one.active)}]", "dim not italic")
-        willingness = f"W {one.bid.willingness:.2f}" if one.bid else "–"
+        willingness = f"W {number(one.bid.willingness, 2)}" if one.bid else "–"
         table.add_row(*start, willingness, thought)
     console.print(_indented(table, 5))
     console.print(_indented(plain(_how_the_floor_was_given(round, parameters), "dim"), 5))
@@ -119,10 +122,16 @@ def _print_agent(console: Console, one: AgentRound, parameters: Parameters, whol
         table.add_row("situation", plain(assessment.situation or "–"))
         table.add_row("thought", plain(assessment.thought or "–", "italic"))
         table.add_row("feels", plain(f"{assessment.emotion}, {assessment.emotion_strength:.1f}"))
-    if one.bid is not None:
+    if one.typed is not None:
+        table.add_row("typed", plain(one.typed or "–"))
+    if one.bid is not None and (one.bid.parts is not None or parameters.order == "self_driven"):
         table.add_row("willing", _willingness(one, one.bid, parameters))
     console.print(_indented(table))
     console.print()
+
+
+def _typed(words: str) -> str:
+    return f"typed: {words}" if words else "stayed silent"
 
 
 def _perceived(one: AgentRound, parameters: Parameters) -> str:
@@ -135,10 +144,12 @@ def _perceived(one: AgentRound, parameters: Parameters) -> str:
 
 
 def _willingness(one: AgentRound, bid: Bid, parameters: Parameters) -> Text:
-    """Return Eq. 1 of ChatAgents with its numbers."""
-    terms = " + ".join(f"{getattr(one.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
+    """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
     sign, said = ("≥", "yes") if bid.willing else ("<", "no")
     line = Text.assemble((said, "green" if bid.willing else "yellow"), ": ")
+    if bid.parts is None:
+        return line.append("as they said")
+    terms = " + ".join(f"{getattr(one.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
     return line.append(f"{terms} = {bid.willingness:.2f} {sign} θ = {parameters.willingness_threshold:g}")
 
 
@@ -173,7 +184,11 @@ def _terms_of_the_race(one: AgentRound, parameters: Parameters) -> str:
     if bid.latency_s is None:
         if bid.willing:
             return "willing, not asked"
+        if bid.willingness is None:
+            return "was not asked" if one.typed is None else "stayed silent"
         return f"not willing: W {bid.willingness:.2f} < θ {parameters.willingness_threshold:g}"
+    if bid.parts is None and parameters.seat_clock == "runs":
+        return "as long as they took"
     terms = f"μ {bid.latency_scale_s:.2f} s, σ {bid.latency_spread_s:.2f} s"
     if bid.similarity:
         terms += f", thought goes on from before: {bid.similarity:.2f}"

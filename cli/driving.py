@@ -6,26 +6,30 @@ import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from cli.environment import store_path
 from cli.live import tell_heading, tell_round, tell_turn
 from cli.opening import open_embedding_model, open_language_model
-from cli.output import plain, print_json, progress, progress_line
+from cli.output import data, plain, print_json, progress, progress_line
+from cli.seat import Seat
 from models.batching import BatchingBroker
-from state.contracts import Context, Embedder, LanguageModel, Start
-from state.errors import ModelError, PolylogueError, StorageError
+from state.contracts import Context, Embedder, LanguageModel, ModelRole, Start
+from state.errors import LeftError, ModelError, PolylogueError, StorageError
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus, Voice
+from state.seat import Answer, Invitation
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
     from nodes.registry import Registry
+
+Taker = TypeVar("Taker", str, ModelRole)
 
 _STEPS = {
     "prepare": "preparing",
@@ -36,10 +40,13 @@ _STEPS = {
     "assess": "making up their minds",
     "after_assess": "making up their minds",
     "retrieve_memory": "remembering",
+    "vary_prompt": "varying the prompt",
     "score": "scoring",
     "prune": "pruning",
     "generate": "speaking",
     "judge": "judging",
+    "choose_revision": "choosing how to revise",
+    "rewrite": "rewriting",
     "roll_back": "rolling back",
 }
 
@@ -52,27 +59,43 @@ class Engines:
         model: Everybody's.
         voices: Those that participants have to themselves, by participant.
         embedder: For retrieval, perception and willingness.
+        roles: Those that take a role for everybody, by role.
     """
 
     model: LanguageModel
     voices: Mapping[str, LanguageModel]
     embedder: Embedder
+    roles: Mapping[ModelRole, LanguageModel] = field(default_factory=dict)
 
     def resolved(self, parameters: Parameters) -> dict[str, object]:
-        """Return the fields of a run's record that say which models it has, and the parameters as they suit them."""
+        """Return the fields of a run's record that say which models it has, and the parameters as they suit them.
+
+        Raises:
+            UsageError: A model can't do what the parameters want of it.
+        """
+        for speaking in (self.model, *self.voices.values()):
+            speaking.traits.require_scores(parameters)
         return {
             "model": self.model.id,
             "embedder": self.embedder.id,
             "rehearsed": self.model.traits.rehearsed,
-            "parameters": self.model.traits.resolve(parameters).model_dump(mode="json"),
+            "parameters": self.suited(self.model, parameters).model_dump(mode="json"),
             "voices": {
-                name: Voice(model=own.id, parameters=own.traits.resolve(parameters).model_dump(mode="json"))
+                name: Voice(model=own.id, parameters=self.suited(own, parameters).model_dump(mode="json"))
                 for name, own in self.voices.items()
             },
         }
 
+    def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
+        """Return the parameters as they suit a model; how it is judged follows who judges it."""
+        if (judge := self.roles.get("judge")) is not None:
+            judged = judge.traits.resolve(parameters.model_copy(update={"ending": "off"}))
+            names = ("judge", "inconsistency_threshold")
+            parameters = parameters.model_copy(update={name: getattr(judged, name) for name in names})
+        return model.traits.resolve(parameters)
 
-def open_engines(name: str, start: Start, parameters: Parameters) -> Engines:
+
+def open_engines(name: str, start: Start | None, parameters: Parameters) -> Engines:
     """Return the models with which a run begins, each opened once; a rehearsal has none but the stand-in.
 
     Raises:
@@ -83,7 +106,10 @@ def open_engines(name: str, start: Start, parameters: Parameters) -> Engines:
     if isinstance(start, Meeting) and not model.traits.rehearsed:
         wanted = {one.persona.name: one.model for one in start.participants if one.model is not None}
     embedder = open_embedding_model("rehearsal" if model.traits.rehearsed else "minilm")
-    return Engines(model, _opened(wanted, {name: model}, parameters), embedder)
+    opened = {name: model}
+    voices = _opened(wanted, opened, parameters)
+    wanted_roles = {} if model.traits.rehearsed else models_of_roles(parameters)
+    return Engines(model, voices, embedder, _opened(wanted_roles, opened, parameters))
 
 
 def reopen_engines(record: RunRecord) -> Engines:
@@ -91,16 +117,29 @@ def reopen_engines(record: RunRecord) -> Engines:
     parameters = Parameters.model_validate(record.parameters)
     model = open_language_model(record.model, parameters)
     wanted = {name: voice.model for name, voice in record.voices.items()}
-    return Engines(model, _opened(wanted, {record.model: model}, parameters), open_embedding_model(record.embedder))
+    opened = {record.model: model}
+    voices = _opened(wanted, opened, parameters)
+    roles = _opened({} if model.traits.rehearsed else models_of_roles(parameters), opened, parameters)
+    return Engines(model, voices, open_embedding_model(record.embedder), roles)
+
+
+def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
+    """Return the names of the models that take a role for everybody, by role."""
+    wanted: dict[ModelRole, str | None] = {
+        "judge": parameters.judge_model,
+        "think": parameters.thinking_model,
+        "score": parameters.surrogate,
+    }
+    return {role: name for role, name in wanted.items() if name is not None}
 
 
 def _opened(
-    wanted: Mapping[str, str], opened: dict[str, LanguageModel], parameters: Parameters
-) -> dict[str, LanguageModel]:
+    wanted: Mapping[Taker, str], opened: dict[str, LanguageModel], parameters: Parameters
+) -> dict[Taker, LanguageModel]:
     for name in wanted.values():
         if name not in opened:
             opened[name] = open_language_model(name, parameters)
-    return {participant: opened[name] for participant, name in wanted.items()}
+    return {taker: opened[name] for taker, name in wanted.items()}
 
 
 def context_of(store: SqliteStore, record: RunRecord, engines: Engines, registry: "Registry") -> Context:
@@ -123,6 +162,7 @@ def context_of(store: SqliteStore, record: RunRecord, engines: Engines, registry
             name: (own, Parameters.model_validate(record.voices[name].parameters))
             for name, own in engines.voices.items()
         },
+        roles={role: (own, engines.suited(own, parameters)) for role, own in engines.roles.items()},
         nodes=registry.functions(parameters, record.kind),
         mechanisms=registry.own_mechanisms,
     )
@@ -146,7 +186,7 @@ def drive_run(
         if thoughts:
             tell_round(store, store.run(record.run), said.round)
 
-    with store.drive_lock(record.run), _interruptible():
+    with store.drive_lock(record.run), interruptible():
         status: RunStatus = "failed"
         try:
             store.set_status(record.run, "running")
@@ -154,41 +194,47 @@ def drive_run(
                 tell_heading(context.start, record)
                 for turn in store.turns(record.run):
                     tell(turn.turn)
-            _hold(context, store, tell if not as_json else lambda _: None)
+            _hold(context, store, None if as_json else tell)
             store.set_status(record.run, "finished")
             status = "finished"
-        except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or nobody reads standard output any more
+        except (KeyboardInterrupt, SystemExit, LeftError):  # Ctrl-C, nobody reads standard output, or nobody types
             status = "interrupted"
             _note(store, record.run, status)
             raise typer.Exit(130) from None
         except Exception as error:
-            problem = error if isinstance(error, PolylogueError) else ModelError(_in_one_line(error))
+            problem = error if isinstance(error, PolylogueError) else ModelError(in_one_line(error))
             _note(store, record.run, status, str(problem))
             raise problem from error
         finally:
             if status != "finished":
-                progress().print(plain(f"to go on: polylogue resume {record.run}{_store_hint(store)}"))
+                progress().print(plain(f"to go on: polylogue resume {record.run}{store_hint(store)}"))
             if as_json:
                 print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
 
 
-def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None]) -> None:
-    """Hold the conversation, each step shown while it is under way and each turn told."""
+def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None] | None) -> None:
+    """Hold the conversation, each step shown while it is under way and each turn told, if it is to be."""
     from graphs.driving import drive
     from storage.checkpoints import open_checkpoints
 
+    seat = Seat(context.start, tells_turns=tell is not None and data().is_terminal)
     with progress_line() as (show, pause):
+
+        async def ask(invitation: Invitation) -> Answer | None:
+            with pause():
+                return await seat.ask(invitation)
 
         def on_step(step: str, turn: int, agent: str) -> None:
             if step == "turn_done":
-                with pause():
-                    tell(turn)
+                if tell is not None:
+                    with pause():
+                        tell(turn)
             elif step in _STEPS:
                 show(f"turn {turn}: {f'{agent}: ' if agent else ''}{_STEPS[step]}")
 
         async def hold() -> None:
             async with open_checkpoints(store.path) as checkpointer:
-                await drive(context, checkpointer, on_step)
+                await drive(context, checkpointer, on_step, ask)
 
         asyncio.run(hold())
 
@@ -200,14 +246,14 @@ def _note(store: SqliteStore, run: str, status: RunStatus, error: str | None = N
         store.set_status(run, status, error)
 
 
-def _in_one_line(error: Exception) -> str:
+def in_one_line(error: Exception) -> str:
     """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Let Ctrl-C, SIGTERM or a closed terminal stop a computation at once; asyncio would wait for the model."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
@@ -223,5 +269,6 @@ def _interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _store_hint(store: SqliteStore) -> str:
+def store_hint(store: SqliteStore) -> str:
+    """Return the option that names the store, where a command would not find it without."""
     return "" if store.path == store_path(None) else f" --store {shlex.quote(str(store.path))}"

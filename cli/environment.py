@@ -1,4 +1,4 @@
-"""What the environment says: where the store is, and where converted models are kept."""
+"""What the environment says: where the store is, where converted models are kept, and the keys of remote ones."""
 
 import os
 from pathlib import Path
@@ -16,3 +16,8 @@ def cache_folder() -> Path:
     if own := os.environ.get("POLYLOGUE_CACHE"):
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polylogue"
+
+
+def key_of(variable: str | None) -> str | None:
+    """Return the key in an environment variable; `None` where there is none."""
+    return (os.environ.get(variable) or "").strip() or None if variable else None

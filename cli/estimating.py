@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cli.cost_view import cost_json, print_cost
-from cli.driving import Engines, context_of
+from cli.driving import Engines, context_of, models_of_roles
 from cli.opening import open_embedding_model
 from cli.output import SCHEMA_VERSION, data, plain, print_json, waiting
 from state.cognition import Call
 from state.contracts import Start
 from state.parameters import Parameters
 from state.records import RunRecord
+from state.seat import Answer, Invitation
 from storage.database import MEMORY
 from storage.store import SqliteStore
 
@@ -53,7 +54,8 @@ def _rehearsed(
     from models.loading import rehearsal_of
     from storage.checkpoints import open_checkpoints
 
-    engines = Engines(rehearsal_of(model), {}, open_embedding_model("rehearsal"))
+    roles = {role: rehearsal_of(name) for role, name in models_of_roles(parameters).items()}
+    engines = Engines(rehearsal_of(model), {}, open_embedding_model("rehearsal"), roles)
     with SqliteStore.open(MEMORY, create=True) as store:
         record = RunRecord.model_validate(
             {
@@ -71,7 +73,12 @@ def _rehearsed(
 
         async def hold() -> None:
             async with open_checkpoints(MEMORY) as checkpointer:
-                await drive(context, checkpointer)
+                await drive(context, checkpointer, ask=_nobody_types)
 
         asyncio.run(hold())
         return store.run(record.run).turns, store.calls(record.run)
+
+
+async def _nobody_types(invitation: Invitation) -> Answer:
+    """Answer for a person who has a seat: they speak where nobody else can, so that the others' calls are the most."""
+    return Answer(words="" if invitation.may_pass else "I would rather hear what you think.")

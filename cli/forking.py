@@ -9,14 +9,16 @@ import typer
 
 from cli.driving import drive_run, open_engines
 from cli.environment import store_path
-from cli.options import ExtensionOption, JsonOption, SettingsOption, StoreOption, ThoughtsOption
+from cli.options import ExtensionOption, JsonOption, SeatOption, SettingsOption, StoreOption, ThoughtsOption
+from cli.seat import with_seat
 from cli.settings import read_pair, read_seed, read_settings
 from state.cognition import Trace
 from state.contracts import Start, Store
 from state.errors import NotFoundError, UsageError
 from state.meeting import Meeting
 from state.parameters import Parameters
-from state.records import Candidate, Reply, RunRecord
+from state.records import RunRecord
+from state.seat import in_one_line
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ _SUITS_THE_MODEL = ("layout", "judge", "inconsistency_threshold", "no_repeat_ngr
 
 #: Thresholds that belong to a choice: without one of their own they are chosen anew with it.
 _THRESHOLDS = {"judge": "inconsistency_threshold", "ending": "ending_threshold"}
+
+#: What follows who judges.
+_SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
 
 
 def register(app: typer.Typer) -> None:
@@ -62,6 +67,7 @@ def fork(
     say: Annotated[
         str | None, typer.Option("--say", metavar="TEXT", help="Let the speaker of turn N say this, then go on.")
     ] = None,
+    seat: SeatOption = None,
     extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,
     store: StoreOption = None,
@@ -74,6 +80,8 @@ def fork(
     Example: polylogue fork @last --at 3 --lambda 0.8
     """
     from nodes.extensions import load_again
+    from nodes.seat import write_by_hand
+    from prompts.renaming import renaming_of
     from worlds.meeting_file import check_weights
     from worlds.scenario_parts import extension_source
 
@@ -83,9 +91,10 @@ def fork(
         trace = _trace_before(opened, parent, at, say)
         registry = load_again(parent.extensions, [extension_source(one, Path.cwd()) for one in extension or []])
         seed = read_seed(chosen, parent.seed)
-        start = _changed_start(opened.start(parent.run), person, remember, forget, mechanisms, registry)
-        parameters = _changed_parameters(parent, chosen, model)
+        start = _changed_start(opened, opened.start(parent.run), person, remember, forget, mechanisms, registry)
+        parameters = with_seat(_changed_parameters(parent, chosen, model), seat, start)
         registry.functions(parameters, parent.kind)
+        renaming_of(start.names, parameters.names)
         _check_limits(parent, parameters, trace, at, say is not None)
         if isinstance(start, Meeting):
             check_weights(start, parameters.willingness_threshold)
@@ -108,7 +117,7 @@ def fork(
         )
         opened.create_run(record, start)
         if say is not None:
-            _write(opened, record.run, at, opened.turns(parent.run, at, at)[0].speaker or "", say)
+            write_by_hand(opened, record.run, at, opened.turns(parent.run, at, at)[0].speaker or "", in_one_line(say))
         drive_run(opened, record, engines, registry, as_json, thoughts)
 
 
@@ -127,7 +136,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
         has = f"it has {parent.turns} turns" if parent.turns else "it has no turns yet"
         raise NotFoundError(f"run {parent.run} can't be forked at turn {at}: {has}{going}; give --at 1 to {last}")
     if say is not None:
-        if not say.strip():
+        if not in_one_line(say):
             raise UsageError("--say '': nothing is said; give the words")
         if store.turns(parent.run, at, at)[0].speaker is None:
             raise UsageError(f"turn {at} of run {parent.run} is a silence: there are no words to rewrite")
@@ -142,6 +151,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
 
 
 def _changed_start(
+    store: Store,
     start: Start,
     person: Iterable[str] | None,
     remember: Iterable[str] | None,
@@ -154,7 +164,7 @@ def _changed_start(
     for given in person or []:
         start = with_person(start, *read_pair("--person", given, "'NAME.emotion=annoyed'"))
     for given in forget or []:
-        start = without_memory(start, *read_pair("--forget", given, "NAME=memory_3"))
+        start = without_memory(start, *read_pair("--forget", given, "NAME=memory_3"), store.remembered)
     for given in remember or []:
         start = with_memory(start, *read_pair("--remember", given, "'NAME=The key is under the mat.'"))
     if mechanisms is not None:
@@ -169,6 +179,8 @@ def _changed_parameters(parent: RunRecord, chosen: dict[str, Any], model: str | 
     reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
     if before.ending == "off":
         reopened -= {"ending"}
+    if "judge_model" in chosen:
+        reopened |= _SUITS_THE_JUDGE
     reopened |= {threshold for choice, threshold in _THRESHOLDS.items() if choice in chosen}
     return before.model_copy(update={name: getattr(defaults, name) for name in reopened}).with_settings(chosen)
 
@@ -186,10 +198,3 @@ def _check_limits(parent: RunRecord, parameters: Parameters, trace: Trace | None
             f"max_minutes={parameters.max_minutes:g}: at turn {at} of run {parent.run} {now_s / 60:.1f} minutes are "
             "over; set max_minutes higher, or fork earlier"
         )
-
-
-def _write(store: Store, run: str, turn: int, speaker: str, words: str) -> None:
-    """Store an utterance that was written by hand, as the only candidate of its turn."""
-    text = " ".join(words.split())
-    reply = Reply(text=text, tokens=(), text_tokens=(0, 0), fields={speaker: text})
-    store.save_candidate(run, turn, Candidate(attempt=0, text=text, reply=reply))

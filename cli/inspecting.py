@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from cli.cognition_view import agent_json, calls_json, print_calls, print_character, print_round
-from cli.cost_view import cost_json, print_cost
+from cli.cost_view import Prices, cost_json, print_cost
 from cli.documents import meeting_json, parent_json, round_json, run_json
 from cli.environment import store_path
 from cli.lines import in_words, meeting_heading, order_of, people_line, print_turn, settings
 from cli.options import JsonOption, StoreOption
 from cli.output import SCHEMA_VERSION, data, grouped, plain, print_columns, print_json
 from cli.rounds import calls_of, find_agent, read_characters, read_round
+from cli.settings import read_prices
 from cli.timeline_view import print_timeline, read_timeline, timeline_json
 from cli.trace_view import print_visits, read_visits, visits_json
 from cli.turn_view import print_making, removed_at, turn_json
@@ -71,6 +72,14 @@ def show(
     cost: Annotated[
         bool, typer.Option("--cost", help="Calls of models, tokens and time, by agent and by step.")
     ] = False,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--price",
+            metavar="MODEL=READ,WRITTEN",
+            help="With --cost: what a million tokens read, and written, cost of this model; may be repeated.",
+        ),
+    ] = None,
     removal_factor: Annotated[
         float | None, typer.Option("--lambda", help="With --turn: what would be removed at this λ.")
     ] = None,
@@ -85,6 +94,8 @@ def show(
         raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
     if removal_factor is not None and (node is not None or cost):
         raise UsageError("--lambda asks what would be removed; leave out --node and --cost")
+    if price and not cost:
+        raise UsageError("--price says what tokens cost; give --cost with it")
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
@@ -93,7 +104,7 @@ def show(
         if turn is not None and not (turn == 0 and isinstance(start, Meeting)):
             opened.turn_record(record.run, turn)  # complains where there is none
         if cost:
-            _show_cost(opened, record, turn, agent, as_json)
+            _show_cost(opened, record, turn, agent, read_prices(price), as_json)
         elif node is not None:
             visits = read_visits(opened, record, turn, None if node == "all" else node, agent)
             if as_json:
@@ -134,17 +145,19 @@ def timeline(
         print_timeline(data(), record, start, moments)
 
 
-def _show_cost(store: SqliteStore, run: RunRecord, turn: int | None, agent: str | None, as_json: bool) -> None:
+def _show_cost(
+    store: SqliteStore, run: RunRecord, turn: int | None, agent: str | None, prices: Prices, as_json: bool
+) -> None:
     """Show what the run itself took; what its parents took before the fork is theirs."""
     calls = [call for call in store.calls(run.run, turn, own=turn is None) if agent in (None, call.agent)]
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **cost_json(calls, not run.rehearsed)})
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **cost_json(calls, not run.rehearsed, prices)})
         return
     console = data()
     if run.parent and turn is None:
         shared = f"since the fork at turn {run.parent[1]}; what came before was paid by {run.parent[0]}"
         console.print(plain(shared, "dim"))
-    print_cost(console, calls, timed=not run.rehearsed)
+    print_cost(console, calls, not run.rehearsed, prices)
 
 
 def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as_json: bool) -> None:

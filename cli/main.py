@@ -13,6 +13,7 @@ from state.errors import NotFoundError, PolylogueError, UsageError
 COMMANDS = {
     "running": ("run", "resume"),
     "forking": ("fork",),
+    "simulating": ("simulate", "days"),
     "inspecting": ("runs", "show", "timeline"),
     "replaying": ("replay",),
     "comparing": ("diff",),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cli.environment import cache_folder
+from cli.environment import cache_folder, key_of
 from cli.output import waiting
 from state.contracts import Embedder, LanguageModel
 from state.errors import ModelError, PolylogueError
@@ -16,10 +16,17 @@ def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
     Raises:
         PolylogueError: There is none, it can't be used, or it can't be loaded.
     """
+    from models.chat import key_variable
     from models.loading import open_model
 
     with waiting(f"loading {name}"), _told(f"the model {name!r}"):
-        return open_model(name, cache=cache_folder(), precision=parameters.precision)
+        return open_model(
+            name,
+            cache=cache_folder(),
+            precision=parameters.precision,
+            limits=parameters,
+            key=key_of(key_variable(name)),
+        )
 
 
 def open_embedding_model(name: str) -> Embedder:

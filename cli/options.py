@@ -25,6 +25,10 @@ ExtensionOption = Annotated[
         help="Nodes and mechanisms of your own: a file (.py), or an entry point; may be repeated.",
     ),
 ]
+SeatOption = Annotated[
+    str | None,
+    typer.Option("--seat", metavar="NAME", help="Type as one of the participants; /leave leaves, and keeps the run."),
+]
 ThoughtsOption = Annotated[
     bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
 ]

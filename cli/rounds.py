@@ -7,11 +7,15 @@ from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, In
 from state.contracts import Start, Store
 from state.errors import NotFoundError, nearest_hint
 from state.meeting import Meeting, WillingnessWeights
+from state.seat import Answer
 
 
 @dataclass(frozen=True)
 class AgentRound:
-    """What went on in an agent; `None` for steps that were not taken, in a round that was interrupted."""
+    """What went on in an agent; `None` for steps that were not taken, in a round that was interrupted.
+
+    For a person who had the seat no model thought: there is what they typed, empty where they stayed silent.
+    """
 
     agent: str
     weights: WillingnessWeights
@@ -20,6 +24,7 @@ class AgentRound:
     findings: Mapping[str, Finding]
     assessment: Assessment | None
     bid: Bid | None
+    typed: str | None
 
     @property
     def active(self) -> list[str]:
@@ -52,6 +57,7 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
     if perception is None:
         return None
     need = store.step(run, round, name, "choose_mechanisms", InformationNeed)
+    answer = store.step(run, round, name, "speak_by_hand", Answer)
     active = [mechanism for mechanism, choice in need.mechanisms.items() if choice.active] if need else []
     findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active}
     return AgentRound(
@@ -62,6 +68,7 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
         findings={mechanism: finding for mechanism, finding in findings.items() if finding is not None},
         assessment=store.step(run, round, name, "assess", Assessment),
         bid=store.step(run, round, name, "bid", Bid),
+        typed=None if answer is None else answer.words,
     )
 
 

@@ -9,8 +9,9 @@ import typer
 from cli.driving import drive_run, open_engines, reopen_engines
 from cli.environment import store_path
 from cli.estimating import tell_estimate
-from cli.options import ExtensionOption, JsonOption, SettingsOption, StoreOption, ThoughtsOption
+from cli.options import ExtensionOption, JsonOption, SeatOption, SettingsOption, StoreOption, ThoughtsOption
 from cli.output import plain, print_json, progress
+from cli.seat import check_seat, with_seat
 from cli.settings import read_seed, read_settings
 from state.errors import UsageError
 from state.meeting import Meeting
@@ -39,12 +40,16 @@ def run(
         typer.Option(help="Who speaks next in a group: self_driven, rule_based, centralised, random or designated."),
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="At most so many simulated minutes.")] = None,
-    model: Annotated[str, typer.Option(help="smollm2 (embedded), a folder, or a Hugging Face id.")] = "smollm2",
+    model: Annotated[
+        str,
+        typer.Option(help="smollm2 (embedded), a folder, a Hugging Face id, openai:NAME, or http://SERVER/v1#NAME."),
+    ] = "smollm2",
     precision: Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16.")] = None,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Use a stand-in without weights.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take; nothing is stored.")
     ] = False,
+    seat: SeatOption = None,
     settings: SettingsOption = None,
     extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,
@@ -56,6 +61,7 @@ def run(
     Example: polylogue run tidewell --lambda 0.5 --rounds 6
     """
     from nodes.extensions import load
+    from prompts.renaming import renaming_of
     from worlds.catalog import extensions_of, resolve, settings_of
     from worlds.meeting_file import check_weights
     from worlds.scenario_parts import extension_source
@@ -73,7 +79,9 @@ def run(
     known = tuple(registry.mechanisms)
     parameters = Parameters().with_settings({**settings_of(scenario, known), **chosen})
     start = resolve(scenario, known)
+    parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
+    renaming_of(start.names, parameters.names)
     if isinstance(start, Meeting):
         check_weights(start, parameters.willingness_threshold)
     elif order is not None:
@@ -101,6 +109,7 @@ def run(
 
 def resume(
     run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
+    seat: SeatOption = None,
     extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,
     store: StoreOption = None,
@@ -115,6 +124,7 @@ def resume(
 
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
+        check_seat(seat, record)
         if record.status == "finished":
             progress().print(
                 plain(f"run {record.run} is finished; to go on from a turn, fork it: polylogue fork --help")

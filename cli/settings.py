@@ -1,6 +1,7 @@
 """What `--set KEY=VALUE` and the options beside it come to."""
 
 from collections.abc import Iterable
+from math import inf, nan
 from typing import Any
 
 from state.errors import UsageError
@@ -26,6 +27,25 @@ def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
     if not separator or not name.strip():
         raise UsageError(f"{option} {given}: write KEY=VALUE, for example {option} {example}")
     return name.strip(), value.strip()
+
+
+def read_prices(given: Iterable[str] | None) -> dict[str, tuple[float, float]]:
+    """Return by model what a million tokens read, and a million written, cost.
+
+    Raises:
+        UsageError: Something is not `MODEL=READ,WRITTEN`.
+    """
+    prices: dict[str, tuple[float, float]] = {}
+    for one in given or []:
+        name, _, figures = one.rpartition("=")
+        try:
+            read, written = map(float, figures.split(","))
+        except ValueError:
+            read = written = nan
+        if not name or not (0 <= read < inf and 0 <= written < inf):
+            raise UsageError(f"--price {one}: write MODEL=READ,WRITTEN, for example --price openai:NAME=2.50,10")
+        prices[name] = read, written
+    return prices
 
 
 def read_seed(settings: dict[str, Any], otherwise: int) -> int:

@@ -142,16 +142,19 @@ def _behind(store: Store, run: RunRecord, start: Start, turn: Turn) -> Iterator[
     for candidate in store.candidates(run.run, turn.turn):
         if candidate.attempt != record.chosen and candidate.inconsistency is not None:
             comment = f" ({escaped(candidate.comment)})" if candidate.comment else ""
-            yield f"- Rolled back, conflict {number(candidate.inconsistency, 2)}: {escaped(candidate.text)}{comment}"
+            what = "Rewritten, and set aside" if candidate.origin == "rewritten" else "Set aside"
+            yield f"- {what}, conflict {number(candidate.inconsistency, 2)}: {escaped(candidate.text)}{comment}"
 
 
 def _thought(one: AgentRound) -> str:
     bid = one.bid
-    figures = [f"W {bid.willingness:.2f}"] if bid else []
+    figures = [f"W {bid.willingness:.2f}"] if bid and bid.willingness is not None else []
     figures += [f"{bid.latency_s:.2f} s"] if bid and bid.latency_s is not None else []
     figures += [", ".join(map(in_words, one.active))] if one.active else []
     mark = "→ " if bid and bid.won else ""
     thought = escaped(one.assessment.thought) if one.assessment and one.assessment.thought else "–"
+    if one.typed is not None:
+        thought = f"typed: {escaped(one.typed)}" if one.typed else "stayed silent"
     return f"- {mark}**{escaped(one.agent)}** ({escaped('; '.join(figures) or 'no bid')}): {thought}"
 
 

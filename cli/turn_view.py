@@ -10,7 +10,7 @@ from rich.text import Text
 from cli.output import SCHEMA_VERSION, bar, clean, number, plain
 from state.errors import NotFoundError
 from state.parameters import Parameters
-from state.records import Candidate, Prompt, RunRecord, TurnRecord
+from state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord, TurnRecord
 
 _BAR = 16
 
@@ -29,7 +29,9 @@ def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, remova
     where = f"turn {record.turn.turn} of run {run.run}"
     if record.turn.speaker is None:
         raise NotFoundError(f"{where} is a silence: there was no prompt; look into a turn in which somebody speaks")
-    if prompt is None or record.scores is None:
+    if prompt is None:
+        raise NotFoundError(f"{where} was written by hand: there was no prompt; look into a turn that a model has made")
+    if record.scores is None:
         raise NotFoundError(
             f"{where} has no recorded scores: λ was 0, where nothing is scored; "
             "run it with --set record_scores=true to record them"
@@ -66,15 +68,20 @@ def turn_json(
         ],
         "candidates": [
             {
+                "attempt": candidate.attempt,
+                "origin": candidate.origin,
                 "text": candidate.text,
+                "as_written": as_written(candidate, prompt),
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),
                 "comment": candidate.comment,
+                "rewritable": candidate.rewritable,
                 "chosen": candidate.attempt == record.chosen,
             }
             for candidate in candidates
         ],
         "rollbacks": record.rollbacks,
+        "rewritings": _rewritings(candidates),
         "scored_by": record.scored_by,
         "judged_by": record.judged_by,
         "removal_factor": run.parameters.get("removal_factor"),
@@ -95,9 +102,34 @@ def print_making(
 ) -> None:
     """Print how an utterance came about."""
     if prompt is not None:
+        _print_variations(console, run, record, prompt)
         _print_units(console, prompt, record.scores, removed)
     _print_attention(console, run, record, prompt, removed, what_if)
-    _print_candidates(console, record, candidates, run)
+    _print_candidates(console, record, prompt, candidates, run)
+
+
+def as_written(candidate: Candidate, prompt: Prompt | None) -> str | None:
+    """Return what was written in the names of the prompt, where it is said in people's own; `None` where it is not."""
+    written = candidate.reply.fields.get(prompt.speaker) if prompt is not None else None
+    return None if written is None or " ".join(str(written).split()) == candidate.text else str(written)
+
+
+def _rewritings(candidates: list[Candidate]) -> int:
+    return sum(candidate.origin == "rewritten" for candidate in candidates)
+
+
+def _print_variations(console: Console, run: RunRecord, record: TurnRecord, prompt: Prompt) -> None:
+    """Print how the prompt was varied before it was scored, and what was asked for, where the run wanted that."""
+    parameters = Parameters.model_validate(run.parameters)
+    told = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
+    told += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
+    if parameters.names != "own":
+        back = "put back in what is said" if parameters.names_put_back else "not put back"
+        told.append(f"names: {parameters.names}, {record.turn.speaker} is {prompt.speaker}, {back}")
+    if parameters.generation == "sequential":
+        told.append(f"{parameters.sequential_candidates} candidates in one reply")
+    if told:
+        console.print(plain("varied: " + "; ".join(told), "bold"))
 
 
 def _print_units(console: Console, prompt: Prompt, scores: Mapping[str, float] | None, removed: set[str]) -> None:
@@ -138,7 +170,10 @@ def _print_attention(
     what_if: float | None,
 ) -> None:
     factor = run.parameters.get("removal_factor") if what_if is None else what_if
-    if prompt is None or record.scores is None:
+    if prompt is None:
+        console.print(plain("written by hand: there was no prompt, and nobody judged it", "dim"))
+        return
+    if record.scores is None:
         console.print(
             plain(f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", "dim")
         )
@@ -148,25 +183,43 @@ def _print_attention(
     gone = [unit for unit in removable if unit.id in removed]
     share = sum(record.scores[unit.id] for unit in gone) / total if total else 0.0
     would = "would be" if what_if is not None else "were"
+    why = f"at λ = {factor}"
+    if what_if is None and (retain := run.parameters.get("retain")) is not None:
+        why = f"but the {retain} of {BLOCK_INITIALS[str(run.parameters['retain_block'])].replace('_', ' ')}"
     console.print(
         plain(
-            f"✗ {len(gone)} of {len(removable)} removable units {would} removed at λ = {factor}: "
+            f"✗ {len(gone)} of {len(removable)} removable units {would} removed {why}: "
             f"{share:.1%} of their attention (scored by {record.scored_by})",
             "bold",
         )
     )
 
 
-def _print_candidates(console: Console, record: TurnRecord, candidates: list[Candidate], run: RunRecord) -> None:
+def _print_candidates(
+    console: Console, record: TurnRecord, prompt: Prompt | None, candidates: list[Candidate], run: RunRecord
+) -> None:
+    if prompt is None:
+        for candidate in candidates:
+            console.print(Text.assemble(("→ said  ", "green"), plain(candidate.text)))
+        return
     threshold = run.parameters.get("inconsistency_threshold")
     judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
     console.print()
-    console.print(plain(f"{judged}, {record.rollbacks} rolled back", "bold"))
+    rewritten = f", {_rewritings(candidates)} rewritten" if _rewritings(candidates) else ""
+    console.print(plain(f"{judged}, {record.rollbacks} rolled back{rewritten}", "bold"))
     for candidate in candidates:
         chosen = candidate.attempt == record.chosen
         runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
         figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
         mark = ("→ said  ", "green") if chosen else "        "
-        console.print(Text.assemble(mark, f"{figure:>6}  ", plain(candidate.text, "" if chosen else "dim")))
+        line = Text.assemble(mark, f"{figure:>6}  ", plain(candidate.text, "" if chosen else "dim"))
+        if candidate.origin == "rewritten":
+            line.append("  (rewritten)", "dim")
+        console.print(line)
+        if (written := as_written(candidate, prompt)) is not None:
+            console.print(Text.assemble(" " * 16, plain(f"as written: {written}", "dim")))
+        if candidate.rewritable is not None:
+            told = "suffices" if candidate.rewritable else "does not suffice"
+            console.print(Text.assemble(" " * 16, (f"what was removed {told} to rewrite it", "dim")))
         if candidate.comment:
             console.print(Text.assemble(" " * 16, plain(candidate.comment, "dim italic")))

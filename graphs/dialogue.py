@@ -6,9 +6,11 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 
 from graphs.utterance import build_utterance_graph
 from nodes.node import NodeFunction
+from nodes.seat import is_persons, speak_by_hand
 from nodes.turns import record_turn, take_turn
 from state.contracts import Context
 from state.graph_state import DialogueState
@@ -28,13 +30,20 @@ def build_dialogue_graph(
     graph = StateGraph(DialogueState, context_schema=Context)
     graph.add_node("take_turn", take_turn)
     graph.add_node("utterance", build_utterance_graph(chosen))
+    graph.add_node("speak_by_hand", speak_by_hand)
     graph.add_node("record_turn", record_turn)
 
     graph.add_edge(START, "take_turn")
-    graph.add_edge("take_turn", "utterance")
+    graph.add_conditional_edges("take_turn", is_persons_turn, {True: "speak_by_hand", False: "utterance"})
     graph.add_edge("utterance", "record_turn")
+    graph.add_edge("speak_by_hand", "record_turn")
     graph.add_conditional_edges("record_turn", is_finished, {True: END, False: "take_turn"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=["record_turn"] if checkpointer else None)
+
+
+def is_persons_turn(state: DialogueState, runtime: Runtime[Context]) -> bool:
+    """Whether a person has the seat of who speaks now."""
+    return is_persons(state["speaker"], runtime.context)
 
 
 def is_finished(state: DialogueState) -> bool:

@@ -1,17 +1,27 @@
-"""Driving a conversation: one turn, or one round, per invocation, from wherever the last checkpoint left it."""
+"""Driving a conversation: one turn, or one round, per invocation, from wherever the last checkpoint left it.
 
+Where a person has a seat, a turn is interrupted while they are asked, and what it was about goes on meanwhile.
+"""
+
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command
 
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
+from graphs.town import build_town_graph
+from nodes.seat import BY_HAND, invite
 from state.cognition import Trace, Visit
 from state.contracts import Context
-from state.graph_state import DialogueState, GroupState, Mind, updated
+from state.errors import UsageError
+from state.graph_state import DialogueState, GroupState, Mind, TownState, updated
 from state.meeting import Attendee, Meeting
+from state.seat import Ask
+from state.town import TownContext
 
 OnStep = Callable[[str, int, str], None]
 
@@ -23,7 +33,12 @@ _LAST = ("record_turn", "record_speech", "record_silence")
 _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
 
 
-async def drive(context: Context, checkpointer: BaseCheckpointSaver[Any], on_step: OnStep = lambda *_: None) -> None:
+async def drive(
+    context: Context,
+    checkpointer: BaseCheckpointSaver[Any],
+    on_step: OnStep = lambda *_: None,
+    ask: Ask | None = None,
+) -> None:
     """Hold a conversation to its end; a run that was interrupted goes on behind its last whole turn.
 
     A turn that was under way is begun again: who thinks together must begin together. Draws are the same, and calls of
@@ -34,7 +49,17 @@ async def drive(context: Context, checkpointer: BaseCheckpointSaver[Any], on_ste
         checkpointer: Where they are.
         on_step: Told the name of each step, its turn and its agent (empty where it is nobody's) as it begins, and
             `turn_done` once the turn is stored.
+        ask: Asks the person who has the seat, where the run has one, and returns what they answer; `None` from it: they
+            leave. Meanwhile the others think.
+
+    Raises:
+        LeftError: The person has left. What was typed until then is stored.
+        UsageError: The run has a seat, and there is nobody to ask.
     """
+    if context.parameters.seat is not None and ask is None:
+        raise UsageError(
+            f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `polylogue run`"
+        )
     context.broker.clear()
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
@@ -48,24 +73,38 @@ async def drive(context: Context, checkpointer: BaseCheckpointSaver[Any], on_ste
     else:
         await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
         entry = await _enter(graph, config, context)
+    tracer = Tracer()
     while True:
         tasks = graph.astream(
             entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
         )
-        tracer = Tracer()
-        async for event in tasks:
-            if event["type"] != "tasks":
-                continue
-            task = cast(Mapping[str, Any], event["data"])
-            tracer.note(event["ns"], task)
-            if "input" in task:
-                before: int = task["input"].get("turn", task["input"].get("round"))
-                on_step(task["name"], before + (task["name"] in _FIRST), task["input"].get("agent", ""))
-            elif task["name"] in _LAST and task["error"] is None:
-                # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
-                trace = tracer.trace()
-                context.store.save_trace(context.run, trace.after["turn"], trace)
+        answering: asyncio.Task[None] | None = None
+        try:
+            async for event in tasks:
+                if event["type"] != "tasks":
+                    continue
+                task = cast(Mapping[str, Any], event["data"])
+                tracer.note(event["ns"], task)
+                if "input" in task:
+                    before: int = task["input"].get("turn", task["input"].get("round"))
+                    on_step(task["name"], before + (task["name"] in _FIRST), task["input"].get("agent", ""))
+                elif task["interrupts"]:
+                    assert ask is not None
+                    answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
+                elif task["name"] in _LAST and task["error"] is None:
+                    # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
+                    trace = tracer.trace()
+                    context.store.save_trace(context.run, trace.after["turn"], trace)
+            if answering is not None:
+                await answering
+        finally:
+            if answering is not None:
+                answering.cancel()
         config, entry = {"configurable": {"thread_id": context.run}}, None
+        if answering is not None:
+            entry = Command(resume=True)
+            continue
+        tracer = Tracer()
         snapshot = await graph.aget_state(config)
         on_step("turn_done", snapshot.values["turn"], "")
         if snapshot.values["finished"]:
@@ -77,6 +116,35 @@ def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> Dia
     if isinstance(context.start, Meeting):
         return build_group_chat_graph(context.parameters.order, checkpointer, context.nodes)
     return build_dialogue_graph(checkpointer, context.nodes)
+
+
+async def drive_town(
+    context: TownContext, checkpointer: BaseCheckpointSaver[Any], on_encounter: Callable[[TownState], None]
+) -> None:
+    """Let the days of a town pass to the last; a simulation that was interrupted goes on with the encounter it was at.
+
+    An encounter that was under way is begun again: what is stored of it stays, and its conversation goes on behind its
+    last whole turn.
+
+    Args:
+        context: The simulation; its id names the thread of checkpoints.
+        checkpointer: Where they are.
+        on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
+    """
+    graph = build_town_graph(checkpointer)
+    config: RunnableConfig = {"configurable": {"thread_id": context.simulation.simulation}}
+    beginning: TownState = {"day": 0, "number": 0, "gathered": {}}
+    state = cast(TownState, {**beginning, "finished": False})
+    async for snapshot in graph.aget_state_history(config):
+        if snapshot.next in (("next_encounter",), ()):  # what a failed encounter has left lies behind it: passed over
+            # There may be more days than when it was finished.
+            state = cast(TownState, {**beginning, **snapshot.values, "finished": False})
+            break
+    while not state["finished"]:
+        await graph.ainvoke(state, config, context=context, durability="exit")
+        state = cast(TownState, (await graph.aget_state(config)).values)
+        if not state["finished"]:
+            on_encounter(state)
 
 
 class Tracer:
@@ -131,9 +199,7 @@ async def _enter(
     if not run.rewritten:
         return beginning_of_fork(trace.after, context)
     before = beginning_of_fork(trace.visits[-1].before, context)
-    said = {"chosen": 0, "rollbacks": 0, "removed": [], "scores": None, "scored_by": None, "judged_by": None}
-    values = {**before, **said, "prompt": None, "ended": False}
-    await graph.aupdate_state(config, values, as_node="utterance")
+    await graph.aupdate_state(config, {**before, **BY_HAND}, as_node="speak_by_hand")
     return None
 
 

@@ -4,7 +4,7 @@ Source: ChatAgents §III, Fig. 2. The other four speaking orders stand in the pl
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -19,6 +19,7 @@ from nodes.orders import centralised, designated, random_order, rule_based
 from nodes.prepare import prepare
 from nodes.race import race
 from nodes.rounds import open_round, record_silence, record_speech
+from nodes.seat import attend, is_persons, speak_by_hand
 from state.contracts import Context
 from state.graph_state import GroupState, cognition_of
 from state.parameters import Order
@@ -65,17 +66,23 @@ def build_group_chat_graph(
     graph.add_node("prepare", prepare)
     graph.add_node("open_round", open_round)
     graph.add_node("cognition", build_cognition_graph(chosen))
+    graph.add_node("attend", attend)
     graph.add_node(give_floor, own.get(give_floor, ORDERS[order]))
     graph.add_node("utterance", build_utterance_graph(chosen))
+    graph.add_node("speak_by_hand", speak_by_hand)
     graph.add_node("record_speech", record_speech)
     graph.add_node("record_silence", record_silence)
 
     graph.add_conditional_edges(START, each_unprepared, ["prepare", "open_round"])
     graph.add_edge("prepare", "open_round")
-    graph.add_conditional_edges("open_round", each_who_is_there, ["cognition"])
+    graph.add_conditional_edges("open_round", each_who_is_there, ["cognition", "attend"])
     graph.add_edge("cognition", give_floor)
-    graph.add_conditional_edges(give_floor, is_floor_taken, {True: "utterance", False: "record_silence"})
+    graph.add_edge("attend", give_floor)
+    graph.add_conditional_edges(
+        give_floor, who_has_the_floor, {"agent": "utterance", "person": "speak_by_hand", "nobody": "record_silence"}
+    )
     graph.add_edge("utterance", "record_speech")
+    graph.add_edge("speak_by_hand", "record_speech")
     for last in _LAST_OF_A_ROUND:
         graph.add_conditional_edges(last, is_over, {True: END, False: "open_round"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
@@ -89,14 +96,19 @@ def each_unprepared(state: GroupState) -> list[Send] | str:
     )
 
 
-def each_who_is_there(state: GroupState) -> list[Send]:
-    """One cognition for each who is there."""
-    return [Send("cognition", cognition_of(state, name)) for name in state["present"]]
+def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send]:
+    """One cognition for each who is there; a person has their own."""
+    return [
+        Send("attend" if is_persons(name, runtime.context) else "cognition", cognition_of(state, name))
+        for name in state["present"]
+    ]
 
 
-def is_floor_taken(state: GroupState) -> bool:
-    """Whether somebody speaks; else the round is a silence."""
-    return bool(state["speaker"])
+def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["agent", "person", "nobody"]:
+    """Who speaks: somebody for whom a model does, or a person; where nobody does, the round is a silence."""
+    if not state["speaker"]:
+        return "nobody"
+    return "person" if is_persons(state["speaker"], runtime.context) else "agent"
 
 
 def is_over(state: GroupState) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from state.contracts import Start, Store
 from state.records import Candidate, Record, RunRecord, TurnRecord
+from state.seat import Answer
 
 #: Names, numbers and texts, in dictionaries and lists.
 Document = Mapping[str, Any]
@@ -22,7 +23,7 @@ Document = Mapping[str, Any]
 _IDENTITY = {"run", "status", "turns", "parent", "rewritten", "error", "created"}
 
 #: What goes on in agents, in the order in which it does.
-_MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "willingness", "latency")
+_MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
 
 #: The parts of a bid that say how much somebody wanted to speak; the others say how fast they were.
 _WILLINGNESS = {"parts", "willingness", "willing"}
@@ -204,6 +205,7 @@ def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
         for key, finding in store.steps(run, mechanism, Finding).items():
             note("findings", key, {mechanism: finding.model_dump(mode="json")})
     note_all("thoughts", store.steps(run, "assess", Assessment))
+    note_all("typed", store.steps(run, "speak_by_hand", Answer))
     for key, bid in store.steps(run, "bid", Bid).items():
         note("willingness", key, bid.model_dump(include=_WILLINGNESS))
         note("latency", key, bid.model_dump(exclude=_WILLINGNESS))
@@ -217,14 +219,18 @@ def _no_mind() -> dict[str, Any]:
 
 
 def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    figures = {"inconsistency", "inconsistency_runs", "comment"}
+    figures = {"inconsistency", "inconsistency_runs", "comment", "rewritable"}
     return {
         "speaker": record.turn.speaker,
         "prompt": record.prompt,
         "scores": {"by": record.scored_by, "units": record.scores},
         "removed": list(record.removed),
         "candidates": {
-            str(one.attempt): {"text": one.text, **one.reply.model_dump(mode="json", exclude={"text"})}
+            str(one.attempt): {
+                "text": one.text,
+                "origin": one.origin,
+                **one.reply.model_dump(mode="json", exclude={"text"}),
+            }
             for one in candidates
         },
         "judgement": {

@@ -3,7 +3,8 @@
 1. A seat is an agent, or a part of one that makes calls side by side with the others.
 2. A batch runs when everybody who is seated waits. So its make-up does not depend on who was faster, and neither do the
    numbers that come out of it.
-3. A batch is stored whole before anybody goes on, and what is stored is not asked again: after a crash the calls that
+3. Calls of remote models are made at once and by themselves: nothing in them depends on what runs beside them.
+4. A batch is stored whole before anybody goes on, and what is stored is not asked again: after a crash the calls that
    are left meet in the batches in which they would have met.
 
 This module knows no torch and no graph.
@@ -78,7 +79,7 @@ class BatchingBroker:
     async def generate(self, model: LanguageModel, seat: Seat, call: Call, request: GenerationRequest) -> Call:
         """Return a call as it was made, in a batch with those of the others, and stored."""
         agent, _ = seat
-        if agent not in self._seated:
+        if agent not in self._seated or model.traits.remote:
             begun = time.perf_counter()
             replies = await model.generate(request)
             made = written(call, request, replies, time.perf_counter() - begun)

@@ -4,10 +4,11 @@ A call is known by its key (run, round, agent, node, attempt), and is the same q
 same. This module knows no torch and no graph.
 """
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from state.cognition import Call, CallKind
@@ -114,11 +115,12 @@ def written(call: Call, request: GenerationRequest, replies: Sequence[Reply], se
                 raise ModelError(
                     f"{call.model} returned {problem} for {call.agent or call.node}; take another model, or seed"
                 )
+    counted = [reply.usage for reply in replies if reply.usage is not None]
     return call.model_copy(
         update={
             "replies": tuple(replies),
-            "prompt_tokens": len(request.prompt.input_ids),
-            "reply_tokens": sum(len(reply.tokens) for reply in replies),
+            "prompt_tokens": sum(read for read, _ in counted) if counted else len(request.prompt.input_ids),
+            "reply_tokens": sum(n for _, n in counted) if counted else sum(len(reply.tokens) for reply in replies),
             "seconds": seconds,
         }
     )
@@ -168,14 +170,21 @@ class JournalledModel:
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request."""
+        if self.traits.remote and len(request.generators) > 1:
+            apart = [replace(request, generators=(one,)) for one in request.generators]
+            return [reply for (reply,) in await self.generate_batch(apart)]
         call = self._open("generate", request.prompt, generation_parameters(request))
-        if not is_made(call):
-            call = await self._batches.generate(self._model, self._seat, call, request)
-        return list(call.replies)
+        return list((await self._generated(call, request)).replies)
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts of one step."""
         calls = [self._open("generate", one.prompt, generation_parameters(one)) for one in requests]
+        if self.traits.remote:
+            made = await asyncio.gather(*map(self._generated, calls, requests), return_exceptions=True)
+            for one in made:  # when all have come back, and are stored
+                if isinstance(one, BaseException):
+                    raise one
+            return [list(one.replies) for one in made if isinstance(one, Call)]
         places = [at for at, call in enumerate(calls) if not is_made(call)]
         begun = time.perf_counter()
         replies = await self._model.generate_batch([requests[at] for at in places]) if places else []
@@ -184,6 +193,9 @@ class JournalledModel:
             calls[at] = written(calls[at], requests[at], rows, share)
         self._journal.save([calls[at] for at in places])
         return [list(call.replies) for call in calls]
+
+    async def _generated(self, call: Call, request: GenerationRequest) -> Call:
+        return call if is_made(call) else await self._batches.generate(self._model, self._seat, call, request)
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions

@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from models import embedded
+from models import chat, embedded
 from state.contracts import Embedder, LanguageModel, ModelTraits
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
+from state.parameters import Parameters
 
 if TYPE_CHECKING:
     import torch
@@ -16,13 +17,23 @@ PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
 REHEARSAL = "rehearsal"
 
 
-def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> LanguageModel:
+def open_model(
+    name: str,
+    *,
+    cache: Path,
+    precision: Precision = "auto",
+    limits: Parameters | None = None,
+    key: str | None = None,
+) -> LanguageModel:
     """Return the language model of that name.
 
     Args:
-        name: `smollm2` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
+        name: `smollm2` (embedded), `rehearsal` (a stand-in without weights), a folder, a hub id `owner/name`, or
+            that of a remote model (see `models.chat.open_chat_model`).
         cache: Where converted models are kept.
         precision: Of the weights; `auto` takes what the hardware likes.
+        limits: What a remote model is held to; the defaults where they are not given.
+        key: The key of a remote model.
 
     Raises:
         NotFoundError: No model of that name.
@@ -35,6 +46,8 @@ def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> Lang
         from models.rehearsal import RehearsalModel
 
         return RehearsalModel()
+    if chat.is_chat_name(name):
+        return chat.open_chat_model(name, limits or Parameters(), key)
     _quieten()
     if name == embedded.ID:
         return _open_folder(name, embedded.folder(cache), precision, embedded.TRAITS)
@@ -43,7 +56,7 @@ def open_model(name: str, *, cache: Path, precision: Precision = "auto") -> Lang
     if "/" not in name and not Path(name).exists():
         raise NotFoundError(
             f"unknown model {name!r}{nearest_hint(name, (embedded.ID, REHEARSAL))}; "
-            "a folder or a hub id such as owner/name works too"
+            "a folder, a hub id such as owner/name, or openai:NAME works too"
         )
     return _open_folder(name, name, precision, None)
 
@@ -53,9 +66,9 @@ def rehearsal_of(name: str) -> LanguageModel:
     from models.rehearsal import RehearsalModel
 
     model = RehearsalModel()
-    if name == embedded.ID:
-        own = embedded.TRAITS
-        model.traits = replace(model.traits, layout=own.layout, judge=own.judge, ending=own.ending)
+    own = embedded.TRAITS if name == embedded.ID else chat.TRAITS if chat.is_chat_name(name) else None
+    if own is not None:
+        model.traits = replace(model.traits, layout=own.layout, judge=own.judge, ending=own.ending, remote=own.remote)
     return model
 
 

@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from nodes.generate import candidate_at
 from prompts.assemble import end_question
 from prompts.ending import assemble_ending
 from state.contracts import Context
@@ -16,9 +17,10 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
     context = runtime.context.of(state["speaker"])
     if context.parameters.ending == "off":
         return {"ended": False}
-    said = context.store.candidates(context.run, state["turn"])[state["chosen"]]
+    said = candidate_at(context, state["turn"], state["chosen"])
     if context.parameters.ending == "reply":
-        return {"ended": said.reply.fields.get(end_question(state["speaker"])) is True}
+        called = context.store.prompt(state["prompt"]).speaker
+        return {"ended": said.reply.fields.get(end_question(called)) is True}
     before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
     prompt, options = assemble_ending(before[-1].text if before else None, said.text, context.model.tokenizer)
     model = context.asked_by(state["speaker"], state["round"], "decide_ending")

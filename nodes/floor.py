@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nodes.latency import adjusted_latency, base_latency, draw_latency, persistence_of
+from nodes.seat import answer_of, is_persons, is_raced_for, seconds_taken
 from nodes.view import character_of
 from state.cognition import Bid, Floor, WillingnessParts
 from state.contracts import Context
@@ -22,7 +23,8 @@ class Contender:
 
     Attributes:
         name: Who.
-        bid: What their cognition came to.
+        bid: What their cognition came to; `None` for a person, for whom no model thinks.
+        wants_to_speak: Whether a person wants to say something, where they were asked; of no account for the others.
         weights: Of the parts of willingness.
         discomfort: Share of what is missing to 1 that a whole silence adds to S_personality, in [0, 1].
         base_latency: μ₀ and σ₀ in seconds.
@@ -30,38 +32,45 @@ class Contender:
     """
 
     name: str
-    bid: OpenBid
+    bid: OpenBid | None
     weights: WillingnessWeights
     discomfort: float
     base_latency: tuple[float, float]
     unheard: int
+    wants_to_speak: bool = False
 
     def bid_after(self, silence_s: float, parameters: Parameters) -> Bid:
         """Return the bid as it stands after so many seconds of silence, before any draw. Source: Eq. 1, 4 and 5."""
-        pressure = self.discomfort * min(1.0, silence_s / parameters.silence_s)
-        personality = self.bid["personality"] + (1 - self.bid["personality"]) * pressure
-        parts = WillingnessParts(
-            topic=self.bid["topic"], goal=self.bid["goal"], emotion=self.bid["emotion"], personality=personality
-        )
-        weights = self.weights
-        willingness = (
-            weights.topic * parts.topic
-            + weights.goal * parts.goal
-            + weights.emotion * parts.emotion
-            + weights.personality * parts.personality
-        )
-        scale, spread = adjusted_latency(self.base_latency, self.bid["similarity"], parameters)
+        similarity = 0.0 if self.bid is None else self.bid["similarity"]
+        scale, spread = adjusted_latency(self.base_latency, similarity, parameters)
+        parts = None if self.bid is None else self._parts_after(self.bid, silence_s, parameters)
+        willingness = None if parts is None else self._weighted(parts)
+        willing = self.wants_to_speak if willingness is None else willingness >= parameters.willingness_threshold
         return Bid(
             parts=parts,
             willingness=willingness,
-            willing=willingness >= parameters.willingness_threshold,
-            similarity=self.bid["similarity"],
-            similarity_max=self.bid["similarity_max"],
+            willing=willing,
+            similarity=similarity,
+            similarity_max=None if self.bid is None else self.bid["similarity_max"],
             latency_scale_s=scale,
             latency_spread_s=spread,
             persistence=persistence_of(self.unheard, parameters),
             latency_s=None,
             won=False,
+        )
+
+    def _parts_after(self, bid: OpenBid, silence_s: float, parameters: Parameters) -> WillingnessParts:
+        pressure = self.discomfort * min(1.0, silence_s / parameters.silence_s)
+        personality = bid["personality"] + (1 - bid["personality"]) * pressure
+        return WillingnessParts(topic=bid["topic"], goal=bid["goal"], emotion=bid["emotion"], personality=personality)
+
+    def _weighted(self, parts: WillingnessParts) -> float:
+        weights = self.weights
+        return (
+            weights.topic * parts.topic
+            + weights.goal * parts.goal
+            + weights.emotion * parts.emotion
+            + weights.personality * parts.personality
         )
 
 
@@ -82,19 +91,26 @@ def contenders_of(state: GroupState, context: Context) -> list[Contender]:
 def _contender(state: GroupState, context: Context, name: str) -> Contender:
     attendee = context.meeting.participant(name)
     poles = character_of(context, name).big_five
+    asked = is_persons(name, context) and is_raced_for(context)  # else they are asked when they have the floor
+    answer = answer_of(context, state["round"], name) if asked else None
     discomfort = attendee.silence_discomfort
     return Contender(
         name=name,
-        bid=state["bids"][name],
+        bid=None if is_persons(name, context) else state["bids"][name],
         weights=attendee.weights,
         discomfort=next(_DISCOMFORT[p] for p in poles if p in _DISCOMFORT) if discomfort is None else discomfort,
         base_latency=base_latency(attendee.latency, context.parameters),
         unheard=state["minds"][name]["unheard"],
+        wants_to_speak=bool(answer and answer.words),
     )
 
 
 def drawn(bid: Bid, context: Context, round: int, name: str, look: int = 0) -> Bid:
-    """Return the bid with its latency drawn, the factor of persistence applied."""
+    """Return the bid with its latency drawn, the factor of persistence applied; or a person's, as the clock ran."""
+    if is_persons(name, context) and context.parameters.seat_clock == "runs":
+        raced = is_raced_for(context)  # else their time counts when they have the floor
+        took_s = seconds_taken(answer_of(context, round, name), context) if raced else 0.0
+        return bid.model_copy(update={"latency_s": took_s, "persistence": 1.0})
     generator = keyed_generator(context.seed, round=round, agent=name, node="latency", attempt=look)
     form = context.parameters.latency_form
     latency_s = draw_latency(bid.latency_scale_s, bid.latency_spread_s, form, generator) * bid.persistence

@@ -1,30 +1,37 @@
-"""Generate the utterance from the pruned prompt. Source: APP §3.1."""
+"""Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
 import random
 
 from langgraph.runtime import Runtime
 
-from prompts.assemble import begun_reply, end_question
+from prompts.assemble import begun_reply, end_question, reply_object
 from prompts.remove import remove_units
-from prompts.render import render
+from prompts.renaming import renaming_of
+from prompts.render import as_read_by, render
+from prompts.vary import asking_for_candidates, begun_candidates, candidate_keys
 from state.contracts import Context, GenerationRequest, ReplyField, Tokenizer
 from state.graph_state import UtteranceState
 from state.parameters import Parameters
 from state.randomness import keyed_generator
-from state.records import Candidate, Prompt, Reply
+from state.records import Candidate, Origin, Prompt, Reply
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Draw the first candidate, and its backups with it where the run wants them in one batch."""
+    """Draw the first candidate, and its backups with it where the run wants them in one batch, or in one reply."""
     context = runtime.context.of(state["speaker"])
     parameters = context.parameters
     judged = parameters.judge != "off"
     revised = judged and bool(state["removed"])
     baseline = judged and parameters.removal_factor == 0 and parameters.judge_baseline
-    backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and revised else 0
-    await draw_candidates(state, context, range(backups + 1))
+    if parameters.generation == "sequential":
+        await draw_sequence(state, context)
+    else:
+        may_roll_back = revised and parameters.revision in ("rollback", "combined")
+        backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and may_roll_back else 0
+        await draw_candidates(state, context, range(backups + 1))
     return {
         "attempt": 0,
+        "set_aside": [],
         "inconsistency": [],
         "conflict": False,
         "judged_by": None,
@@ -42,7 +49,30 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
     request = utterance_request(prompt, generators, context.model.tokenizer, context.parameters)
     replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
     for attempt, reply in zip(attempts, replies, strict=True):
-        context.store.save_candidate(context.run, state["turn"], read_candidate(attempt, reply, prompt.speaker))
+        save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
+
+
+async def draw_sequence(state: UtteranceState, context: Context) -> None:
+    """Have several candidates written in one reply and store them in a drawn order: the first one, then its backups.
+
+    Each is kept as the reply that it would be by itself: so it is judged, and so it tells whether it ends it all.
+    """
+    parameters, number = context.parameters, context.parameters.sequential_candidates
+    prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
+    speaker, round = state["speaker"], state["round"]
+    generator = keyed_generator(context.seed, round=round, agent=speaker, node="generate")
+    request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
+    (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
+    written = [
+        written_reply(
+            prompt, str(reply.fields[said]), reply.fields.get(ends) if parameters.ending == "reply" else None, context
+        )
+        for said, ends in candidate_keys(number)
+    ]
+    drawing = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
+    order = drawing.sample(range(number), number)
+    for attempt, drawn in enumerate(order):
+        save_candidate(state, context, attempt, written[drawn], prompt.speaker, "backup" if attempt else "drawn")
 
 
 def utterance_request(
@@ -53,18 +83,92 @@ def utterance_request(
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.max_utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker), "boolean"))
-    said = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return GenerationRequest(
         prompt=render(prompt, tokenizer, begun_reply(prompt)),
         fields=tuple(fields),
         generators=generators,
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        said=tuple(tuple(tokenizer.encode(line)) for line in said),
+        said=lines_said(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
 
-def read_candidate(attempt: int, reply: Reply, speaker: str) -> Candidate:
-    """Return the candidate that a reply holds."""
-    return Candidate(attempt=attempt, text=" ".join(str(reply.fields[speaker]).split()), reply=reply)
+def sequence_request(
+    prompt: Prompt, generator: random.Random, tokenizer: Tokenizer, parameters: Parameters
+) -> GenerationRequest:
+    """Return the request for several candidates in one reply, each with whether it ends it all. Source: APP §5."""
+    asks_ending = parameters.ending == "reply"
+    asking = asking_for_candidates(prompt, parameters.sequential_candidates, asks_ending)
+    fields: list[ReplyField] = []
+    for said, ends in candidate_keys(parameters.sequential_candidates):
+        fields.append(ReplyField(said, "speech", max_tokens=parameters.max_utterance_tokens))
+        if asks_ending:
+            fields.append(ReplyField(ends, "boolean"))
+    return GenerationRequest(
+        prompt=render(asking, tokenizer, begun_candidates(asking)),
+        fields=tuple(fields),
+        generators=(generator,),
+        temperature=parameters.temperature,
+        top_p=parameters.top_p,
+        said=lines_said(prompt, tokenizer),
+        no_repeat_ngram=parameters.no_repeat_ngram or 0,
+    )
+
+
+def lines_said(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """Return the lines of the current dialogue as tokens: what is not to be repeated."""
+    lines = (unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item")
+    return tuple(tuple(tokenizer.encode(line)) for line in lines)
+
+
+def words_of(reply: Reply, speaker: str) -> str:
+    """Return what a reply says, on one line."""
+    return " ".join(str(reply.fields[speaker]).split())
+
+
+def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:
+    """Return the reply that a model would have written if it had said this to the prompt.
+
+    Args:
+        prompt: The prompt for one utterance.
+        text: What is said.
+        ended: Whether that ends the conversation; `None` where replies do not say.
+        context: Of the speaker.
+    """
+    told = None if ended is None else ended is True
+    fields: dict[str, str | bool | int] = {prompt.speaker: text}
+    if told is not None:
+        fields[end_question(prompt.speaker)] = told
+    whole = Reply(text=reply_object(prompt.speaker, text, told), tokens=(), text_tokens=(0, 0), fields=fields)
+    return as_read_by(context.model.tokenizer, whole, begun_reply(prompt))
+
+
+def save_candidate(
+    state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
+) -> None:
+    """Store a candidate, its words as they would be said.
+
+    Args:
+        state: The utterance's.
+        context: Of the speaker.
+        attempt: Its number.
+        reply: The reply that holds it.
+        speaker: What the speaker is called in the prompt.
+        origin: How it came about.
+    """
+    candidate = read_candidate(attempt, reply, speaker, origin)
+    if context.parameters.names_put_back:
+        renaming = renaming_of(context.start.names, context.parameters.names)
+        candidate = candidate.model_copy(update={"text": renaming.put_back(candidate.text)})
+    context.store.save_candidate(context.run, state["turn"], candidate)
+
+
+def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn") -> Candidate:
+    """Return the candidate that a reply holds, in the names of its prompt."""
+    return Candidate(attempt=attempt, text=words_of(reply, speaker), reply=reply, origin=origin)
+
+
+def candidate_at(context: Context, turn: int, attempt: int) -> Candidate:
+    """Return the candidate of a turn that has this number."""
+    return next(one for one in context.store.candidates(context.run, turn) if one.attempt == attempt)

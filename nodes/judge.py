@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
+from nodes.generate import candidate_at, words_of
 from nodes.view import text_of
 from prompts.assemble import begun_reply
 from prompts.judge import assemble_judge_prompt
 from prompts.names import listed
 from prompts.remove import remove_units
-from prompts.render import render
+from prompts.renaming import renaming_of
+from prompts.render import as_read_by, render
 from state.contracts import Context, GenerationRequest, ReplyField
 from state.errors import UsageError
 from state.graph_state import UtteranceState
@@ -42,18 +44,16 @@ class Judgement:
 
 async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Judge the candidate at hand against the removed items (at λ = 0, as the baseline, against all items)."""
-    context = runtime.context.of(state["speaker"])
+    context = runtime.context.of(state["speaker"], "judge")
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
     baseline = not state["removed"]
     removed = [unit.id for unit in prompt.units if unit.removable] if baseline else state["removed"]
-    candidate = context.store.candidates(context.run, state["turn"])[state["attempt"]]
+    candidate = candidate_at(context, state["turn"], state["attempt"])
     if parameters.judge == "likelihood":
-        judgement = await judge_by_likelihood(context, prompt, removed, candidate, state["round"])
+        judgement = await judge_by_likelihood(state, context, prompt, removed, candidate)
     else:
-        listeners = [name for name in state["present"] if name != state["speaker"]]
-        shown = None if baseline else removed
-        judgement = await judge_by_rating(context, prompt, shown, candidate, listeners, state["round"])
+        judgement = await judge_by_rating(state, context, prompt, None if baseline else removed, candidate)
     context.store.save_candidate(
         context.run,
         state["turn"],
@@ -68,7 +68,7 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
     return {
         "inconsistency": [*state["inconsistency"], judgement.inconsistency],
-        "conflict": conflicts and state["attempt"] < parameters.max_rollbacks,
+        "conflict": conflicts and len(state["inconsistency"]) < parameters.revisions_max,
         "judged_by": f"{parameters.judge} by {context.model.id}",
     }
 
@@ -81,33 +81,28 @@ def is_conflict(inconsistency: float, threshold: float | None) -> bool:
 
 
 async def judge_by_rating(
-    context: Context,
-    prompt: Prompt,
-    removed: Sequence[str] | None,
-    candidate: Candidate,
-    listeners: Sequence[str],
-    round: int,
+    state: UtteranceState, context: Context, prompt: Prompt, removed: Sequence[str] | None, candidate: Candidate
 ) -> Judgement:
     """Let the model comment and rate from 1 to 10, a few times. Source: APP §4.1.
 
     Args:
+        state: The moment: who speaks, to whom, in which round.
         context: Model, seed and parameters.
         prompt: The full prompt.
         removed: The removed units; `None` for all items.
-        candidate: What is about to be said.
-        listeners: To whom.
-        round: The round, for the draws.
+        candidate: What is about to be said; read in the names that people have in the prompt.
     """
+    speaker, round = state["speaker"], state["round"]
+    renaming = renaming_of(context.start.names, context.parameters.names)
+    listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker])
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
-    question = assemble_judge_prompt(prompt.speaker, listed(listeners), chosen, candidate.text)
+    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, words_of(candidate.reply, prompt.speaker))
     generators = tuple(
-        keyed_generator(
-            context.seed, round=round, agent=prompt.speaker, node="judge", attempt=candidate.attempt, row=row
-        )
+        keyed_generator(context.seed, round=round, agent=speaker, node="judge", attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)
     )
     fields = (ReplyField("comment", "text", max_tokens=60), ReplyField("rating", "integer", minimum=1, maximum=10))
-    replies = await context.asked_by(prompt.speaker, round, "judge").generate(
+    replies = await context.asked_by(speaker, round, "judge").generate(
         GenerationRequest(
             prompt=render(question, context.model.tokenizer),
             fields=fields,
@@ -123,15 +118,18 @@ async def judge_by_rating(
 
 
 async def judge_by_likelihood(
-    context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate, round: int
+    state: UtteranceState, context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate
 ) -> Judgement:
     """Compare how likely the utterance is with the removed units in view and without them.
 
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
-    model, begun = context.asked_by(prompt.speaker, round, "judge"), begun_reply(prompt)
-    with_facts = await model.log_likelihood(render(prompt, model.tokenizer, begun), candidate.reply)
+    model, begun = context.asked_by(state["speaker"], state["round"], "judge"), begun_reply(prompt)
+    said = candidate.reply
+    if "judge" in context.roles:  # another model may have written it
+        said = as_read_by(model.tokenizer, said, begun)
+    with_facts = await model.log_likelihood(render(prompt, model.tokenizer, begun), said)
     pruned = remove_units(prompt, removed)
-    without = await model.log_likelihood(render(pruned, model.tokenizer, begun), candidate.reply)
+    without = await model.log_likelihood(render(pruned, model.tokenizer, begun), said)
     return Judgement(runs=(without - with_facts,))

@@ -6,9 +6,36 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from state.contracts import Embedder
+from state.contracts import Embedder, Recollection, Store
 from state.parameters import Parameters
-from state.records import Memory
+from state.records import Memory, Participant
+
+Numbers = NDArray[np.float64]
+
+
+def recall(
+    one: Participant, points: Sequence[str], now: datetime, embedder: Embedder, store: Store, parameters: Parameters
+) -> list[Memory]:
+    """Return what comes to a participant's mind: of what they came with, and in a simulation of their stream.
+
+    Args:
+        one: The participant.
+        points: Focal points, at least one.
+        now: The present moment.
+        embedder: For relevance.
+        store: Where the stream is.
+        parameters: Weights, decay and limits.
+    """
+    if one.stream is None:
+        return retrieve_memories(one.memories, points, now, embedder, parameters)
+    if one.stream.embedder != embedder.id:  # a fork has another: vectors of two can't be compared
+        known = [*store.remembered(one.stream), *one.memories]
+        return retrieve_memories(known, points, now, embedder, parameters)
+    found = store.recollect(one.stream, embedder.embed(list(points)), parameters)
+    if one.memories or not found.numbers:
+        known = [*store.remembered(one.stream, found.numbers), *one.memories]
+        return retrieve_memories(known, points, now, embedder, parameters)
+    return [*store.remembered(one.stream, best_of(found, parameters))]
 
 
 def retrieve_memories(
@@ -33,27 +60,80 @@ def retrieve_memories(
     if not stream:
         return []
     ages_h = np.array([(now - memory.created).total_seconds() / 3600 for memory in stream])
-    recency = _scaled(parameters.recency_decay**ages_h)
-    importance = _scaled(np.array([memory.importance for memory in stream]))
+    recency = parameters.recency_decay**ages_h
+    importance = np.array([memory.importance for memory in stream])
     vectors = np.array(embedder.embed([memory.text for memory in stream]))
+    relevance = np.array([vectors @ point for point in np.array(embedder.embed(list(points)))])
+    spans = [_span(values) for values in (*relevance, recency, importance)]
+    return [stream[at] for at in _best(relevance, recency, importance, spans, parameters)]
+
+
+def best_of(found: Recollection, parameters: Parameters) -> list[int]:
+    """Return the numbers of the memories that `retrieve_memories` would choose among these, ascending.
+
+    Args:
+        found: What is worth a look; each part of a score is scaled over the whole stream.
+        parameters: Weights, decay and limits.
+    """
+    oldest, newest = found.created_span_s
+    # From when one looks back makes no difference once it is scaled.
+    recency = parameters.recency_decay ** ((newest - np.array(found.created_s)) / 3600)
+    recency_span = parameters.recency_decay ** ((newest - oldest) / 3600), 1.0
+    spans = [*found.relevance_spans, recency_span, found.importance_span]
+    best = _best(np.array(found.relevance), recency, np.array(found.importance), spans, parameters)
+    return [found.numbers[at] for at in best]
+
+
+def _best(
+    relevance: Numbers,
+    recency: Numbers,
+    importance: Numbers,
+    spans: Sequence[tuple[float, float]],
+    parameters: Parameters,
+) -> list[int]:
+    """Return the places of the best of `N` memories for `P` focal points, ascending.
+
+    Args:
+        relevance: `(P, N)` cosines.
+        recency: `(N,)`.
+        importance: `(N,)`.
+        spans: The range over which each is scaled to [0, 1]: `P` of relevance, then those of the other two.
+        parameters: Weights and limits.
+    """
+    *relevance_spans, recency_span, importance_span = spans
+    recent, important = _scaled(recency, recency_span), _scaled(importance, importance_span)
     rankings = []
-    for point in np.array(embedder.embed(list(points))):
+    for cosines, span in zip(relevance, relevance_spans, strict=True):
         score = (
-            parameters.retrieval_relevance * _scaled(vectors @ point)
-            + parameters.retrieval_recency * recency
-            + parameters.retrieval_importance * importance
+            parameters.retrieval_relevance * _scaled(cosines, span)
+            + parameters.retrieval_recency * recent
+            + parameters.retrieval_importance * important
         )
-        rankings.append([int(i) for i in np.argsort(-score, kind="stable")])
+        rankings.append(_highest(score, parameters.memory_items_max))
     share = max(1, parameters.memory_items_max // len(rankings))
-    chosen = dict.fromkeys(i for ranking in rankings for i in ranking[:share])
-    by_rank = (ranking[place] for place in range(share, len(stream)) for ranking in rankings)
-    for index in by_rank:
+    chosen = dict.fromkeys(at for ranking in rankings for at in ranking[:share])
+    by_rank = (ranking[place] for place in range(share, len(rankings[0])) for ranking in rankings)
+    for at in by_rank:
         if len(chosen) >= parameters.memory_items_min:
             break
-        chosen.setdefault(index)
-    return [stream[i] for i in sorted(list(chosen)[: parameters.memory_items_max])]
+        chosen.setdefault(at)
+    return sorted(list(chosen)[: parameters.memory_items_max])
 
 
-def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    low, high = values.min(), values.max()
+def _highest(scores: Numbers, count: int) -> list[int]:
+    """Return the places of the highest scores, from the highest down; of equal ones the earlier first."""
+    places = np.arange(len(scores))
+    if count < len(scores):
+        least = np.partition(scores, -count)[-count]
+        places = np.flatnonzero(scores >= least)
+    ranking: list[int] = places[np.argsort(-scores[places], kind="stable")][:count].tolist()
+    return ranking
+
+
+def _span(values: Numbers) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _scaled(values: Numbers, span: tuple[float, float]) -> Numbers:
+    low, high = span
     return np.zeros_like(values) if high == low else (values - low) / (high - low)

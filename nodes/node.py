@@ -108,8 +108,8 @@ def _judgement_fits(update: Mapping[str, Any], state: Mapping[str, Any], context
     judged, before = update["inconsistency"], state["inconsistency"]
     if judged[:-1] != before or len(judged) != len(before) + 1:
         return "inconsistency is what it was, with the figure of the candidate at hand after it"
-    if update["conflict"] and state["attempt"] >= context.of(state["speaker"]).parameters.max_rollbacks:
-        return "conflict is True where no backup is left (max_rollbacks)"
+    if update["conflict"] and len(before) >= context.of(state["speaker"]).parameters.revisions_max:
+        return "conflict is True where no backup is left, and nothing may be rewritten (revision, max_rollbacks)"
     return None
 
 
@@ -140,11 +140,19 @@ PLACES: Mapping[str, Place] = {
         Place("decide", "cognition", ("minds", "bids"), fits=_bid_fits),
         Place("race", "group_chat", ("speaker", "sim_time_s", "minds"), fits=_floor_fits),
         Place("retrieve_memory", "utterance", ("prompt", "scores", "scored_by", "removed", "scoring_wanted")),
+        Place("vary_prompt", "utterance", ("prompt",)),
         Place("score", "utterance", ("scores", "scored_by"), fits=_scores_fit),
         Place("prune", "utterance", ("removed",), fits=_removed_fit),
-        Place("generate", "utterance", ("attempt", "inconsistency", "conflict", "judged_by", "judging_wanted")),
+        Place(
+            "generate",
+            "utterance",
+            ("attempt", "inconsistency", "conflict", "judged_by", "judging_wanted"),
+            ("set_aside",),
+        ),
         Place("judge", "utterance", ("inconsistency", "conflict", "judged_by"), fits=_judgement_fits),
-        Place("roll_back", "utterance", ("attempt",)),
+        Place("choose_revision", "utterance", ("rewritable",)),
+        Place("rewrite", "utterance", ("attempt", "set_aside")),
+        Place("roll_back", "utterance", ("attempt",), ("set_aside",)),
         Place("settle", "utterance", ("chosen", "rollbacks")),
         Place("decide_ending", "utterance", ("ended",)),
     )

@@ -10,17 +10,19 @@ from langgraph.runtime import Runtime
 
 from nodes.floor import appointed, contenders_of, give_floor, last_speaker
 from nodes.retrieve import latest_turns
-from nodes.view import View, ask_model, text_of
+from nodes.seat import is_persons
+from nodes.view import View, ask_model, is_named, text_of
 from prompts.cognition import Question, ask_anybody, line_of
 from prompts.templates import template
 from state.contracts import Context, ReplyField
 from state.graph_state import GroupState, cognition_of
 from state.randomness import keyed_generator
-from state.records import Reply
+from state.records import Reply, Turn
 
 #: How often a speaker who names nobody that is there is asked, before the next one is drawn.
 _ASKED = 2
 _REASON_TOKENS = 16
+_NAMED_NOBODY = "{} named nobody who is there: drawn"
 
 
 async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState:
@@ -40,7 +42,7 @@ async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupSta
 
 async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     """Whom a moderator picks: the run's model, which hears what everybody hears."""
-    context = runtime.context
+    context = runtime.context.of("", "think")
     candidates = _candidates(state, context)
     texts = template("cognition")
     people = [
@@ -70,11 +72,19 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
 
 
 async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Whom the last speaker names; the first one, and who follows somebody that has left, is drawn."""
+    """Whom the last speaker names, a person in what they said; the first one, and who follows who left, is drawn."""
     context, last = runtime.context, last_speaker(state, runtime.context)
     if last is None or last not in state["present"]:
         return _given(state, context, _drawn(state, context), "nobody there to name the next: drawn")
     candidates = _candidates(state, context)
+    if is_persons(last, context):
+        picked = _named_in(latest_turns(context, state["turn"], context.parameters.working_memory), last, candidates)
+        return _given(
+            state,
+            context,
+            picked or _drawn(state, context),
+            f"named by {last}" if picked else _NAMED_NOBODY.format(last),
+        )
     view = View.of(cognition_of(state, last), context)
     question = Question("designate", form={"next": f"one of {', '.join(candidates)}"}, example={"next": "Kim"})
     fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
@@ -82,7 +92,7 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
         picked = _named(await view.ask("designated", question, fields, attempt), candidates)
         if picked is not None:
             return _given(state, context, picked, f"named by {last}")
-    return _given(state, context, _drawn(state, context), f"{last} named nobody who is there: drawn")
+    return _given(state, context, _drawn(state, context), _NAMED_NOBODY.format(last))
 
 
 def _given(state: GroupState, context: Context, speaker: str, reason: str | None = None) -> GroupState:
@@ -98,6 +108,12 @@ def _candidates(state: GroupState, context: Context) -> list[str]:
 def _drawn(state: GroupState, context: Context) -> str:
     generator = keyed_generator(context.seed, round=state["round"], node="random_order")
     return generator.choice(_candidates(state, context))
+
+
+def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str]) -> str | None:
+    """Return the first candidate that a speaker's last line names; `None` if it names nobody of them."""
+    said = next((turn.text for turn in reversed(turns) if turn.speaker == speaker), "")
+    return next((name for name in candidates if is_named(name, said)), None)
 
 
 def _named(reply: Reply, candidates: Sequence[str]) -> str | None:

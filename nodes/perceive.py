@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 from nodes.view import View, is_named
 from state.cognition import Perception
 from state.contracts import Context
-from state.graph_state import CognitionState
+from state.graph_state import CognitionState, Mind
 from state.records import Turn
 
 #: What being named adds to the importance of a message, on the scale of relevance.
@@ -18,13 +18,16 @@ async def perceive(state: CognitionState, runtime: Runtime[Context]) -> Cognitio
     view = View.of(state, runtime.context)
     view.context.broker.seat(view.round, view.present)
     message = view.message()
-    perception = perceive_message(view, message)
+    return {"mind": notice(view, perceive_message(view, message))}
+
+
+def notice(view: View, perception: Perception) -> Mind:
+    """Store what was perceived, and return the agent's mind with it, if it got through."""
     view.context.store.save_step(view.context.run, view.round, view.name, "perceive", perception)
-    mind = view.mind
-    if perception.noticed:
-        noticed = [*mind["noticed"], perception.turn][-view.context.parameters.working_memory :]
-        mind = {**mind, "noticed": noticed}
-    return {"mind": mind}
+    if not perception.noticed:
+        return view.mind
+    noticed = [*view.mind["noticed"], perception.turn][-view.context.parameters.working_memory :]
+    return {**view.mind, "noticed": noticed}
 
 
 def perceive_message(view: View, message: Turn | None) -> Perception:

@@ -9,14 +9,18 @@ from langgraph.runtime import Runtime
 from prompts.remove import removed_with_blocks
 from state.contracts import Context
 from state.graph_state import UtteranceState
-from state.records import Unit
+from state.records import BLOCK_INITIALS, Unit
 
 
 async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Choose the units that λ removes; at λ = 0 that is none."""
+    """Choose the units that λ removes, at λ = 0 none; or all that may go but one, where one is to be retained."""
     parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
-    chosen = prune_units(prompt.units, state["scores"] or {}, parameters.removal_factor, parameters.removal_order)
+    scores = state["scores"] or {}
+    if parameters.retain is not None:
+        chosen = all_but_one(prompt.units, scores, BLOCK_INITIALS[parameters.retain_block], parameters.retain)
+    else:
+        chosen = prune_units(prompt.units, scores, parameters.removal_factor, parameters.removal_order)
     return {"removed": list(removed_with_blocks(prompt, chosen))}
 
 
@@ -58,3 +62,21 @@ def prune_units(
         if current >= target:
             break
     return removed
+
+
+def all_but_one(
+    units: Sequence[Unit], scores: Mapping[str, float], block: str, retain: Literal["highest", "lowest"]
+) -> list[str]:
+    """Return the ids of all removable units but one of a block, in prompt order. Source: APP §3.2, Retain-1.
+
+    Args:
+        units: The units of the full prompt, in prompt order.
+        scores: a_u by unit id, at least of the block's removable units.
+        block: Which block keeps one; if it has none, all removable units go.
+        retain: Its unit with the highest, or the lowest, score; of several the first.
+    """
+    removable = [unit.id for unit in units if unit.removable]
+    own = [unit.id for unit in units if unit.removable and unit.block == block]
+    choose = max if retain == "highest" else min
+    kept = choose(own, key=lambda unit: scores[unit], default=None)
+    return [unit for unit in removable if unit != kept]

@@ -21,6 +21,7 @@ from nodes.perceive import perceive
 from nodes.prune import prune
 from nodes.race import race
 from nodes.retrieve import retrieve_memory
+from nodes.rewrite import choose_revision, rewrite
 from nodes.rollback import roll_back, settle
 from nodes.run_mechanisms import run_mechanisms
 from nodes.scorers.attention import score_attention
@@ -28,14 +29,16 @@ from nodes.scorers.embedding_similarity import score_similarity
 from nodes.scorers.leave_one_out import score_by_leaving_out
 from nodes.scorers.length import score_length
 from nodes.scorers.random_draw import score_random
+from nodes.vary import vary_prompt
 from state.errors import ExtensionError, UsageError, nearest_hint
 from state.parameters import NodeSetting, Parameters
 from state.records import Extension, RunKind
 
 
 def _shipped(place: str, run: NodeFunction, reads: str, description: str, name: str = "") -> Node:
-    """Return a shipped node, which writes what its place asks for, and is called as that if by no other name."""
-    return Node(name or place, place, description, run, tuple(reads.split()), PLACES[place].writes)
+    """Return a shipped node, which writes what its place may have, and is called as that if by no other name."""
+    writes = (*PLACES[place].writes, *PLACES[place].may_write)
+    return Node(name or place, place, description, run, tuple(reads.split()), writes)
 
 
 #: The scorer where none is chosen.
@@ -54,6 +57,7 @@ NODES: Mapping[str, Node] = {
         _shipped(
             "retrieve_memory", retrieve_memory, "", "recalls what bears on the moment, and stores the full prompt"
         ),
+        _shipped("vary_prompt", vary_prompt, "prompt", "leaves blocks out, sets their lengths, gives other names"),
         _shipped("score", score_attention, "prompt", "attention of responses to the full prompt", DEFAULT_SCORER),
         _shipped("score", score_similarity, "prompt", "cosine with what was said last", "embedding_similarity"),
         _shipped("score", score_by_leaving_out, "prompt", "how much a response owes to the unit", "leave_one_out"),
@@ -64,8 +68,15 @@ NODES: Mapping[str, Node] = {
         _shipped(
             "judge", judge, "prompt removed attempt inconsistency", "asks how much it contradicts what was removed"
         ),
-        _shipped("roll_back", roll_back, "prompt removed attempt", "takes the next backup"),
-        _shipped("settle", settle, "removed attempt inconsistency", "settles on the candidate that is said"),
+        _shipped(
+            "choose_revision",
+            choose_revision,
+            "prompt removed attempt",
+            "asks whether what was removed suffices to rewrite the candidate",
+        ),
+        _shipped("rewrite", rewrite, "prompt removed attempt set_aside", "rewrites the candidate by the comment"),
+        _shipped("roll_back", roll_back, "prompt removed attempt set_aside", "takes the next backup"),
+        _shipped("settle", settle, "removed attempt set_aside inconsistency", "settles on the candidate that is said"),
         _shipped("decide_ending", decide_ending, "chosen", "finds out whether that ends the conversation"),
     )
 }

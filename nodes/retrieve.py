@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from nodes.memory import retrieve_memories
+from nodes.memory import recall
 from nodes.view import character_of
 from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from prompts.cognition import clock
@@ -31,7 +31,8 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     points = focal_points(start, speaker, listeners, turns)
     if inner_life is not None:
         points.append(inner_life.assessment.thought)
-    memories = retrieve_memories(start.participant(speaker).memories, points, start.time, context.embedder, parameters)
+    one = start.participant(speaker)
+    memories = recall(one, points, start.time, context.embedder, context.store, parameters)
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
@@ -49,7 +50,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         "scores": None,
         "scored_by": None,
         "removed": [],
-        "scoring_wanted": parameters.removal_factor > 0 or parameters.record_scores,
+        "scoring_wanted": parameters.scores_are_wanted,
     }
 
 

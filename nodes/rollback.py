@@ -11,26 +11,32 @@ from state.graph_state import UtteranceState
 
 async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Take the next backup, drawing it now if it was not drawn with the utterance."""
-    attempt = state["attempt"] + 1
     context = runtime.context.of(state["speaker"])
-    if context.parameters.backups == "on_demand":
+    parameters = context.parameters
+    attempt = sum(one < parameters.drawn_max for one in (*state["set_aside"], state["attempt"]))
+    if parameters.backups == "on_demand" and parameters.generation == "single":
         await draw_candidates(state, context, range(attempt, attempt + 1))
-    return {"attempt": attempt}
+    return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
 
 
 async def settle(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Settle on the candidate that is said."""
     inconsistency = state["inconsistency"]
-    threshold = runtime.context.of(state["speaker"]).parameters.inconsistency_threshold
-    chosen = choose_candidate(inconsistency, threshold) if state["removed"] and inconsistency else 0
-    return {"chosen": chosen, "rollbacks": state["attempt"]}
+    parameters = runtime.context.of(state["speaker"]).parameters
+    tried = [*state.get("set_aside", []), state["attempt"]]
+    if len(inconsistency) > len(tried):  # a node of the user's own took the next one, and did not say what it set aside
+        tried = list(range(len(inconsistency)))
+    chosen = 0
+    if state["removed"] and inconsistency:
+        chosen = tried[choose_candidate(inconsistency, parameters.inconsistency_threshold)]
+    return {"chosen": chosen, "rollbacks": sum(one < parameters.drawn_max for one in tried[1:])}
 
 
 def choose_candidate(inconsistency: Sequence[float], threshold: float | None) -> int:
-    """Return the attempt that is said: the last one if it passes θ, else the one with the lowest figure, the earliest.
+    """Return which one is said, as it was judged: the last if it passes θ, else the lowest figure, the earliest.
 
     Args:
-        inconsistency: The figure of each attempt, in the order in which they were judged.
+        inconsistency: The figure of each candidate, in the order in which they were judged.
         threshold: θ; a figure conflicts if it exceeds it.
     """
     last = len(inconsistency) - 1

@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from nodes.generate import candidate_at
 from nodes.limits import Standing, dialogue_is_over
 from state.contracts import Context
 from state.graph_state import DialogueState, GroupState
@@ -27,7 +28,7 @@ async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialog
 
 def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnRecord:
     """Return the utterance that the utterance graph settled on, with how it came about."""
-    said = context.store.candidates(context.run, state["turn"])[state["chosen"]]
+    said = candidate_at(context, state["turn"], state["chosen"])
     turn = Turn(
         turn=state["turn"],
         round=state["round"],

@@ -48,7 +48,7 @@ class View:
     def of(cls, state: CognitionInput, context: Context) -> "View":
         """Return the view of the agent whose cognition this is."""
         return cls(
-            context=context.of(state["agent"]),
+            context=context.of(state["agent"], "think"),
             name=state["agent"],
             round=state["round"],
             present=tuple(state["present"]),

@@ -62,6 +62,7 @@ class Question:
         example: An answer in another situation; shown as an exchange in the layout `chat_turns`.
         items: Information for this question.
         variables: What the task uses.
+        source: The template that has the section.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Question:
     example: Mapping[str, object]
     items: Sequence[str] = ()
     variables: Mapping[str, object] = field(default_factory=dict)
+    source: str = "cognition"
 
 
 def ask_agent(moment: Moment, question: Question, layout: Layout) -> Prompt:
@@ -156,11 +158,11 @@ def _moment(moment: Moment) -> Iterable[_Part]:
 def _prompt(
     speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout
 ) -> Prompt:
-    texts = template("cognition")
+    texts = template(question.source)
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
     asked: list[_Part] = []
     if question.items and f"{question.name}.lead" in texts:
-        asked.append(("question", "text", texts.fill(f"{question.name}.lead", {})))
+        asked.append(("question", "text", texts.fill(f"{question.name}.lead", question.variables)))
     asked += [("question", "item", item) for item in question.items]
     asked.append(("task", "text", task))
     if layout == "chat_turns":
@@ -170,7 +172,7 @@ def _prompt(
         ]
         units = [*_units(self_), *example, *_units([*moment, *asked])]
         return Prompt(units=tuple(units), speaker=_ANSWERS, layout=layout)
-    form = texts.fill("form", {"form": _json(question.form)})
+    form = template("cognition").fill("form", {"form": _json(question.form)})
     units = _units([*self_, *moment, *asked, ("output_instruction", "text", form)])
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
 

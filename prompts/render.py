@@ -4,10 +4,11 @@ Each unit is tokenised by itself, so that no token straddles two units and nothi
 markup. Line breaks between units and the markup around messages belong to no unit.
 """
 
-from itertools import groupby
+import json
+from itertools import chain, groupby
 
 from state.contracts import RenderedPrompt, Role, Tokenizer
-from state.records import Prompt, Unit
+from state.records import Prompt, Reply, Unit
 
 
 def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "", stem_units: int = 0) -> RenderedPrompt:
@@ -38,6 +39,28 @@ def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "", stem_units: in
     stem = spans[prompt.units[stem_units - 1].id][1] if stem_units else 0
     return RenderedPrompt(
         input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun, stem=stem, source=prompt
+    )
+
+
+def as_read_by(tokenizer: Tokenizer, reply: Reply, begun: str = "") -> Reply:
+    """Return a reply that another model wrote, in the tokens of one that reads it.
+
+    Args:
+        tokenizer: The reader's tokenizer.
+        reply: The reply; its text is a JSON object.
+        begun: The beginning that stands at the end of the reader's prompt.
+    """
+    written = reply.text.removeprefix(begun)
+    first = next((value for value in reply.fields.values() if isinstance(value, str)), None)
+    quoted = written if first is None else json.dumps(first, ensure_ascii=False)[1:-1]
+    before, found, after = written.partition(quoted)
+    parts = [tokenizer.encode(part) for part in (before, found, after)]
+    first_token = len(parts[0])
+    return Reply(
+        text=reply.text,
+        tokens=tuple(chain.from_iterable(parts)),
+        text_tokens=(first_token, first_token + len(parts[1])),
+        fields=reply.fields,
     )
 
 

@@ -93,19 +93,19 @@ class Bid(Record):
     """An agent in the competition for the floor. Source: ChatAgents App. B, Eq. 1 to 6.
 
     Attributes:
-        parts: The parts of willingness when they were last looked at, the silence so far included.
-        willingness: W, their weighted sum.
-        willing: Whether W reached θ.
+        parts: The parts of willingness when they were last looked at, the silence so far included; `None` for a person.
+        willingness: W, their weighted sum; `None` for a person.
+        willing: Whether W reached θ; for a person, whether they wanted to say something.
         similarity: S̄, the mean weighted similarity of the thought to earlier ones above the cut-off; 0: none was.
         similarity_max: S_max of Eq. 3; `None` without an earlier thought.
         latency_scale_s, latency_spread_s: μ and σ of Eq. 4 and 5.
         persistence: The factor on the draw: 1, or less for who was willing before and not heard.
-        latency_s: The draw with its factor; `None` for who did not draw.
+        latency_s: The draw with its factor, or the time that a person took; `None` for who did not draw.
         won: Whether they got the floor.
     """
 
-    parts: WillingnessParts
-    willingness: float = Field(ge=0)
+    parts: WillingnessParts | None
+    willingness: float | None = Field(ge=0)
     willing: bool
     similarity: float = Field(ge=0, le=1)
     similarity_max: float | None

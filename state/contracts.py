@@ -14,7 +14,19 @@ from state.cognition import Call, Trace
 from state.errors import UsageError
 from state.meeting import Meeting
 from state.parameters import Ending, Judge, Layout, Parameters
-from state.records import Candidate, Case, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
+from state.records import (
+    Candidate,
+    Case,
+    Prompt,
+    Record,
+    Remembered,
+    Reply,
+    RunRecord,
+    RunStatus,
+    Stream,
+    Turn,
+    TurnRecord,
+)
 
 #: What a run starts from: two people at one moment, or a meeting.
 Start = Case | Meeting
@@ -22,6 +34,15 @@ Start = Case | Meeting
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 Role = Literal["system", "user", "assistant"]
+
+#: What a model is there for: to speak, to think before that, to judge it, or to score by its attention.
+ModelRole = Literal["speak", "think", "judge", "score"]
+
+#: What is to be done about a model whose attention can't be seen.
+NO_ATTENTION = (
+    "shows no attention; set surrogate=smollm2, so that a local model scores what it says, or "
+    "nodes.score=embedding_similarity"
+)
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -147,6 +168,8 @@ class ModelTraits:
         ending_threshold: Probability of parting above which `continuation` ends it.
         no_repeat_ngram: Tokens in a row that its speech should not repeat from the dialogue; 0 for any.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
+        remote: Whether it is somebody else's process, which shows nothing but text. Its calls are made side by side,
+            one for each reply, and stored one by one as they come.
     """
 
     context_window: int | None
@@ -157,6 +180,19 @@ class ModelTraits:
     ending_threshold: float | None = None
     no_repeat_ngram: int = 0
     rehearsed: bool = False
+    remote: bool = False
+
+    def require_scores(self, parameters: Parameters) -> None:
+        """See to it that what such a model says can be scored, where λ or the record wants that.
+
+        Raises:
+            UsageError: It shows no attention, and nobody scores in its place.
+        """
+        somebody_else = parameters.surrogate is not None or "score" in parameters.nodes
+        if self.remote and parameters.scores_are_wanted and not somebody_else:
+            raise UsageError(
+                f"lambda={parameters.removal_factor:g} needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
+            )
 
     def resolve(self, parameters: Parameters) -> Parameters:
         """Return the parameters with every `auto` replaced by what suits the model, and its thresholds filled in.
@@ -258,6 +294,28 @@ class Embedder(Protocol):
 # --- store ----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Recollection:
+    """What of a memory stream is worth a closer look: `C` memories, for each of `P` focal points.
+
+    Attributes:
+        numbers: Their numbers in the stream, ascending.
+        created_s: When each was made, in seconds; only differences mean anything.
+        importance: Of each, from 0 to 10.
+        relevance: By point, the cosine of each.
+        relevance_spans: By point, the lowest and the highest cosine found.
+        created_span_s, importance_span: The lowest and the highest of the whole stream.
+    """
+
+    numbers: Sequence[int]
+    created_s: Sequence[float]
+    importance: Sequence[float]
+    relevance: Sequence[Sequence[float]]
+    relevance_spans: Sequence[tuple[float, float]]
+    created_span_s: tuple[float, float]
+    importance_span: tuple[float, float]
+
+
 class Store(Protocol):
     """Where runs live. Every write has a deterministic key: written again, it changes nothing.
 
@@ -331,6 +389,18 @@ class Store(Protocol):
     def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
         """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
 
+    def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
+        """Return what of a stream is worth a closer look; a long one is not searched whole.
+
+        Args:
+            stream: The stream.
+            points: Focal points, `P` vectors of unit length.
+            parameters: What counts how much.
+        """
+
+    def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
+        """Return memories of a stream in their order: those of these numbers, or all."""
+
 
 # --- runtime --------------------------------------------------------------------------------------------------------
 
@@ -371,6 +441,8 @@ class Context:
 
     Attributes:
         voices: By participant, for those who have them: a model of their own, and the parameters as they suit it.
+        roles: By role, where a model takes it for everybody: that model, and the parameters as they suit it.
+        role: The role of whoever asks through this context.
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
     """
@@ -384,13 +456,17 @@ class Context:
     store: Store = field(repr=False)
     broker: Broker = field(repr=False)
     voices: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+    roles: Mapping[ModelRole, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+    role: ModelRole = "speak"
     nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    def of(self, agent: str) -> "Context":
-        """Return the context as it is for one agent, who may have a model of their own."""
-        model, parameters = self.voices.get(agent, (self.model, self.parameters))
-        return replace(self, model=model, parameters=parameters)
+    def of(self, agent: str, role: ModelRole | None = None) -> "Context":
+        """Return the context as it is for one agent in a role: either may have a model of its own, the role's first."""
+        role = role or self.role
+        own = self.voices.get(agent, (self.model, self.parameters))
+        model, parameters = self.roles.get(role, own)
+        return replace(self, model=model, parameters=parameters, role=role)
 
     def asked_by(self, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
         """Return an agent's model as one step asks it: this is how nodes call models (see `Broker.asked_by`)."""

@@ -44,6 +44,10 @@ class ExtensionError(UsageError):
     """Nodes or mechanisms of the user's own can't be loaded, or are declared wrongly."""
 
 
+class LeftError(PolylogueError):
+    """The person who had a seat has left; the run goes on from there when it is resumed."""
+
+
 class NodeError(PolylogueError):
     """A node of the user's own failed, or did not keep what it declares."""
 

@@ -24,20 +24,18 @@ class UtteranceInput(TypedDict, total=False):
     sim_time_s: float
 
 
-class UtteranceOutput(TypedDict, total=False):
+class UtteranceOutcome(TypedDict, total=False):
     """How an utterance came about.
 
     Attributes:
-        prompt: Content hash of the full prompt.
         scores: Attention score by unit id; `None` where nothing was scored.
         removed: Ids of the units that were removed, texts of emptied blocks included.
         chosen: Attempt number of the candidate that is said.
-        rollbacks: How many backups were taken.
+        rollbacks: How many backups were taken (what was rewritten is not counted).
         ended: Whether the utterance ends the conversation.
         scored_by, judged_by: Who did it; `None` where nobody did.
     """
 
-    prompt: str
     scores: dict[str, float] | None
     removed: list[str]
     chosen: int
@@ -47,31 +45,47 @@ class UtteranceOutput(TypedDict, total=False):
     judged_by: str | None
 
 
+class UtteranceOutput(UtteranceOutcome, total=False):
+    """What one utterance gives the conversation.
+
+    Attributes:
+        prompt: Content hash of the full prompt.
+    """
+
+    prompt: str
+
+
 class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
     """The state of the utterance graph.
 
     Attributes:
         scoring_wanted: Whether the prompt is to be scored.
         judging_wanted: Whether the candidates are to be judged.
-        attempt: The candidate at hand: 0 for the first, then its backups.
-        inconsistency: The judge's figure for each attempt so far.
-        conflict: Whether the candidate at hand conflicts and a backup is left.
+        attempt: The candidate at hand: 0 for the first, then its backups; behind those what was rewritten.
+        set_aside: The candidates that were at hand before, in order.
+        inconsistency: The judge's figure for each candidate that was at hand, in order.
+        conflict: Whether the candidate at hand conflicts and may still be revised.
+        rewritable: Whether the candidate at hand is to be rewritten, and not rolled back.
     """
 
     scoring_wanted: bool
     judging_wanted: bool
     attempt: int
+    set_aside: list[int]
     inconsistency: list[float]
     conflict: bool
+    rewritable: bool
 
 
-class DialogueState(UtteranceInput, UtteranceOutput, total=False):
+class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
     """The state of the dialogue graph: where the conversation stands, and the last utterance.
 
     Attributes:
+        prompt: Content hash of the full prompt; `None` where a person said it.
         finished: Whether the conversation is over.
     """
 
+    prompt: str | None
     finished: bool
 
 
@@ -168,11 +182,12 @@ class CognitionState(CognitionInput, CognitionOutput, total=False):
     active: list[str]
 
 
-class GroupState(UtteranceInput, UtteranceOutput, total=False):
+class GroupState(UtteranceInput, UtteranceOutcome, total=False):
     """The state of the group chat: where the meeting stands, everybody's mind, and the last utterance.
 
     Attributes:
         speaker: Who has the floor; empty in a silence.
+        prompt: Content hash of the full prompt; `None` where a person said it.
         unprepared: Who has yet to be prepared, before the next round begins.
         silence_s: Seconds since the last word.
         finished: Whether the meeting is over.
@@ -180,11 +195,32 @@ class GroupState(UtteranceInput, UtteranceOutput, total=False):
         bids: By agent.
     """
 
+    prompt: str | None
     silence_s: float
     finished: bool
     unprepared: list[str]
     minds: Minds
     bids: Bids
+
+
+# --- days of a town -------------------------------------------------------------------------------------------------
+
+
+class TownState(TypedDict, total=False):
+    """The state of a town: where its days stand.
+
+    Attributes:
+        day, number: Those of the last encounter; 0 before the first.
+        lengths: Of the two, how many memories their streams have since that conversation.
+        gathered: By resident, the importance of what was kept since they last reflected.
+        finished: Whether the last day is over.
+    """
+
+    day: int
+    number: int
+    lengths: dict[str, int]
+    gathered: dict[str, float]
+    finished: bool
 
 
 def updated(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from state.errors import UsageError, nearest_hint
 from state.records import BLOCK_INITIALS, Record
+from state.variation import NAME_CHOICES, BlockLength, letters_hint, read_block_lengths, read_names
 
 Layout = Literal["single_message", "chat_turns"]
 Judge = Literal["rating", "likelihood", "off"]
@@ -74,6 +75,11 @@ class Parameters(Record):
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto", description="precision of the model's weights; auto: what the hardware likes"
     )
+    judge_model: str | None = Field(None, description="a model to judge for everybody; unset: who speaks")
+    thinking_model: str | None = Field(None, description="a model to think for everybody in a group; unset: who speaks")
+    surrogate: str | None = Field(
+        None, description="a local model that scores what a model has said that shows no attention (docs/models.md)"
+    )
     temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
     no_repeat_ngram: int | None = Field(
@@ -90,6 +96,17 @@ class Parameters(Record):
         None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
     )
 
+    # Models of other people's servers
+    request_timeout_s: float = Field(120.0, gt=0, description="seconds that a request to a remote model may take")
+    max_retries: int = Field(6, ge=0, le=100, description="times that a request that failed for a while is tried again")
+    max_concurrency: int = Field(8, ge=1, le=1024, description="requests to a remote model at the same time")
+    requests_per_minute: float | None = Field(
+        None, gt=0, description="of each remote model, at most; unset: any number"
+    )
+    max_reply_tokens: int | None = Field(
+        None, ge=16, description="tokens that a remote model may write, hidden thinking included; unset: its own limit"
+    )
+
     # Judge and rollback
     judge: Literal["auto", "rating", "likelihood", "off"] = Field("auto", description="auto: what suits the model")
     judge_runs: int = Field(3, ge=1, le=16, description="scoring runs of the rating judge (APP §4.1)")
@@ -101,6 +118,31 @@ class Parameters(Record):
         "with_utterance", description="when the backups are drawn (APP §4.1: with the utterance)"
     )
     judge_baseline: bool = Field(False, description="at λ = 0, judge the reply against all items (APP §4.2, Fig. 7)")
+    revision: Literal["rollback", "rewrite", "combined", "off"] = Field(
+        "rollback",
+        description="what is done about a conflict: take a backup, rewrite by the comment (APP §4.1), whichever the "
+        "model says it can (APP Limitations), or nothing",
+    )
+
+    # Other ways to vary; docs/experiments.md has each of them at work
+    generation: Literal["single", "sequential"] = Field(
+        "single", description="one utterance in a reply, or several of which one is drawn (APP §5, Table 3)"
+    )
+    sequential_candidates: int = Field(10, ge=2, le=20, description="utterances in one reply (APP §5)")
+    retain: Literal["highest", "lowest"] | None = Field(
+        None, description="in the place of λ: keep one removable item, by its score in its block (APP §3.2, Fig. 5b)"
+    )
+    retain_block: str = Field("m", description="initial of the block that has the one item (APP Fig. 5b)")
+    removed_blocks: str = Field("", description="initials of blocks that no prompt has (RMb to RMbmpe of APP Table 2)")
+    block_lengths: str = Field(
+        "",
+        description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
+        "many words, `m~250w` as near as items allow (APP App. E, Table 7)",
+    )
+    names: str = Field(
+        "own", description="what people are called in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
+    )
+    names_put_back: bool = Field(True, description="whether what is said has people's own names again (APP is silent)")
 
     # Group chat: cognition
     perception_threshold: float = Field(
@@ -136,6 +178,19 @@ class Parameters(Record):
     reevaluation_s: float = Field(1.5, gt=0, description="Δt until willingness is looked at again (CA App. B)")
     silence_s: float = Field(10.0, gt=0, description="seconds without speech that make a silence (CA App. C)")
 
+    # Days of a town
+    reflection_threshold: float = Field(
+        40.0,
+        gt=0,
+        description="importance of new memories that makes one reflect (GA §4.2: 150, where all that is seen counts)",
+    )
+
+    # A seat for a person (docs/runs.md)
+    seat: str | None = Field(None, description="whose words somebody at the keyboard types; unset: nobody's")
+    seat_clock: Literal["waits", "runs"] = Field(
+        "waits", description="whether the time that they take counts: waits: a latency is drawn, as for everybody"
+    )
+
     # Limits and clock
     max_turns: int = Field(
         16, ge=1, description="most turns: 16 as in the logs (APP Table 8), 100 rounds of group chat (CA App. C)"
@@ -149,12 +204,12 @@ class Parameters(Record):
         {}, description="by node or mechanism, its own parameters, where they are not the defaults"
     )
 
-    @field_validator("block_order", "removable_blocks")
+    @field_validator("block_order", "removable_blocks", "removed_blocks")
     @classmethod
     def _known_initials(cls, letters: str) -> str:
         for letter in letters:
             if letter not in BLOCK_INITIALS:
-                raise ValueError(f"unknown block letter {letter!r}{_letters_hint()}")
+                raise ValueError(f"unknown block letter {letter!r}{letters_hint()}")
             if letters.count(letter) > 1:
                 raise ValueError(f"block letter {letter!r} stands twice in {letters!r}")
         return letters
@@ -166,7 +221,7 @@ class Parameters(Record):
             raise ValueError(f"the current dialogue (c) is missing from {letters!r}; a conversation needs it")
         return letters
 
-    @field_validator("removable_blocks")
+    @field_validator("removable_blocks", "removed_blocks")
     @classmethod
     def _never_the_current_dialogue(cls, letters: str) -> str:
         if "c" in letters:
@@ -177,6 +232,26 @@ class Parameters(Record):
             raise ValueError("the situation and thought (s) can't be removed: they are what is about to be said")
         return letters
 
+    @field_validator("retain_block")
+    @classmethod
+    def _one_initial(cls, letter: str) -> str:
+        if letter not in BLOCK_INITIALS:
+            raise ValueError(f"it is the letter of one block{letters_hint()}")
+        return letter
+
+    @field_validator("block_lengths")
+    @classmethod
+    def _known_lengths(cls, lengths: str) -> str:
+        read_block_lengths(lengths)
+        return lengths
+
+    @field_validator("names")
+    @classmethod
+    def _known_names(cls, names: str) -> str:
+        if names not in NAME_CHOICES:
+            read_names(names)
+        return names
+
     @property
     def blocks(self) -> str:
         """The initials of the blocks in prompt order; human needs, where switched on, stand after b (Table 9)."""
@@ -185,6 +260,33 @@ class Parameters(Record):
             at = order.index("b") + 1 if "b" in order else 0
             order = f"{order[:at]}h{order[at:]}"
         return order
+
+    @property
+    def lengths(self) -> dict[str, BlockLength]:
+        """The lengths that blocks shall have, by initial."""
+        return read_block_lengths(self.block_lengths)
+
+    @property
+    def prompts_are_varied(self) -> bool:
+        """Whether anything is changed in a prompt before it is scored."""
+        return bool(self.removed_blocks or self.block_lengths or self.names != "own")
+
+    @property
+    def drawn_max(self) -> int:
+        """How many candidates a turn may draw; the numbers of those that are rewritten begin behind them."""
+        return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
+
+    @property
+    def revisions_max(self) -> int:
+        """How often an utterance may be revised."""
+        if self.revision == "off":
+            return 0
+        return self.max_rollbacks if self.revision == "rewrite" else min(self.max_rollbacks, self.drawn_max - 1)
+
+    @property
+    def scores_are_wanted(self) -> bool:
+        """Whether a prompt is scored: where something is removed by score, or where it is asked for."""
+        return self.removal_factor > 0 or self.retain is not None or self.record_scores
 
     def with_settings(self, settings: Mapping[str, Any]) -> "Parameters":
         """Return a copy with some parameters changed.
@@ -204,7 +306,8 @@ class Parameters(Record):
                 continue
             if name not in type(self).model_fields:
                 raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, SETTABLE)}")
-            values[name] = _read_scalar(value, values[name])
+            may_be_unset = type(self).model_fields[name].default is None
+            values[name] = None if may_be_unset and value == "null" else _read_scalar(value, values[name])
         try:
             changed = type(self).model_validate(values)
         except ValidationError as error:
@@ -214,7 +317,27 @@ class Parameters(Record):
                 f"memory_items_min={changed.memory_items_min} is above memory_items_max={changed.memory_items_max}; "
                 "set both"
             )
+        changed._check_blocks()
         return changed
+
+    def _check_blocks(self) -> None:
+        """Refuse what asks for items of a block that is not there, or that stays.
+
+        Raises:
+            UsageError: `block_lengths` or `retain_block` has such a block.
+        """
+        if missing := next((letter for letter in self.lengths if letter in self.removed_blocks), None):
+            raise UsageError(
+                f"block_lengths={self.block_lengths}: {missing} is a block that removed_blocks={self.removed_blocks} "
+                "takes out"
+            )
+        if self.retain is not None and (
+            self.retain_block not in self.removable_blocks or self.retain_block in self.removed_blocks
+        ):
+            raise UsageError(
+                f"retain_block={self.retain_block} is no block of which all items but one may go; set it to one of "
+                f"removable_blocks={self.removable_blocks} that removed_blocks={self.removed_blocks} leaves"
+            )
 
 
 #: The names that take one value, aliases among them.
@@ -234,10 +357,6 @@ def _set_dotted(values: dict[str, Any], name: str, value: Any) -> None:
         values["nodes"] = {place: node for place, node in values["nodes"].items() if place != key}
     else:
         values["nodes"] = {**values["nodes"], key: value}
-
-
-def _letters_hint() -> str:
-    return " (known: " + ", ".join(f"{letter} {block}" for letter, block in BLOCK_INITIALS.items()) + ")"
 
 
 def _read_scalar(value: Any, current: Any) -> Any:

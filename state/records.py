@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
+Origin = Literal["drawn", "backup", "rewritten", "by_hand"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
 RunKind = Literal["dialogue", "group_chat"]
 
@@ -42,6 +43,30 @@ class Memory(Record):
     text: str
     created: datetime
     importance: float = Field(ge=0, le=10, description="poignancy, 0 (mundane) to 10 (moving)")
+
+
+class Remembered(Memory):
+    """A memory of a stream; a thought may rest on others. Source: Park et al. 2023, §4.2."""
+
+    evidence: tuple[str, ...] = Field(default=(), description="ids of the memories that an insight was drawn from")
+
+
+class Stream(Record):
+    """A memory stream in a simulation, as it was at one moment.
+
+    Attributes:
+        simulation: The simulation.
+        agent: Whose it is.
+        length: How many memories it had; those that came later are not seen.
+        embedder: What its memories were embedded with.
+        without: Ids of memories that are passed over.
+    """
+
+    simulation: str
+    agent: str
+    length: int = Field(ge=0)
+    embedder: str
+    without: tuple[str, ...] = ()
 
 
 class Utterance(Record):
@@ -83,6 +108,9 @@ class Participant(Record):
     persona: Persona
     memories: tuple[Memory, ...]
     activity: str | None = Field(default=None, description="what they were doing at that moment")
+    stream: Stream | None = Field(
+        default=None, description="in a simulation, what they remember beside `memories`; it stays in the store"
+    )
 
 
 class Case(Record):
@@ -162,17 +190,32 @@ class Reply(Record):
     tokens: tuple[int, ...] = Field(description="exactly the tokens of the response, without those begun for it")
     text_tokens: tuple[int, int] = Field(description="[first, past_last] of the tokens that hold the first text field")
     fields: dict[str, str | bool | int]
+    usage: tuple[int, int] | None = Field(
+        default=None,
+        exclude=True,  # it goes into the call, once
+        description="tokens read and written, as a remote model's server counted them; None: those of the prompt, and "
+        "`tokens`",
+    )
 
 
 class Candidate(Record):
-    """An utterance that was considered for a turn: the first, or one of its backups. Source: APP §4.1."""
+    """An utterance that was considered for a turn. Source: APP §4.1.
 
-    attempt: int = Field(ge=0)
+    Where people have other names in prompts, `reply` has those; `text` is what would be said.
+    """
+
+    attempt: int = Field(ge=0, description="0: the first; then its backups; behind them what was rewritten")
     text: str
     reply: Reply
+    origin: Origin = Field(
+        default="drawn", description="drawn first, as a backup, rewritten from another one, or by hand"
+    )
     inconsistency: float | None = None
     inconsistency_runs: tuple[float, ...] = ()
     comment: str | None = None
+    rewritable: bool | None = Field(
+        default=None, description="whether the removed units were found to suffice to revise it; None: not asked"
+    )
 
 
 class Turn(Record):

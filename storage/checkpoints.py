@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import Send
+from langgraph.types import Interrupt, Send
 
 from state.errors import StorageError
 from storage.database import open_connection
@@ -111,13 +111,13 @@ _OPTIONS = (
 _CHECKED = "msgpack+crc32"
 _CRC_BYTES = 4
 
-#: The msgpack extension in which LangGraph writes a type with its positional arguments.
-_POSITIONAL = 1
-_SEND = ("langgraph.types", "Send")
+#: The msgpack extensions in which LangGraph writes a type with its positional arguments, and with named ones.
+_POSITIONAL, _NAMED = 1, 2
+_SEND, _INTERRUPT = ("langgraph.types", "Send"), ("langgraph.types", "Interrupt")
 
 
 class PlainSerializer(SerializerProtocol):
-    """Numbers, strings, lists, dicts and LangGraph's `Send`, in LangGraph's own format; anything else is refused.
+    """Numbers, strings, lists, dicts, LangGraph's `Send` and `Interrupt`, in its own format; anything else is refused.
 
     LangGraph's serializer calls, on loading, whatever function the file names; in its strict mode it still builds some
     forty types, and silently changes the others to dicts.
@@ -169,14 +169,19 @@ def _crc(packed: bytes) -> bytes:
 def _pack(value: Any) -> Any:
     if isinstance(value, Send) and value.timeout is None:
         return ormsgpack.Ext(_POSITIONAL, ormsgpack.packb((*_SEND, (value.node, value.arg)), _pack, _OPTIONS))
+    if isinstance(value, Interrupt) and value.response_schema is None:
+        named = {"value": value.value, "id": value.id}
+        return ormsgpack.Ext(_NAMED, ormsgpack.packb((*_INTERRUPT, named), _pack, _OPTIONS))
     if isinstance(value, BaseException):
         return repr(value)
     raise TypeError(f"{type(value).__name__} can't be checkpointed")
 
 
-def _unpack(code: int, packed: bytes) -> Send:
+def _unpack(code: int, packed: bytes) -> Send | Interrupt[Any]:
     module, name, arguments = ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
-    if (code, module, name) != (_POSITIONAL, *_SEND):
-        raise ValueError(f"{module}.{name}")
-    node, argument = arguments
-    return Send(node, argument)
+    if (code, module, name) == (_POSITIONAL, *_SEND):
+        node, argument = arguments
+        return Send(node, argument)
+    if (code, module, name) == (_NAMED, *_INTERRUPT) and set(arguments) == {"value", "id"}:
+        return Interrupt(**arguments)
+    raise ValueError(f"{module}.{name}")

@@ -205,6 +205,51 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             checksum INTEGER NOT NULL,
             PRIMARY KEY (run, instrument, model, agent, first, part)) WITHOUT ROWID""",
     ),
+    (
+        # Days of a town. Each conversation is a run of its own; a simulation names them in order.
+        """CREATE TABLE simulations (
+            id INTEGER PRIMARY KEY,  -- in the order in which they were begun
+            simulation TEXT NOT NULL UNIQUE,
+            status TEXT NOT NULL,
+            town TEXT NOT NULL,  -- its name
+            model TEXT NOT NULL,
+            embedder TEXT NOT NULL,
+            rehearsed INTEGER NOT NULL,
+            seed TEXT NOT NULL,
+            days INTEGER NOT NULL,
+            encounters_per_day INTEGER,  -- NULL: those of the log
+            parameters TEXT NOT NULL,  -- JSON
+            error TEXT,
+            created TEXT NOT NULL,
+            town_id INTEGER NOT NULL REFERENCES contents (id),  -- JSON: people, habits, what was said before
+            checksum INTEGER NOT NULL)""",
+        """CREATE TABLE encounters (
+            simulation TEXT NOT NULL,
+            day INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            time TEXT NOT NULL,
+            place TEXT,
+            initiator TEXT NOT NULL,
+            partner TEXT NOT NULL,
+            activities TEXT NOT NULL,  -- JSON: of the two
+            run TEXT NOT NULL,
+            checksum INTEGER NOT NULL,
+            PRIMARY KEY (simulation, day, number)) WITHOUT ROWID""",
+        """CREATE TABLE memories (
+            id INTEGER PRIMARY KEY,
+            simulation TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            number INTEGER NOT NULL,  -- in the agent's stream, from 1
+            memory TEXT NOT NULL,  -- its id
+            kind TEXT NOT NULL,
+            content_id INTEGER NOT NULL REFERENCES contents (id),
+            created TEXT NOT NULL,
+            importance REAL NOT NULL,
+            evidence TEXT NOT NULL,  -- JSON list of ids
+            vector TEXT NOT NULL,  -- its embedding: half precision, little-endian, base 64; empty: never recalled
+            checksum INTEGER NOT NULL,
+            UNIQUE (simulation, agent, number))""",
+    ),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

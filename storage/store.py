@@ -8,7 +8,7 @@
 import itertools
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from pathlib import Path
@@ -18,15 +18,29 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from state.cognition import Call, Trace
-from state.contracts import AnyRecord, Start
+from state.contracts import AnyRecord, Recollection, Start
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
-from state.records import Candidate, Extension, Prompt, Record, Reply, RunRecord, RunStatus, Turn, TurnRecord
+from state.parameters import Parameters
+from state.records import (
+    Candidate,
+    Extension,
+    Prompt,
+    Record,
+    Remembered,
+    Reply,
+    RunRecord,
+    RunStatus,
+    Stream,
+    Turn,
+    TurnRecord,
+)
 from storage.cognition import Cognition
 from storage.contents import Contents, verified
 from storage.database import MEMORY, StoreFile
 from storage.faults import DAMAGED, storage_faults
 from storage.journal import Journal
 from storage.locks import drive_lock
+from storage.simulations import Simulations
 from storage.tables import Table
 from storage.values import Value, checksum
 
@@ -49,6 +63,9 @@ _NO_LIMIT = 2**62
 #: Fields of a run's record that are columns as they are.
 _PLAIN_COLUMNS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"}
 
+#: Of a candidate, what stands in the JSON of its reply.
+_BESIDE_THE_REPLY = {"origin", "rewritable"}
+
 #: A case or a meeting, told apart by their fields.
 _START: TypeAdapter[Start] = TypeAdapter(Start)
 
@@ -59,6 +76,7 @@ class SqliteStore:
     Attributes:
         path: The file as the user named it.
         file: The connection, for plain SQL.
+        simulations: Days of towns.
     """
 
     def __init__(self, file: StoreFile, path: Path | str) -> None:
@@ -74,6 +92,7 @@ class SqliteStore:
         self._contents = Contents(file)
         self._cognition = Cognition(file, self._contents)
         self._journal = Journal(file, self._contents)
+        self.simulations = Simulations(file, self._contents, path)
         self._runs, self._lineage, self._turns = (Table(file, name) for name in ("runs", "lineage", "turns"))
         self._unit_scores, self._candidates = Table(file, "unit_scores"), Table(file, "candidates")
 
@@ -126,7 +145,7 @@ class SqliteStore:
 
     def new_run_id(self) -> str:
         """Return an id that no run has: four characters, more when those become few."""
-        taken = set(self._run_ids())
+        taken = {*self._run_ids(), *(one.simulation for one in self.simulations.known())}
         names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
         return next(name for name in names if name not in taken)
 
@@ -200,9 +219,11 @@ class SqliteStore:
         if len(matching) > 1:
             listed = ", ".join(matching[:_LISTED]) + (", …" if len(matching) > _LISTED else "")
             raise UsageError(f"run {run!r} is ambiguous in {self.path}; it may be {listed}")
-        (row,) = self._runs.select("WHERE run = ?", matching[0], also=_TURNS_OF_RUN)
-        self._check_lineage(row["run"], row["parent_run"])
-        return self._run_record(row)
+        rows = self._runs.select("WHERE run = ?", matching[0], also=_TURNS_OF_RUN)
+        if not rows:
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {matching[0]} is not found by its id"))
+        self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
+        return self._run_record(rows[0])
 
     def runs(self) -> list[RunRecord]:
         """Return all runs, newest first."""
@@ -255,7 +276,7 @@ class SqliteStore:
                 "turn": turn,
                 **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
                 "content_id": self._contents.text_id(candidate.text),
-                "reply": _json(candidate.reply.model_dump()),
+                "reply": _json(candidate.reply.model_dump() | candidate.model_dump(include=_BESIDE_THE_REPLY)),
                 "inconsistency_runs": _json(candidate.inconsistency_runs),
             }
             self._candidates.insert(row, replace=True)
@@ -276,8 +297,8 @@ class SqliteStore:
                 _read(
                     Candidate,
                     row,
-                    reply=Reply.model_validate(json.loads(row["reply"])),
                     inconsistency_runs=json.loads(row["inconsistency_runs"]),
+                    **_replied(row),
                 )
                 for row in rows
             ]
@@ -364,6 +385,16 @@ class SqliteStore:
     def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
         """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
         return self._journal.calls(run, round, own)
+
+    # --- towns ------------------------------------------------------------------------------------------------------
+
+    def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
+        """Return what of a stream is worth a closer look; a long one is not searched whole."""
+        return self.simulations.recollect(stream, points, parameters)
+
+    def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
+        """Return memories of a stream in their order: those of these numbers, or all."""
+        return self.simulations.remembered(stream, numbers)
 
     # --- checkpoints ------------------------------------------------------------------------------------------------
 
@@ -457,6 +488,13 @@ class SqliteStore:
 def _read(kind: type[AnyRecord], row: dict[str, Any], **given: Any) -> AnyRecord:
     """Return the record of a row; `given` are the fields that a column does not hold as they are."""
     return kind(**{name: row[name] for name in kind.model_fields if name in row} | given)
+
+
+def _replied(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reply of a candidate, and what stands beside it; older rows tell backups by their number alone."""
+    kept: dict[str, Any] = {"origin": "backup" if row["attempt"] else "drawn"} | json.loads(row["reply"])
+    beside = {name: kept.pop(name) for name in _BESIDE_THE_REPLY & set(kept)}
+    return {"reply": Reply.model_validate(kept), **beside}
 
 
 def _json(value: object) -> str:

@@ -29,6 +29,15 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         *("results", "prompt_tokens", "reply_tokens", "seconds"),
     ),
     "traces": ("run", "turn", "trace", "stored"),
+    "simulations": (
+        *("simulation", "status", "town", "model", "embedder", "rehearsed", "seed", "days", "encounters_per_day"),
+        *("parameters", "error", "created", "town_id"),
+    ),
+    "encounters": (*("simulation", "day", "number", "time", "place", "initiator", "partner", "activities", "run"),),
+    "memories": (
+        *("simulation", "agent", "number", "memory", "kind", "content_id", "created", "importance", "evidence"),
+        "vector",
+    ),
     "readings": (
         *("run", "instrument", "model", "agent", "first", "last", "part", "prompt", "answers", "prompt_tokens"),
         *("reply_tokens", "seconds"),

@@ -19,6 +19,7 @@ from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
 from graphs.driving import drive
 from graphs.group_chat import build_group_chat_graph
+from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph
 from models.batching import BatchingBroker
 from state.contracts import Context
@@ -314,6 +315,7 @@ async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conv
         ("Dialogue", build_dialogue_graph()),
         ("Cognition", build_cognition_graph()),
         ("Group-chat", build_group_chat_graph()),
+        ("Town", build_town_graph()),
     ],
 )
 def test_the_page_on_the_graphs_shows_them_as_they_are(name: str, graph: Any) -> None:

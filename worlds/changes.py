@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from state.contracts import Start
 from state.errors import NotFoundError, UsageError, nearest_hint
 from state.meeting import Attendee, Meeting
-from state.records import Case, Memory, Participant, Persona
+from state.records import Case, Memory, Participant, Persona, Stream
 from worlds.meeting_file import MeetingPerson
 from worlds.scenario_file import DialoguePerson
 from worlds.scenario_parts import LONG_KNOWN
@@ -101,18 +101,30 @@ def with_memory(start: Start, name: str, text: str) -> Start:
     return _with_participant(start, one.model_copy(update={"memories": tuple(memories)}))
 
 
-def without_memory(start: Start, name: str, memory: str) -> Start:
+def without_memory(
+    start: Start, name: str, memory: str, remembered: Callable[[Stream], Sequence[Memory]] = lambda _: ()
+) -> Start:
     """Return what a run starts from without one memory of somebody's, by its id.
+
+    Args:
+        start: What it starts from.
+        name: Whose memory.
+        memory: Its id.
+        remembered: Returns the memories of a stream, for somebody in a simulation.
 
     Raises:
         NotFoundError: They have no such memory.
     """
     one = start.participant(_known(start, name))
     kept = tuple(known for known in one.memories if known.id != memory)
-    if len(kept) == len(one.memories):
-        hint = nearest_hint(memory, [known.id for known in one.memories][:20])
+    if len(kept) < len(one.memories):
+        return _with_participant(start, one.model_copy(update={"memories": kept}))
+    streamed = [known.id for known in remembered(one.stream)] if one.stream is not None else []
+    if one.stream is None or memory not in streamed:
+        hint = nearest_hint(memory, [*(known.id for known in one.memories), *reversed(streamed)][:20])
         raise NotFoundError(f"{one.persona.name} has no memory {memory!r}{hint}")
-    return _with_participant(start, one.model_copy(update={"memories": kept}))
+    stream = one.stream.model_copy(update={"without": (*one.stream.without, memory)})
+    return _with_participant(start, one.model_copy(update={"stream": stream}))
 
 
 def with_mechanisms(start: Start, names: Sequence[str], known: Sequence[str]) -> Start:

@@ -1,24 +1,62 @@
-"""Score every prompt unit by the attention that responses to the full prompt pay to it. Source: APP §3.1, Eq. 1."""
+"""Score every prompt unit by the attention that responses to the full prompt pay to it. Source: APP §3.1, Eq. 1.
+
+What a model has written that shows no attention is read by a surrogate: a local model, to which prompt and response are
+given in its own tokens, as if it had written them.
+"""
 
 from langgraph.runtime import Runtime
 
 from nodes.generate import utterance_request
-from state.contracts import Context, ScoringOptions
+from prompts.assemble import begun_reply
+from prompts.render import as_read_by, render
+from state.contracts import Context, LanguageModel, ScoringOptions
 from state.graph_state import UtteranceState
 from state.randomness import keyed_generator
+from state.records import Prompt, Reply
 
 
 async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Generate a few responses to the full prompt and average the attention score of every unit over them."""
-    context = runtime.context.of(state["speaker"])
+    speaker, round = state["speaker"], state["round"]
+    context = runtime.context.of(speaker)
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
     generators = tuple(
-        keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="score_attention", row=row)
+        keyed_generator(context.seed, round=round, agent=speaker, node="score_attention", row=row)
         for row in range(parameters.scoring_responses)
     )
-    _, scores = await context.asked_by(state["speaker"], state["round"], "score").generate_scored(
-        utterance_request(prompt, generators, context.model.tokenizer, parameters),
-        ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows),
-    )
-    return {"scores": scores, "scored_by": context.model.id}
+    request = utterance_request(prompt, generators, context.model.tokenizer, parameters)
+    options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
+    model = context.asked_by(speaker, round, "score")
+    if not model.traits.remote:
+        _, scores = await model.generate_scored(request, options)
+        return {"scores": scores, "scored_by": model.id}
+    surrogate = context.of(speaker, "score").asked_by(speaker, round, "score")
+    scores = await scores_by_reading(surrogate, prompt, await model.generate(request), options)
+    return {"scores": scores, "scored_by": f"{surrogate.id} (surrogate of {model.id})"}
+
+
+async def scores_by_reading(
+    reader: LanguageModel, prompt: Prompt, replies: list[Reply], options: ScoringOptions
+) -> dict[str, float]:
+    """Return the attention that a model pays to every unit where it reads what another has written, averaged.
+
+    Args:
+        reader: Shows its attention.
+        prompt: The prompt that was answered.
+        replies: The answers, all by one writer.
+        options: How attention is reduced.
+    """
+    totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
+    for reply in replies:
+        begun = begun_reply(prompt)
+        read = as_read_by(reader.tokenizer, reply, begun)
+        if options.rows == "utterance_only":  # what stands before the utterance is then the end of the prompt
+            first, past_last = read.text_tokens
+            begun += reader.tokenizer.decode(read.tokens[:first])
+            response = read.tokens[first:past_last]
+        else:
+            response = read.tokens
+        (scores,) = await reader.score(render(prompt, reader.tokenizer, begun), [response], options)
+        totals = {unit: total + scores[unit] / len(replies) for unit, total in totals.items()}
+    return totals

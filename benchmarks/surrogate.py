@@ -1,0 +1,189 @@
+"""How well one model's attention stands in for another's: `python -m benchmarks.surrogate [FOLDER…]`.
+
+The embedded model writes replies to full prompts of the shipped town and scores the units by its own attention. Then
+each surrogate reads the same prompts and replies. Compared are the ranks of the removable units (Spearman), and what
+Algorithm 1 would remove (Jaccard). Two rows say what figures mean: the writer's own attention over other replies, above
+which nothing can come, and the length of units, which knows no attention. A FOLDER, or hub id, is one surrogate more.
+"""
+
+import asyncio
+import copy
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from scipy.stats import spearmanr
+
+from cli.environment import cache_folder
+from models.causal import CausalLanguageModel
+from models.loading import Precision, open_embedder, open_model
+from nodes.generate import utterance_request
+from nodes.memory import retrieve_memories
+from nodes.prune import prune_units
+from nodes.retrieve import focal_points
+from nodes.scorers.attention import scores_by_reading
+from prompts.assemble import UtteranceMaterial, assemble_prompt
+from state.contracts import Embedder, ScoringOptions, Tokenizer
+from state.parameters import Layout, Parameters
+from state.randomness import keyed_generator
+from state.records import Case, Prompt, Reply, Turn
+from worlds.catalog import list_cases
+
+FACTORS = (0.25, 0.5, 0.75)
+CASES = 4
+LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
+RESPONSES = 3
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A prompt, what the writer replied to it, and its own attention over these replies and over others."""
+
+    prompt: Prompt
+    replies: list[Reply]
+    own: Scores
+    again: Scores
+
+
+def main(names: Sequence[str]) -> None:
+    """Print a table for each layout of prompts."""
+    console = Console(width=110, highlight=False)
+    for layout in LAYOUTS:
+        table = Table("surrogate", "Spearman", *(f"Jaccard, λ = {factor}" for factor in FACTORS), title=layout)
+        for name, (rank, *overlaps) in asyncio.run(measure(layout, names)).items():
+            table.add_row(name, rank, *overlaps)
+        console.print(table)
+
+
+async def measure(layout: Layout, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return by surrogate the agreement with the writer: median and quartiles over prompts, of ranks and overlaps."""
+    writer = opened("smollm2")
+    samples = [await sample_of(writer, prompt, number) for number, prompt in enumerate(prompts(layout))]
+    found = {
+        "the writer, over other replies": [agreement(one.prompt, one.own, one.again) for one in samples],
+        "length in tokens": [agreement(one.prompt, one.own, lengths(one.prompt, writer.tokenizer)) for one in samples],
+    }
+    readers = RELATIONS | {name: partial(opened, name) for name in names}
+    for name, open_reader in readers.items():
+        reader = open_reader()
+        print(f"{layout}: {name}", file=sys.stderr)
+        found[name] = []
+        for one in samples:
+            read = await scores_by_reading(reader, one.prompt, one.replies, ScoringOptions())
+            found[name].append(agreement(one.prompt, one.own, read))
+    return {name: [quartiles(values) for values in zip(*rows, strict=True)] for name, rows in found.items()}
+
+
+def opened(name: str, precision: Precision = "float32") -> CausalLanguageModel:
+    """Return a local model."""
+    model = open_model(name, cache=cache_folder(), precision=precision)
+    assert isinstance(model, CausalLanguageModel)
+    return model
+
+
+def rounded(bits: int) -> CausalLanguageModel:
+    """Return the writer with every matrix of its layers rounded, in groups of 32, to so many bits."""
+    model = opened("smollm2")
+    inner: Any = model.model.base_model
+    most = 2 ** (bits - 1)
+    with torch.no_grad():
+        for parameter in inner.layers.parameters():
+            if parameter.dim() == 2:
+                groups = parameter.view(-1, 32)
+                step = groups.abs().amax(1, keepdim=True) / (most - 0.5)
+                groups.copy_((groups / step).round().clamp(-most, most - 1) * step)
+    return model
+
+
+def shortened(layers: int) -> CausalLanguageModel:
+    """Return the writer's first layers alone."""
+    model = opened("smollm2")
+    inner: Any = model.model.base_model
+    inner.layers = inner.layers[:layers]
+    model.model.config.num_hidden_layers = layers
+    return model
+
+
+def untrained(layers: int) -> CausalLanguageModel:
+    """Return a model of the writer's kind that has learnt nothing."""
+    writer = opened("smollm2")
+    config: Any = copy.deepcopy(writer.model.config)
+    config.num_hidden_layers = layers
+    torch.manual_seed(0)
+    kind: Any = type(writer.model)
+    return CausalLanguageModel("untrained", kind(config).eval(), writer.tokenizer.tokenizer, writer.traits)
+
+
+RELATIONS: dict[str, Callable[[], CausalLanguageModel]] = {
+    "the same in bfloat16": partial(opened, "smollm2", "bfloat16"),
+    "the same, rounded to 4 bits": partial(rounded, 4),
+    "the same, rounded to 3 bits": partial(rounded, 3),
+    "its first 20 layers of 30": partial(shortened, 20),
+    "its first 10 layers of 30": partial(shortened, 10),
+    "4 layers, random weights": partial(untrained, 4),
+}
+
+
+def prompts(layout: Layout) -> list[Prompt]:
+    """Return full prompts of the shipped town: each case at its opening, and behind a first line."""
+    embedder, parameters = open_embedder("minilm"), Parameters()
+    cases = [listed.case for listed in list_cases("tidewell").cases if isinstance(listed.case, Case)][:CASES]
+    return [prompt_of(case, greeted, layout, embedder, parameters) for case in cases for greeted in (False, True)]
+
+
+def prompt_of(case: Case, greeted: bool, layout: Layout, embedder: Embedder, parameters: Parameters) -> Prompt:
+    """Return the prompt for the first utterance of a case, or for the answer to it."""
+    first, second = case.names
+    speaker, listener = (second, first) if greeted else (first, second)
+    text = f"Good day, {second}! What have you been doing?"
+    turns = [Turn(turn=1, round=1, speaker=first, text=text, sim_time_s=0, ended=False)] if greeted else []
+    points = focal_points(case, speaker, [listener], turns)
+    memories = retrieve_memories(case.participant(speaker).memories, points, case.time, embedder, parameters)
+    material = UtteranceMaterial(case, speaker, [listener], memories, turns, asks_ending=False)
+    return assemble_prompt(material, layout, parameters.blocks, parameters.removable_blocks)
+
+
+async def sample_of(writer: CausalLanguageModel, prompt: Prompt, number: int) -> Sample:
+    """Let the writer reply to a prompt twice as often as a run does, and score each half."""
+    parameters = Parameters(ending="off")
+    halves = []
+    for half in range(2):
+        generators = tuple(keyed_generator(half, round=number, node="surrogate", row=row) for row in range(RESPONSES))
+        request = utterance_request(prompt, generators, writer.tokenizer, parameters)
+        halves.append(await writer.generate_scored(request, ScoringOptions()))
+    (replies, own), (_, again) = halves
+    return Sample(prompt, replies, own, again)
+
+
+def lengths(prompt: Prompt, tokenizer: Tokenizer) -> Scores:
+    """Return the length of each unit in tokens."""
+    return {unit.id: float(len(tokenizer.encode(unit.text))) for unit in prompt.units}
+
+
+def agreement(prompt: Prompt, own: Scores, other: Scores) -> list[float]:
+    """Return Spearman's ρ over the removable units, and the overlap of what is removed at each λ."""
+    ids = [unit.id for unit in prompt.units if unit.removable]
+    ranks = float(spearmanr([own[id] for id in ids], [other[id] for id in ids]).statistic)
+    overlaps = []
+    for factor in FACTORS:
+        one, two = (set(prune_units(prompt.units, scores, factor)) for scores in (own, other))
+        overlaps.append(len(one & two) / len(one | two))
+    return [ranks, *overlaps]
+
+
+def quartiles(values: Sequence[float]) -> str:
+    """Return median and quartiles."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle:.2f} ({low:.2f}–{high:.2f})"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

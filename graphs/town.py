@@ -1,0 +1,40 @@
+"""Days of a town: two meet, talk, remember, reflect; then the next two. Source: Park et al. 2023; APP §2, Fig. 2."""
+
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from nodes.encounter import converse, next_encounter
+from nodes.reflect import reflect
+from nodes.remember import remember
+from state.graph_state import TownState
+from state.town import TownContext
+
+TownGraph = CompiledStateGraph[TownState, TownContext, TownState, TownState]
+
+
+def build_town_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> TownGraph:
+    """Return the graph of a town; with a checkpointer it pauses after every encounter, to keep one checkpoint of each.
+
+    Args:
+        checkpointer: Where its checkpoints go.
+    """
+    graph = StateGraph(TownState, context_schema=TownContext)
+    graph.add_node("next_encounter", next_encounter)
+    graph.add_node("converse", converse)
+    graph.add_node("remember", remember)
+    graph.add_node("reflect", reflect)
+
+    graph.add_edge(START, "next_encounter")
+    graph.add_conditional_edges("next_encounter", is_over, {True: END, False: "converse"})
+    graph.add_edge("converse", "remember")
+    graph.add_edge("remember", "reflect")
+    graph.add_edge("reflect", "next_encounter")
+    return graph.compile(checkpointer=checkpointer, interrupt_after=["reflect"] if checkpointer else None)
+
+
+def is_over(state: TownState) -> bool:
+    """Whether the last day is over."""
+    return state["finished"]

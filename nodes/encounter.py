@@ -1,0 +1,105 @@
+"""Who meets next, and their conversation, which is a run of its own. Source: Park et al. 2023; APP §2."""
+
+import asyncio
+import contextvars
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from langgraph.runtime import Runtime
+
+from nodes.turns import speaking_time_s
+from state.contracts import Context
+from state.graph_state import TownState
+from state.randomness import keyed_generator
+from state.records import Case, Dialogue, Participant, Utterance
+from state.town import Encounter, TownContext
+from worlds.town import PAST_KEPT, encounters_of
+
+
+async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> TownState:
+    """Let the next two of the schedule meet; their conversation begins with what both remember now."""
+    town = runtime.context
+    encounter = next(following(town, state["day"], state["number"]), None)
+    if encounter is None:
+        return {"finished": True}
+    simulation = town.simulation
+    if town.simulations.encounter(simulation.simulation, encounter.day, encounter.number) is None:
+        encounter = encounter.model_copy(update={"time": _free_from(encounter, town)})
+        run = f"{simulation.simulation}-{encounter.day}-{encounter.number}"
+        generator = keyed_generator(simulation.seed, round=encounter.day, node="encounter", attempt=encounter.number)
+        town.store.create_run(town.record_of(run, generator.getrandbits(32)), start_of(encounter, town))
+        town.simulations.save_encounter(simulation.simulation, encounter.model_copy(update={"run": run}))
+    return {"day": encounter.day, "number": encounter.number}
+
+
+async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState:
+    """Hold the conversation to its end; where it was interrupted, it goes on."""
+    context = runtime.context.context_of(encounter_of(runtime.context, state).run)
+    # In a context of its own: LangGraph would take the conversation's graph for a part of the town's.
+    await asyncio.create_task(runtime.context.hold(context), context=contextvars.Context())
+    return {}
+
+
+def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
+    """Yield the encounters behind one of the schedule, to the end of the last day."""
+    simulation = town.simulation
+    for later in range(max(1, day), simulation.days + 1):
+        for one in encounters_of(town.town, later, simulation.seed, simulation.encounters_per_day):
+            if (later, one.number) > (day, number):
+                yield one
+
+
+def start_of(encounter: Encounter, town: TownContext) -> Case:
+    """Return what a conversation starts from: the two with their streams as they are now, and their last dialogues."""
+    people = [
+        Participant(
+            persona=town.town.resident(name).persona,
+            memories=(),
+            activity=activity,
+            stream=town.simulations.stream(town.simulation, name),
+        )
+        for name, activity in zip(encounter.pair, encounter.activities, strict=True)
+    ]
+    return Case(
+        scenario=town.town.name,
+        time=encounter.time,
+        place=encounter.place,
+        initiator=people[0],
+        partner=people[1],
+        previous_dialogues=tuple(_previous(encounter, town)),
+        left_out=town.town.left_out,
+    )
+
+
+def encounter_of(town: TownContext, state: TownState) -> Encounter:
+    """Return the encounter at which a town stands."""
+    encounter = town.simulations.encounter(town.simulation.simulation, state["day"], state["number"])
+    assert encounter is not None  # it was stored before anything else
+    return encounter
+
+
+def ended_s(context: Context) -> float:
+    """Return how long a conversation took, in simulated seconds."""
+    last = context.store.turns(context.run)[-1]
+    return last.sim_time_s + speaking_time_s(last.text, context.parameters.speaking_rate_wpm)
+
+
+def _free_from(encounter: Encounter, town: TownContext) -> datetime:
+    """Return when the two begin to talk: as planned, or a minute after an earlier conversation that took longer."""
+    moments = [encounter.time]
+    for name in encounter.pair:
+        stream = town.simulations.stream(town.simulation, name)
+        last = town.store.remembered(stream, [stream.length])
+        moments += [one.created + timedelta(minutes=1) for one in last if one.created >= encounter.time]
+    return max(moments)
+
+
+def _previous(encounter: Encounter, town: TownContext) -> list[Dialogue]:
+    """Return what the two said to each other before, oldest first: before the simulation, and in it."""
+    pair = set(encounter.pair)
+    held = [past.dialogue for past in town.town.past if set(past.pair) == pair]
+    for earlier in town.simulations.last_encounters(town.simulation.simulation, encounter, PAST_KEPT):
+        turns = town.store.turns(earlier.run)
+        lines = tuple(Utterance(speaker=turn.speaker, text=turn.text) for turn in turns if turn.speaker)
+        held.append(Dialogue(time=earlier.time, utterances=lines))
+    return held[-PAST_KEPT:]

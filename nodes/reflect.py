@@ -1,0 +1,96 @@
+"""Reflect once enough has gathered: questions, then insights with what they rest on. Source: Park et al. 2023, §4.2."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from langgraph.runtime import Runtime
+
+from nodes.encounter import encounter_of, ended_s
+from nodes.memory import recall
+from nodes.remember import memory_id, rate
+from nodes.view import ask_model, text_of
+from prompts.cognition import ask_anybody
+from prompts.town import EVIDENCE, ask_insight, ask_questions
+from state.contracts import Context, ReplyField
+from state.graph_state import TownState
+from state.records import Memory, Remembered, Stream
+from state.town import Encounter, TownContext
+
+#: Questions of a reflection, and memories that are recalled for each.
+_QUESTIONS = ("question_1", "question_2", "question_3")
+_RECALLED = 15
+#: Tokens of a question, and of an insight.
+_TOKENS = 40
+
+
+async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
+    """Let those of the two reflect for whom enough has gathered; for them it begins to gather anew."""
+    town = runtime.context
+    encounter = encounter_of(town, state)
+    context = town.context_of(encounter.run)
+    threshold = context.parameters.reflection_threshold
+    ready = [name for name in encounter.pair if state["gathered"][name] >= threshold]
+    round = len(context.store.turns(context.run)) + 2  # behind what was remembered
+    context.broker.seat(round, ready)
+    streams = [
+        # As it was before this reflection, where that is done again.
+        town.simulations.stream(town.simulation, name).model_copy(update={"length": state["lengths"][name]})
+        for name in ready
+    ]
+    found = await asyncio.gather(*(insights(context, encounter, stream, round) for stream in streams))
+    for stream, memories in zip(streams, found, strict=True):
+        vectors = town.embedder.embed([one.text for one in memories])
+        town.simulations.save_memories(stream.simulation, stream.agent, stream.length, memories, vectors)
+    return {"gathered": {**state["gathered"], **dict.fromkeys(ready, 0.0)}}
+
+
+async def insights(context: Context, encounter: Encounter, stream: Stream, round: int) -> list[Remembered]:
+    """Return what somebody concludes from what they remember.
+
+    Args:
+        context: That of the run of the conversation before it.
+        encounter: That conversation's encounter.
+        stream: What they remember.
+        round: The round under which the model is asked.
+    """
+    name = stream.agent
+    own = context.of(name, "think")
+    parameters = own.parameters.model_copy(update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED})
+    now = encounter.time + timedelta(seconds=ended_s(context))
+    one = context.case.participant(name).model_copy(update={"stream": stream})
+    insights: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for question in await _questions(own, stream, round):
+        known = recall(one, [question], now + timedelta(seconds=1), own.embedder, own.store, parameters)
+        insight, evidence = await _insight(own, name, question, known, round)
+        if insight:
+            insights[insight] = memory_id(encounter, f"insight_{len(insights) + 1}"), evidence
+    ratings = await rate(own, name, list(insights), round)
+    context.broker.leave(name)
+    return [
+        Remembered(id=id, kind="thought", text=text, created=now, importance=rating, evidence=evidence)
+        for (text, (id, evidence)), rating in zip(insights.items(), ratings, strict=True)
+    ]
+
+
+async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
+    """Return what could be asked about somebody's last days: about as many memories as a prompt shows."""
+    count = context.parameters.memory_items_max
+    numbers = range(max(1, stream.length - 2 * count), stream.length + 1)
+    latest = [one for one in context.store.remembered(stream, numbers) if one.kind != "chat"][-count:]
+    fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in _QUESTIONS]
+    prompt = ask_anybody(ask_questions(stream.agent, [one.text for one in latest], _QUESTIONS), context.layout)
+    reply = await ask_model(context, round, stream.agent, "reflect", prompt, fields)
+    return list(dict.fromkeys(filter(None, (text_of(reply, field) for field in _QUESTIONS))))
+
+
+async def _insight(
+    context: Context, name: str, question: str, known: Sequence[Memory], round: int
+) -> tuple[str, tuple[str, ...]]:
+    """Return an insight, and the ids of the memories that it rests on."""
+    fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
+    fields += [ReplyField(field, "integer", minimum=1, maximum=len(known)) for field in EVIDENCE]
+    prompt = ask_anybody(ask_insight(name, question, [one.text for one in known]), context.layout)
+    reply = await ask_model(context, round, name, "reflect", prompt, fields)
+    numbers = dict.fromkeys(int(reply.fields[field]) for field in EVIDENCE)
+    return text_of(reply, "insight"), tuple(known[number - 1].id for number in numbers)

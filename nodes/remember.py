@@ -1,0 +1,88 @@
+"""What stays of a conversation with each of the two: an event, a summary and a thought. Source: Park et al. 2023, §4.1.
+
+After a crash it is done again under the same keys: calls of models come from the journal, memories stay as they are.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from langgraph.runtime import Runtime
+
+from nodes.encounter import encounter_of, ended_s
+from nodes.view import ask_model, text_of
+from prompts.cognition import ask_anybody
+from prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
+from state.contracts import Context, ReplyField
+from state.graph_state import TownState
+from state.records import MemoryKind, Remembered
+from state.town import Encounter, TownContext
+
+#: Tokens of a summary, and of a thought.
+_TOKENS = 48
+
+
+async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState:
+    """Let the two keep what matters to them, each memory with an importance."""
+    town = runtime.context
+    encounter = encounter_of(town, state)
+    context = town.context_of(encounter.run)
+    round = len(context.store.turns(context.run)) + 1  # behind the conversation
+    context.broker.seat(round, encounter.pair)
+    kept = await asyncio.gather(*(keep(context, encounter, name, round) for name in encounter.pair))
+    gathered, lengths = dict(state["gathered"]), {}
+    for name, memories in zip(encounter.pair, kept, strict=True):
+        stream = context.case.participant(name).stream
+        assert stream is not None
+        vectors = town.embedder.embed([one.text for one in memories])
+        town.simulations.save_memories(stream.simulation, name, stream.length, memories, vectors)
+        lengths[name] = stream.length + len(memories)
+        gathered[name] = gathered.get(name, 0.0) + sum(one.importance for one in memories)
+    return {"lengths": lengths, "gathered": gathered}
+
+
+async def keep(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
+    """Return what one of the two keeps of a conversation.
+
+    Args:
+        context: That of the conversation's run.
+        encounter: The encounter.
+        name: Who remembers.
+        round: The round under which the model is asked.
+    """
+    own = context.of(name, "think")
+    initiator, partner = encounter.pair
+    other = partner if name == initiator else initiator
+    question = ask_summary(name, other, context.store.turns(context.run))
+    fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in ("summary", "thought")]
+    reply = await ask_model(own, round, name, "summarise", ask_anybody(question, own.layout), fields)
+    activity = encounter.activities[encounter.pair.index(other)]
+    texts: dict[str, tuple[MemoryKind, str]] = {}
+    if activity is not None:
+        texts["event"] = "event", seen_memory(encounter, other, activity)
+    if summary := text_of(reply, "summary"):
+        texts["summary"] = "event", summary_memory(encounter, name, other, summary)
+    if thought := text_of(reply, "thought"):
+        texts["thought"] = "thought", thought
+    ratings = await rate(own, name, [text for _, text in texts.values()], round)
+    context.broker.leave(name)
+    created = encounter.time + timedelta(seconds=ended_s(context))
+    return [
+        Remembered(id=memory_id(encounter, what), kind=kind, text=text, created=created, importance=rating)
+        for (what, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
+    ]
+
+
+async def rate(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
+    """Return the importance of memories to somebody, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
+    if not texts:
+        return []
+    fields = [ReplyField(str(at), "integer", minimum=1, maximum=10) for at in range(1, len(texts) + 1)]
+    prompt = ask_anybody(ask_importance(name, texts), context.layout)
+    reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
+    return [int(reply.fields[field.name]) for field in fields]
+
+
+def memory_id(encounter: Encounter, what: str) -> str:
+    """Return the id of a memory that an encounter leaves."""
+    return f"day_{encounter.day}_{encounter.number}_{what}"

@@ -1,0 +1,77 @@
+"""Rewrite an utterance by the judge's comment, or find out whether it can be. Source: APP §4.1 and Limitations."""
+
+from langgraph.runtime import Runtime
+
+from nodes.generate import candidate_at, lines_said, save_candidate, words_of, written_reply
+from prompts.assemble import end_question
+from prompts.names import listed
+from prompts.renaming import renaming_of
+from prompts.render import render
+from prompts.revise import Conflict, assemble_choice, assemble_rewriting
+from state.contracts import Context, GenerationRequest, ReplyField
+from state.graph_state import UtteranceState
+from state.randomness import keyed_generator
+from state.records import Candidate, Prompt
+
+
+async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Ask whether the removed units suffice to know what should be said instead; only then it is rewritten."""
+    context = runtime.context.of(state["speaker"], "judge")
+    parameters, speaker, round = context.parameters, state["speaker"], state["round"]
+    candidate = candidate_at(context, state["turn"], state["attempt"])
+    conflict = conflict_of(state, context, context.store.prompt(state["prompt"]), candidate)
+    generator = keyed_generator(
+        context.seed, round=round, agent=speaker, node="choose_revision", attempt=candidate.attempt
+    )
+    (answer,) = await context.asked_by(speaker, round, "choose_revision").generate(
+        GenerationRequest(
+            prompt=render(assemble_choice(conflict), context.model.tokenizer),
+            fields=(ReplyField("enough", "choice", choices=("yes", "no")),),
+            generators=(generator,),
+            temperature=parameters.temperature,
+            top_p=parameters.top_p,
+        )
+    )
+    rewritable = answer.fields["enough"] == "yes"
+    context.store.save_candidate(context.run, state["turn"], candidate.model_copy(update={"rewritable": rewritable}))
+    return {"rewritable": rewritable}
+
+
+async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Have the candidate at hand rewritten by the removed units and the comment; it ends the conversation as before."""
+    context = runtime.context.of(state["speaker"])
+    parameters, speaker, round = context.parameters, state["speaker"], state["round"]
+    prompt = context.store.prompt(state["prompt"])
+    candidate = candidate_at(context, state["turn"], state["attempt"])
+    rewritten = sum(one >= parameters.drawn_max for one in (*state["set_aside"], state["attempt"]))
+    attempt = parameters.drawn_max + rewritten
+    tokenizer = context.model.tokenizer
+    (reply,) = await context.asked_by(speaker, round, "rewrite").generate(
+        GenerationRequest(
+            prompt=render(assemble_rewriting(conflict_of(state, context, prompt, candidate)), tokenizer),
+            fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.max_utterance_tokens),),
+            generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
+            temperature=parameters.temperature,
+            top_p=parameters.top_p,
+            said=lines_said(prompt, tokenizer),
+            no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        )
+    )
+    ended = candidate.reply.fields.get(end_question(prompt.speaker))
+    said = written_reply(prompt, words_of(reply, prompt.speaker), ended, context)
+    save_candidate(state, context, attempt, said, prompt.speaker, "rewritten")
+    return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
+
+
+def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candidate: Candidate) -> Conflict:
+    """Return what is to be revised, in the names that people have in the prompt."""
+    renaming = renaming_of(context.start.names, context.parameters.names)
+    heard = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
+    return Conflict(
+        speaker=prompt.speaker,
+        listener=listed([renaming.name_of(name) for name in state["present"] if name != state["speaker"]]),
+        statements=[unit for unit in prompt.units if unit.kind == "item" and unit.id in state["removed"]],
+        heard=heard[-1].text if heard else None,
+        reply=words_of(candidate.reply, prompt.speaker),
+        comment=candidate.comment,
+    )

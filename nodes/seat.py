@@ -1,0 +1,140 @@
+"""A seat for a person: somebody at a keyboard takes part in the place of an agent, and no model thinks for them.
+
+1. Where they may speak, the graph is interrupted; it goes on when the answer is known.
+2. An answer is a step like those of an agent's cognition, stored before the graph goes on: after a crash they are not
+   asked again, and a fork has what was typed before it.
+3. In the race, words make them willing; where they are given the floor, they are asked for words then.
+"""
+
+import time
+from typing import Any, cast
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from nodes.perceive import notice, perceive_message
+from nodes.retrieve import latest_turns
+from nodes.view import View
+from state.contracts import Context, Store
+from state.errors import LeftError, UsageError
+from state.graph_state import CognitionState, DialogueState, GroupState
+from state.meeting import Meeting
+from state.records import Candidate, Reply
+from state.seat import Answer, Ask, Invitation, as_said
+
+#: The step under which an answer is stored.
+_ANSWER = "speak_by_hand"
+
+#: How an utterance came about that no model has made.
+BY_HAND: dict[str, Any] = {
+    "prompt": None,
+    "scores": None,
+    "scored_by": None,
+    "removed": [],
+    "chosen": 0,
+    "rollbacks": 0,
+    "judged_by": None,
+    "ended": False,
+}
+
+
+async def attend(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Let a person hear what was said and, where the floor is raced for, ask once whether they want to speak."""
+    view = View.of(state, runtime.context)
+    view.context.broker.seat(view.round, view.present)
+    view.context.broker.leave(view.name)  # no model is asked for them
+    heard = perceive_message(view, view.message()).model_copy(update={"noticed": True})
+    mind = notice(view, heard)
+    if is_raced_for(view.context):
+        _answer(view.context, view.name, state["round"], state["round"], state["sim_time_s"], may_pass=True)
+    return {"minds": {view.name: mind}}
+
+
+async def speak_by_hand(state: DialogueState | GroupState, runtime: Runtime[Context]) -> DialogueState | GroupState:
+    """Take what a person says as the only candidate; who has not raced for the floor is asked now."""
+    context, speaker, now_s = runtime.context, state["speaker"], state["sim_time_s"]
+    answer = _answer(context, speaker, state["turn"], state["round"], now_s, may_pass=False)
+    write_by_hand(context.store, context.run, state["turn"], speaker, answer.words)
+    if not is_raced_for(context):
+        now_s += seconds_taken(answer, context)
+    return cast(DialogueState, {**BY_HAND, "sim_time_s": now_s})
+
+
+def is_raced_for(context: Context) -> bool:
+    """Whether those who want to speak race for the floor."""
+    return isinstance(context.start, Meeting) and context.parameters.order == "self_driven"
+
+
+def is_persons(name: str, context: Context) -> bool:
+    """Whether a person sits in somebody's place."""
+    return name == context.parameters.seat
+
+
+def _answer(context: Context, name: str, turn: int, round: int, now_s: float, may_pass: bool) -> Answer:
+    """Return what a person has answered; where they have not, the graph is interrupted until they have."""
+    answer = answer_of(context, round, name)
+    if answer is None:
+        asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
+        # Driven by `graphs.driving` it does not come back: the answer is stored then. Other tools hand the words over.
+        answer = Answer(words=as_said(str(interrupt(asked))))
+        if not answer.words and not may_pass:
+            raise UsageError(f"{name} has the floor, and nothing to say was given")
+        save_answer(context, round, name, answer)
+    return answer
+
+
+def answer_of(context: Context, round: int, name: str) -> Answer | None:
+    """Return what a person has answered in a round; `None` where they were not asked, or have yet to answer."""
+    return context.store.step(context.run, round, name, _ANSWER, Answer)
+
+
+def save_answer(context: Context, round: int, name: str, answer: Answer) -> None:
+    """Store what a person has answered in a round."""
+    context.store.save_step(context.run, round, name, _ANSWER, answer)
+
+
+async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
+    """Ask the person who has the seat, until they have words where they must, and store what they answer.
+
+    Args:
+        context: The run.
+        asked: What the graph was interrupted with.
+        ask: How they are asked.
+
+    Raises:
+        LeftError: They leave.
+    """
+    invitation, seconds = invitation_of(context, asked), 0.0
+    while True:
+        begun = time.perf_counter()
+        answer = await ask(invitation)
+        if answer is None:
+            raise LeftError(f"{invitation.agent} has left in turn {invitation.turn}")
+        seconds += time.perf_counter() - begun if answer.seconds is None else answer.seconds
+        words = as_said(answer.words)
+        if words or invitation.may_pass:
+            break
+        invitation = invitation.model_copy(update={"again": True})
+    took = seconds if context.parameters.seat_clock == "runs" else None
+    save_answer(context, invitation.round, invitation.agent, Answer(words=words, seconds=took))
+
+
+def invitation_of(context: Context, asked: dict[str, Any]) -> Invitation:
+    """Return what a person is told, from what the graph was interrupted with."""
+    lines = latest_turns(context, asked["turn"], context.parameters.dialogue_window)
+    before = answer_of(context, asked["round"] - 1, asked["agent"]) if asked["may_pass"] else None
+    was_heard = bool(lines) and lines[-1].speaker == asked["agent"]
+    kept = None if before is None or was_heard else before.words or None
+    return Invitation(**asked, lines=tuple(lines), kept=kept)
+
+
+def seconds_taken(answer: Answer | None, context: Context) -> float:
+    """Return how long a person took, a silence at most; 0 where the clock waits, or they have yet to answer."""
+    seconds = None if answer is None else answer.seconds
+    return min(seconds or 0.0, context.parameters.silence_s)
+
+
+def write_by_hand(store: Store, run: str, turn: int, speaker: str, words: str) -> None:
+    """Store an utterance that no model has made, as the only candidate of its turn."""
+    reply = Reply(text=words, tokens=(), text_tokens=(0, 0), fields={speaker: words})
+    store.save_candidate(run, turn, Candidate(attempt=0, text=words, reply=reply, origin="by_hand"))

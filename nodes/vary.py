@@ -1,0 +1,21 @@
+"""Vary the prompt before it is scored: blocks left out, blocks longer or shorter, other names. Source: APP §3, §6."""
+
+from langgraph.runtime import Runtime
+
+from prompts.renaming import renamed, renaming_of
+from prompts.vary import with_lengths, without_blocks
+from state.contracts import Context
+from state.graph_state import UtteranceState
+from state.randomness import keyed_generator
+
+
+async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Store the prompt as the run wants it; this is what is scored, pruned and answered."""
+    context = runtime.context.of(state["speaker"])
+    parameters, speaker, round = context.parameters, state["speaker"], state["round"]
+    prompt = without_blocks(context.store.prompt(state["prompt"]), parameters.removed_blocks)
+    prompt = with_lengths(
+        prompt, parameters.lengths, keyed_generator(context.seed, round=round, agent=speaker, node="vary_prompt")
+    )
+    prompt = renamed(prompt, renaming_of(context.start.names, parameters.names))
+    return {"prompt": context.store.save_prompt(prompt)}

@@ -1,0 +1,65 @@
+"""Prompts that revise an utterance by the judge's comment, and that ask whether this can be done. Source: APP §4.1."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from prompts.templates import template
+from state.records import Prompt, Unit
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """An utterance that contradicts what was removed from its prompt.
+
+    Attributes:
+        speaker: Who was about to say it.
+        listener: To whom, as in speech.
+        statements: The removed items.
+        heard: What was said last; `None` where nothing was.
+        reply: The utterance.
+        comment: What the judge says of it, if it says anything.
+    """
+
+    speaker: str
+    listener: str
+    statements: Sequence[Unit]
+    heard: str | None
+    reply: str
+    comment: str | None
+
+
+def assemble_rewriting(conflict: Conflict) -> Prompt:
+    """Return the prompt that asks for the utterance as it should be."""
+    value = json.dumps({conflict.speaker: f"what {conflict.speaker} says"}, ensure_ascii=False)
+    return _prompt(conflict, "rewrite", value)
+
+
+def assemble_choice(conflict: Conflict) -> Prompt:
+    """Return the prompt that asks whether the removed items suffice to know the right revision (APP Limitations)."""
+    return _prompt(conflict, "choose")
+
+
+def _prompt(conflict: Conflict, question: Literal["rewrite", "choose"], value: str = "") -> Prompt:
+    return Prompt(units=tuple(_units(conflict, question, value)), speaker=conflict.speaker, layout="single_message")
+
+
+def _units(conflict: Conflict, question: str, value: str) -> Iterator[Unit]:
+    texts = template("revise")
+    names = {"speaker": conflict.speaker, "listener": conflict.listener}
+
+    def text(id: str, block: str, entry: str, **variables: str) -> Unit:
+        return Unit(id=id, block=block, kind="text", text=texts.fill(entry, names | variables))
+
+    yield text("statements.lead", "statements", "lead")
+    for number, unit in enumerate(conflict.statements, 1):
+        line = texts.fill("statement", {"statement": unit.text.removeprefix("- ")})
+        yield Unit(id=f"statements.{number}", block="statements", kind="item", text=line)
+    if conflict.heard is not None:
+        yield text("heard", "current_dialogue", "heard", heard=conflict.heard)
+    yield text("about", "task", "about", reply=conflict.reply)
+    if conflict.comment is not None:
+        yield text("comment", "task", "comment", comment=conflict.comment)
+    yield text("question", "task", f"{question}.task")
+    yield text("output", "output_instruction", f"{question}.output_instruction", value=value)

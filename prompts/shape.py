@@ -1,0 +1,57 @@
+"""What a model that can't be held to a grammar is told about the form of its reply."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from prompts.templates import template
+from state.contracts import ReplyField
+
+#: English words to a token, about.
+_WORDS_A_TOKEN = 0.75
+
+_TYPES = {"speech": "string", "text": "string", "choice": "string", "integer": "integer", "boolean": "boolean"}
+
+
+def ask_for(fields: Sequence[ReplyField]) -> str:
+    """Return the sentence that asks for a JSON object of these fields."""
+    return template("shape").fill("ask", {"shape": _shape(fields)})
+
+
+def ask_again(fields: Sequence[ReplyField], problem: str) -> str:
+    """Return the sentence that asks once more, and says what was wrong with the answer."""
+    return template("shape").fill("mend", {"shape": _shape(fields), "problem": problem})
+
+
+def schema_of(fields: Sequence[ReplyField]) -> dict[str, Any]:
+    """Return the JSON Schema of a reply of these fields, in their order."""
+    properties: dict[str, dict[str, Any]] = {}
+    for field in fields:
+        own: dict[str, Any] = {"type": _TYPES[field.kind], "description": _described(field)}
+        if field.kind == "integer":
+            own |= {"minimum": field.minimum, "maximum": field.maximum}
+        if field.kind == "choice":
+            own["enum"] = list(field.choices)
+        properties[field.name] = own
+    return {
+        "title": "reply",
+        "description": "the reply",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _shape(fields: Sequence[ReplyField]) -> str:
+    return json.dumps({field.name: _described(field) for field in fields}, ensure_ascii=False)
+
+
+def _described(field: ReplyField) -> str:
+    known = {
+        "words": max(1, round(field.max_tokens * _WORDS_A_TOKEN)),
+        "minimum": field.minimum,
+        "maximum": field.maximum,
+        "choices": ", ".join(field.choices),
+    }
+    return template("shape").fill(f"value.{field.kind}", known)

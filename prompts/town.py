@@ -1,0 +1,97 @@
+"""What is asked after a conversation in a town, and how its people remember. Source: Park et al. 2023, §4.1 and §4.2.
+
+The model answers as nobody: it is asked about a person, not as them.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from prompts.cognition import Question
+from prompts.templates import template
+from state.records import Turn
+from state.town import Encounter
+
+_SOURCE = "town"
+
+#: The three numbers of an insight's evidence.
+EVIDENCE = ("first", "second", "third")
+
+
+def ask_summary(name: str, other: str, turns: Sequence[Turn]) -> Question:
+    """Return the question what a conversation was about, and what one of the two takes away from it."""
+    return Question(
+        "summarise",
+        form={"summary": "what they talked about", "thought": f"what {name} takes away from it"},
+        example={
+            "summary": "They went through what is left to do before the fair, and who could lend a cart.",
+            "thought": "There may be too little time left, and nobody wants to be the one to say so.",
+        },
+        items=[template(_SOURCE).fill("summarise.line", {"name": one.speaker, "text": one.text}) for one in turns],
+        variables={"name": name, "other": other},
+        source=_SOURCE,
+    )
+
+
+def ask_importance(name: str, texts: Sequence[str]) -> Question:
+    """Return the question how much each of several memories weighs. Source: Park et al. 2023, §4.1."""
+    numbers = [str(number) for number in range(1, len(texts) + 1)]
+    ratings = (4, 2, 7)
+    return Question(
+        "importance",
+        form=dict.fromkeys(numbers, "1 to 10"),
+        example={number: ratings[at % len(ratings)] for at, number in enumerate(numbers)},
+        items=_numbered(texts),
+        variables={"name": name},
+        source=_SOURCE,
+    )
+
+
+def ask_questions(name: str, texts: Sequence[str], fields: Sequence[str]) -> Question:
+    """Return the question what could be asked about somebody's last days. Source: Park et al. 2023, §4.2."""
+    examples = (
+        "Whom does she turn to when something goes wrong?",
+        "What is she saving the money for?",
+        "Why has she stopped going to the harbour?",
+    )
+    return Question(
+        "questions",
+        form=dict.fromkeys(fields, "a question"),
+        example=dict(zip(fields, examples, strict=True)),
+        items=_numbered(texts),
+        variables={"name": name},
+        source=_SOURCE,
+    )
+
+
+def ask_insight(name: str, question: str, texts: Sequence[str]) -> Question:
+    """Return the question that asks for an insight, and for what it rests on. Source: Park et al. 2023, §4.2."""
+    return Question(
+        "insight",
+        form={"insight": "one sentence", **dict.fromkeys(EVIDENCE, "the number of a memory")},
+        example={"insight": "She trusts people who say little and turn up early.", "first": 2, "second": 5, "third": 1},
+        items=_numbered(texts),
+        variables={"name": name, "question": question},
+        source=_SOURCE,
+    )
+
+
+def summary_memory(encounter: Encounter, name: str, other: str, summary: str) -> str:
+    """Return the sentence in which somebody remembers a conversation."""
+    entry = "memory.summary" if encounter.place is None else "memory.summary_at"
+    values = {"name": name, "other": other, "place": encounter.place, "value": summary, "date": _day(encounter.time)}
+    return template(_SOURCE).fill(entry, values)
+
+
+def seen_memory(encounter: Encounter, other: str, activity: str) -> str:
+    """Return the sentence in which somebody remembers what the other was doing."""
+    values = {"other": other, "activity": activity, "date": _day(encounter.time)}
+    return template(_SOURCE).fill("memory.seen", values)
+
+
+def _numbered(texts: Sequence[str]) -> list[str]:
+    fill = template(_SOURCE).fill
+    return [fill("statement", {"number": at, "value": text}) for at, text in enumerate(texts, start=1)]
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%A} {moment.day} {moment:%B}"

@@ -1,0 +1,172 @@
+"""Varying a prompt: blocks left out, blocks brought to a length, several candidates asked for.
+
+Source: APP §3, §5 and App. E.
+Other names are in `prompts/renaming.py`. Prompts go in and prompts come out; what is drawn comes from a generator.
+"""
+
+import json
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from prompts.templates import template
+from state.errors import UsageError
+from state.records import BLOCK_INITIALS, Prompt, Unit
+from state.variation import BlockLength
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def without_blocks(prompt: Prompt, letters: str) -> Prompt:
+    """Return the prompt without these blocks, by initials: `bmpe` is RMbmpe of APP Table 2."""
+    gone = {BLOCK_INITIALS[letter] for letter in letters}
+    return prompt.model_copy(update={"units": tuple(unit for unit in prompt.units if unit.block not in gone)})
+
+
+# --- lengths --------------------------------------------------------------------------------------------------------
+
+
+def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: random.Random) -> Prompt:
+    """Return the prompt with blocks of these lengths: items that are drawn are dropped, or stand twice or more.
+
+    A copy stands behind its original, and is a unit of its own: `memory.m3.copy_1`. Texts of a block are not counted.
+
+    Args:
+        prompt: The prompt.
+        lengths: By initial of a block.
+        generator: Of the items to drop or to copy.
+
+    Raises:
+        UsageError: A block has no items, or whole items can't make its length.
+    """
+    units: Sequence[Unit] = prompt.units
+    for letter, length in lengths.items():
+        block = BLOCK_INITIALS[letter]
+        items = [unit for unit in units if unit.block == block and unit.kind == "item"]
+        sizes = [1 if length.unit == "items" else words_in(unit.text) for unit in items]
+        wanted = f"{letter}{'=' if length.exact else '~'}{length.count}{'w' if length.unit == 'words' else ''}"
+        if not sum(sizes):
+            raise UsageError(
+                f"block_lengths={wanted} can't be reached: {block} has no items in this prompt; leave {letter} out"
+            )
+        times = _times(sizes, length, generator)
+        if times is None:
+            near = " or ".join(map(str, _nearest_totals(sizes, length.count)))
+            raise UsageError(
+                f"block_lengths={wanted} can't be reached: whole items of {block} make {near} words in this prompt; "
+                f"set {letter}~{length.count}w for as near as they allow"
+            )
+        by_id = dict(zip((unit.id for unit in items), times, strict=True))
+        units = [copy for unit in units for copy in _copies(unit, by_id.get(unit.id, 1))]
+    return prompt.model_copy(update={"units": tuple(units)})
+
+
+def words_in(text: str) -> int:
+    """Return the number of words of a text."""
+    return len(_WORD.findall(text))
+
+
+def _copies(unit: Unit, times: int) -> Iterable[Unit]:
+    return (unit if n == 0 else unit.model_copy(update={"id": f"{unit.id}.copy_{n}"}) for n in range(times))
+
+
+def _times(sizes: Sequence[int], length: BlockLength, generator: random.Random) -> list[int] | None:
+    """Return how often every item shall stand; `None` where whole items can't make the length."""
+    targets = [length.count] if length.exact else _nearest_totals(sizes, length.count)[:1]
+    total, target = sum(sizes), targets[0]
+    return (
+        _dropping(sizes, total - target, generator) if target <= total else _copying(sizes, target - total, generator)
+    )
+
+
+def _dropping(sizes: Sequence[int], surplus: int, generator: random.Random) -> list[int] | None:
+    """Drop items of just this size together, drawn: in a drawn order, each that can be among them."""
+    order = generator.sample(range(len(sizes)), len(sizes))
+    # can_make[i]: bit s is set where items order[i:] have a selection of size s
+    can_make = [1]
+    for item in reversed(order):
+        can_make.append(can_make[-1] | can_make[-1] << sizes[item])
+    can_make.reverse()
+    if not can_make[0] >> surplus & 1:
+        return None
+    times = [1] * len(sizes)
+    for place, item in enumerate(order):
+        if surplus >= sizes[item] > 0 and can_make[place + 1] >> (surplus - sizes[item]) & 1:
+            times[item], surplus = 0, surplus - sizes[item]
+    return times
+
+
+def _copying(sizes: Sequence[int], missing: int, generator: random.Random) -> list[int] | None:
+    """Copy items of just this size together, drawn one after the other."""
+    can_make = _sums_with_repetition(sizes, missing)
+    if not can_make[missing]:
+        return None
+    times = [1] * len(sizes)
+    while missing:
+        fitting = [i for i, size in enumerate(sizes) if 0 < size <= missing and can_make[missing - size]]
+        item = generator.choice(fitting)
+        times[item], missing = times[item] + 1, missing - sizes[item]
+    return times
+
+
+def _sums_with_repetition(sizes: Sequence[int], most: int) -> list[bool]:
+    """Return for each number up to `most` whether items, each as often as one likes, have that size together."""
+    can_make = [True]
+    for number in range(1, most + 1):
+        can_make.append(any(0 < size <= number and can_make[number - size] for size in set(sizes)))
+    return can_make
+
+
+def _nearest_totals(sizes: Sequence[int], target: int) -> list[int]:
+    """Return the totals that whole items can make and that are nearest to a target, the nearest first, at most two.
+
+    Of two that are as near the smaller is first. What is shorter than the block as it is comes by dropping, what is
+    longer by copying.
+    """
+    total = sum(sizes)
+    if target <= total:
+        drops = 1
+        for size in sizes:
+            drops |= drops << size
+        reachable = {total - surplus for surplus in range(total) if drops >> surplus & 1}
+    else:
+        longest = target - total + max(sizes)
+        reachable = {total + more for more, can in enumerate(_sums_with_repetition(sizes, longest)) if can}
+    below = max((one for one in reachable if one <= target), default=None)
+    above = min((one for one in reachable if one >= target), default=None)
+    found = {one for one in (below, above) if one is not None}
+    return sorted(found, key=lambda one: (abs(one - target), one))
+
+
+# --- several candidates ---------------------------------------------------------------------------------------------
+
+
+def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Prompt:
+    """Return the prompt that asks for so many utterances in one reply, each about something else. Source: APP §5."""
+    texts = template("sequential")
+    shape: dict[str, str] = {}
+    for said, ends in candidate_keys(number):
+        shape[said] = texts.fill("said", {"speaker": prompt.speaker})
+        if asks_ending:
+            shape[ends] = "true or false"
+    value = json.dumps(shape, ensure_ascii=False)
+
+    def asking(unit: Unit) -> Unit:
+        if unit.block not in ("task", "output_instruction"):
+            return unit
+        variables = {"text": unit.text, "count": number, "value": value}
+        return unit.model_copy(update={"text": texts.fill(unit.block, variables)})
+
+    return prompt.model_copy(update={"units": tuple(map(asking, prompt.units))})
+
+
+def candidate_keys(number: int) -> list[tuple[str, str]]:
+    """Return for each of so many candidates the key of what is said, and the key of whether that ends it all."""
+    texts = template("sequential")
+    return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
+
+
+def begun_candidates(prompt: Prompt) -> str:
+    """Return the beginning of a reply with several candidates that stands at the end of a prompt of this layout."""
+    ((said, _),) = candidate_keys(1)
+    return f'{{{json.dumps(said)}: "' if prompt.layout == "chat_turns" else ""

@@ -1,0 +1,73 @@
+"""What passes between a conversation and a person who has a seat in it."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from pydantic import Field
+
+from state.records import Record, Turn
+
+#: Characters that a person may say at once: more than a minute of speech, and less than a terminal takes in a line.
+LONGEST = 1000
+
+#: What a terminal's keys and a pasted text may hold besides words.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-~])?")
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+
+
+class Invitation(Record):
+    """What a person is told when they may say something.
+
+    Attributes:
+        agent: Whose seat it is.
+        turn, round: The turn that is under way.
+        sim_time_s: Simulated seconds since the conversation began.
+        may_pass: Whether they may stay silent: where several race for the floor.
+        lines: The last lines of the conversation, oldest first; silences have no speaker.
+        kept: What they wanted to say in the round before, and did not get the floor for; `None` if there is nothing.
+        again: Whether they were asked already and said nothing, where nobody else can speak.
+    """
+
+    agent: str
+    turn: int
+    round: int
+    sim_time_s: float
+    may_pass: bool
+    lines: tuple[Turn, ...] = ()
+    kept: str | None = None
+    again: bool = False
+
+
+class Answer(Record):
+    """What a person has typed; it is stored before anything is made of it.
+
+    Attributes:
+        words: What they want to say, as `as_said` leaves it; empty: they stay silent.
+        seconds: How long they took, where the clock runs; `None` where it waits. Who asks may leave it to be measured.
+    """
+
+    words: str
+    seconds: float | None = Field(default=None, ge=0)
+
+
+#: Asks a person; `None` comes back where they leave.
+Ask = Callable[[Invitation], Awaitable[Answer | None]]
+
+
+def as_said(text: str) -> str:
+    """Return what was typed as it is said: on one line, without what only a terminal obeys, `LONGEST` at most.
+
+    A longer text ends with its last whole word; who has typed it is to be told.
+    """
+    words = in_one_line(text)
+    if len(words) <= LONGEST:
+        return words
+    cut, _, _ = words[: LONGEST + 1].rpartition(" ")
+    return cut or words[:LONGEST]
+
+
+def in_one_line(text: str) -> str:
+    """Return what was typed on one line, without what only a terminal obeys."""
+    return " ".join(_CONTROLS.sub("", _ESCAPES.sub("", text)).split())

@@ -1,0 +1,166 @@
+"""Days of a town: its people, whom they meet when, and what they are asked with. Source: Park et al. 2023; APP §2."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from state.contracts import Context, Embedder, Store
+from state.records import Dialogue, Persona, Record, Remembered, RunRecord, RunStatus, Stream
+
+
+class Habit(Record):
+    """What somebody was seen doing from a time of day on.
+
+    Attributes:
+        minute: Minutes after midnight.
+        activity: What.
+        place: Where.
+        asleep: Whether they sleep: nobody meets them then.
+    """
+
+    minute: int = Field(ge=0, lt=24 * 60)
+    activity: str
+    place: str | None
+    asleep: bool = False
+
+
+class Resident(Record):
+    """Somebody who lives in a town, and what each day of its log shows them doing, oldest first."""
+
+    persona: Persona
+    days: tuple[tuple[Habit, ...], ...]
+
+
+class PastDialogue(Record):
+    """What two people said to each other before the simulation begins."""
+
+    pair: tuple[str, str]
+    dialogue: Dialogue
+
+
+class Encounter(Record):
+    """Two people meet: the key is (day, number), both from 1.
+
+    Attributes:
+        time: When they begin to talk.
+        initiator, partner: Who speaks first, and to whom.
+        activities: What the two were doing.
+        run: The id of the run that is their conversation; empty until it is begun.
+    """
+
+    day: int = Field(ge=1)
+    number: int = Field(ge=1)
+    time: datetime
+    place: str | None
+    initiator: str
+    partner: str
+    activities: tuple[str | None, str | None]
+    run: str = ""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two."""
+        return self.initiator, self.partner
+
+
+class Town(Record):
+    """A town as a simulation finds it.
+
+    Attributes:
+        name: The name under which a user runs it again.
+        begins: Midnight before the first day.
+        residents: Who lives there.
+        past: What they said to each other before, oldest first; of every pair the last few.
+        logged: The encounters of its log by day, where they are the schedule; empty where encounters are drawn.
+        left_out: What the source holds but can't be known.
+    """
+
+    name: str
+    begins: datetime
+    residents: tuple[Resident, ...]
+    past: tuple[PastDialogue, ...] = ()
+    logged: tuple[tuple[Encounter, ...], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def resident(self, name: str) -> Resident:
+        """Return the resident of that name (`KeyError` if there is none)."""
+        for one in self.residents:
+            if one.persona.name == name:
+                return one
+        raise KeyError(name)
+
+
+class Simulation(Record):
+    """Days of a town as they stand in the store.
+
+    Attributes:
+        encounters_per_day: How many are drawn; `None` where they are those of the log.
+        parameters: Those of every conversation.
+    """
+
+    simulation: str
+    status: RunStatus
+    town: str
+    model: str
+    embedder: str
+    rehearsed: bool
+    seed: int
+    days: int = Field(ge=1)
+    encounters_per_day: int | None = Field(ge=1)
+    parameters: dict[str, object]
+    error: str | None = None
+    created: datetime
+
+
+class TownStore(Protocol):
+    """Where simulations live, beside their runs; every write has a deterministic key."""
+
+    def save_encounter(self, simulation: str, encounter: Encounter) -> None:
+        """Store an encounter; one that is stored stays."""
+
+    def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:
+        """Return an encounter; `None` if it has not come about."""
+
+    def last_encounters(self, simulation: str, before: Encounter, limit: int) -> list[Encounter]:
+        """Return the last encounters of the same two before one, oldest first."""
+
+    def save_memories(
+        self,
+        simulation: str,
+        agent: str,
+        after: int,
+        memories: Sequence[Remembered],
+        vectors: Sequence[Sequence[float]],
+    ) -> None:
+        """Store memories behind the first `after` of a stream, all of them or none; those that are stored stay."""
+
+    def stream(self, simulation: Simulation, agent: str) -> Stream:
+        """Return somebody's stream as it is now."""
+
+
+@dataclass(frozen=True)
+class TownContext:
+    """What a node of the town's graph gets besides its state.
+
+    Attributes:
+        simulation: The simulation.
+        town: The town.
+        store: Where its conversations live.
+        simulations: Where it lives itself.
+        embedder: What memories are embedded with.
+        record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
+        context_of: Returns the context in which the nodes of a run work, by its id.
+        hold: Holds a conversation to its end.
+    """
+
+    simulation: Simulation
+    town: Town
+    store: Store = field(repr=False)
+    simulations: TownStore = field(repr=False)
+    embedder: Embedder = field(repr=False)
+    record_of: Callable[[str, int], RunRecord] = field(repr=False)
+    context_of: Callable[[str], Context] = field(repr=False)
+    hold: Callable[[Context], Coroutine[Any, Any, None]] = field(repr=False)

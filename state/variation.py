@@ -1,0 +1,76 @@
+"""How prompts may be varied, as users write it in a setting. Source: APP §6 and App. E."""
+
+import re
+from typing import Literal
+
+from pydantic import Field
+
+from state.records import BLOCK_INITIALS, Record
+
+#: What people may be called in prompts, besides `A=B,C=D`.
+NAME_CHOICES = ("own", "famous", "rare")
+
+
+class BlockLength(Record):
+    """How long a block shall be.
+
+    Attributes:
+        count: So many.
+        unit: Of these.
+        exact: Whether it is to be met, or as nearly as whole items allow.
+    """
+
+    count: int = Field(ge=1)
+    unit: Literal["items", "words"]
+    exact: bool
+
+
+_NAME = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)*")
+_BLOCK_LENGTH = re.compile(r"(?P<letter>\w)\s*(?P<sign>[=~])\s*(?P<count>[1-9][0-9]{0,4})(?P<words>w?)", re.ASCII)
+
+
+def read_block_lengths(text: str) -> dict[str, BlockLength]:
+    """Return the lengths of blocks by initial: `m=10` items, `p=250w` exactly so many words, `e~250w` about as many.
+
+    Raises:
+        ValueError: One can't be read, is of no block or of one without items, or stands twice.
+    """
+    lengths: dict[str, BlockLength] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = _BLOCK_LENGTH.fullmatch(part)
+        if match is None or (match["sign"] == "~" and not match["words"]):
+            raise ValueError(f"{part!r} is no length of a block; write m=10 (items), m=250w (words) or m~250w (about)")
+        letter = match["letter"]
+        if letter not in BLOCK_INITIALS:
+            raise ValueError(f"unknown block letter {letter!r}{letters_hint()}")
+        if letter in "cs":
+            raise ValueError(f"the length of {BLOCK_INITIALS[letter]} ({letter}) can't be set: it is what goes on")
+        if letter in lengths:
+            raise ValueError(f"block letter {letter!r} stands twice in {text!r}")
+        unit: Literal["items", "words"] = "words" if match["words"] else "items"
+        lengths[letter] = BlockLength(count=int(match["count"]), unit=unit, exact=match["sign"] == "=")
+    return lengths
+
+
+def read_names(text: str) -> dict[str, str]:
+    """Return new names by old ones: `A=B,C=D`.
+
+    Raises:
+        ValueError: It is not of this form, or a name stands twice on one side.
+    """
+    names: dict[str, str] = {}
+    for part in text.split(","):
+        old, separator, new = (" ".join(side.split()) for side in part.partition("="))
+        if not (separator and old and new):
+            raise ValueError("write own, famous, rare, or pairs A=B,C=D")
+        if old in names or new in names.values():
+            raise ValueError(f"{old if old in names else new!r} stands twice; everybody has a name of their own")
+        if not _NAME.fullmatch(new):
+            raise ValueError(f"{new!r} is no name; a name is made of words that begin with a letter")
+        names[old] = new
+    return names
+
+
+def letters_hint() -> str:
+    """Return the letters of blocks, for an error."""
+    return " (known: " + ", ".join(f"{letter} {block}" for letter, block in BLOCK_INITIALS.items()) + ")"

@@ -1,0 +1,180 @@
+"""An index over the memories of one stream: which of them are worth a closer look. Knows no SQL.
+
+1. Short streams are looked at whole. In long ones the vectors lie in cells around centres, and only the cells nearest
+   to a focal point are looked at; beside them what is recent or important enough to count without being near.
+2. What a stream of N memories answers depends on those N alone, not on what came later, nor on how often it was loaded:
+   centres follow from a beginning of the stream whose length is a power of two, and cells are filled by whole blocks.
+   So a conversation that is begun again, or forked, recalls what it recalled.
+
+Source: Jégou, Douze and Schmid 2011, "Product Quantization for Nearest Neighbor Search" (inverted file; nothing is
+quantized here but the choice of the cell).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from state.contracts import Recollection
+from state.parameters import Parameters
+from state.records import Memory
+
+#: Streams up to this length are looked at whole.
+SCANNED = 4096
+
+#: Memories that are looked at: about so many near each focal point, far from it (for the scale), and by the other two.
+_NEAR, _FAR, _NOTABLE = 1536, 128, 1024
+#: Memories that get their cells together; those of a block that is not full are always looked at.
+_BLOCK = 256
+#: Centres are made of at most so many vectors, in so many rounds.
+_SAMPLE, _ROUNDS = 8192, 5
+
+Vectors = NDArray[np.float32]
+
+
+class MemoryIndex:
+    """The memories of a stream that can come to mind: no chats, nothing idle."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._numbers = np.empty(0, np.int64)
+        self._created_s = np.empty(0)
+        self._importance = np.empty(0)
+        self._again = np.empty(0, np.int64)  # the number of the next memory with the same text
+        self._vectors = np.empty((0, 0), np.float16)
+        self._last: dict[str, int] = {}  # by text, the place of the last memory with it
+        self._ids: dict[str, int] = {}  # by id, its place
+        self._cells: dict[int, tuple[Vectors, NDArray[np.int16]]] = {}  # by length of the beginning: centres, cells
+        self.length = 0
+
+    def add(self, number: int, memory: Memory, vector: NDArray[np.float16]) -> None:
+        """Take the next memory of the stream.
+
+        Args:
+            number: Its number in the stream, from 1.
+            memory: The memory.
+            vector: Its embedding, of unit length.
+        """
+        self.length = number
+        if not comes_to_mind(memory):
+            return
+        at = self._size
+        if at == len(self._numbers):
+            self._grow(max(1024, 2 * at), len(vector))
+        if (same := self._last.get(memory.text)) is not None:
+            self._again[same] = number
+        self._last[memory.text] = self._ids[memory.id] = at
+        self._numbers[at], self._again[at] = number, np.iinfo(np.int64).max
+        self._created_s[at] = _seconds(memory.created)
+        self._importance[at], self._vectors[at] = memory.importance, vector
+        self._size += 1
+
+    def recollect(
+        self, length: int, without: Sequence[str], points: Sequence[Sequence[float]], parameters: Parameters
+    ) -> Recollection:
+        """Return what is worth a closer look among the first memories of the stream.
+
+        Args:
+            length: How many of them, chats and the idle ones included.
+            without: Ids of those that are passed over.
+            points: Focal points, `P` vectors of unit length.
+            parameters: The weights and the decay.
+        """
+        size = int(np.searchsorted(self._numbers[: self._size], length, side="right"))
+        alive = self._again[:size] > length
+        alive[[at for one in without if (at := self._ids.get(one, size)) < size]] = False
+        if not alive.any():
+            return Recollection((), (), (), (), (), (0.0, 0.0), (0.0, 0.0))
+        created, importance = self._created_s[:size], self._importance[:size]
+        spans = [(float(one[alive].min()), float(one[alive].max())) for one in (created, importance)]
+        sought = np.asarray(points, np.float32)  # (P, D)
+        looked_at = alive
+        if size > SCANNED:
+            looked_at = np.zeros(size, bool)
+            looked_at[self._notable(alive, spans, parameters)] = True
+            looked_at[self._near(size, sought)] = True
+            looked_at &= alive
+        places = np.flatnonzero(looked_at)
+        relevance = sought @ self._vectors[places].astype(np.float32).T  # (P, C)
+        return Recollection(
+            numbers=self._numbers[places].tolist(),
+            created_s=created[places].tolist(),
+            importance=importance[places].tolist(),
+            relevance=relevance.tolist(),
+            relevance_spans=[(float(row.min()), float(row.max())) for row in relevance],
+            created_span_s=spans[0],
+            importance_span=spans[1],
+        )
+
+    def _notable(
+        self, alive: NDArray[np.bool_], spans: Sequence[tuple[float, float]], parameters: Parameters
+    ) -> NDArray[np.int64]:
+        """Return the places of the memories that score highest by recency and importance alone."""
+        (oldest, newest), (lowest, highest) = spans
+        size = len(alive)
+        # Scaled to [0, 1], recency does not depend on the moment from which one looks back.
+        kept = parameters.recency_decay ** ((newest - self._created_s[:size]) / 3600)
+        least = parameters.recency_decay ** ((newest - oldest) / 3600)
+        score = parameters.retrieval_recency * (kept - least) / ((1 - least) or 1)
+        score += parameters.retrieval_importance * (self._importance[:size] - lowest) / ((highest - lowest) or 1)
+        score[~alive] = -np.inf
+        return np.argpartition(-score, _NOTABLE)[:_NOTABLE]
+
+    def _near(self, size: int, sought: Vectors) -> NDArray[np.int64]:
+        """Return the places of the memories in the cells nearest to each point, and in some far from it."""
+        level = 1 << (size.bit_length() - 1)
+        filed = size // _BLOCK * _BLOCK
+        centres, cells = self._filed(level, filed)
+        counts = np.bincount(cells[:filed], minlength=len(centres))
+        opened = np.zeros(len(centres), bool)
+        for order in np.argsort(-(sought @ centres.T), axis=1, kind="stable"):
+            nearest = np.searchsorted(np.cumsum(counts[order]), _NEAR) + 1
+            farthest = np.searchsorted(np.cumsum(counts[order[::-1]]), _FAR) + 1
+            opened[order[:nearest]] = opened[order[::-1][:farthest]] = True
+        return np.concatenate([np.flatnonzero(opened[cells[:filed]]), np.arange(filed, size)])
+
+    def _filed(self, level: int, filed: int) -> tuple[Vectors, NDArray[np.int16]]:
+        """Return the centres of a beginning of the stream, and the cell of each memory in whole blocks."""
+        centres, cells = self._cells.get(level) or (self._centres(level), np.empty(0, np.int16))
+        if len(cells) < filed:
+            # Block by block: rounding depends on the shape of a product, and a cell may hang on it.
+            new = [self._nearest(at, centres) for at in range(len(cells), filed, _BLOCK)]
+            cells = np.concatenate([cells, *new])
+        self._cells[level] = centres, cells
+        return centres, cells
+
+    def _nearest(self, at: int, centres: Vectors) -> NDArray[np.int16]:
+        block = self._vectors[at : at + _BLOCK].astype(np.float32)
+        nearest: NDArray[np.int16] = np.argmax(block @ centres.T, axis=1).astype(np.int16)
+        return nearest
+
+    def _centres(self, level: int) -> Vectors:
+        """Return about as many centres as the square root of the length, by k-means on the sphere."""
+        sample = self._vectors[: level : max(1, level // _SAMPLE)].astype(np.float32)  # (S, D)
+        count = 1 << (level.bit_length() // 2)
+        centres = sample[:: len(sample) // count][:count].copy()
+        for _ in range(_ROUNDS):
+            cells = np.argmax(sample @ centres.T, axis=1)
+            for cell in range(count):
+                if (members := cells == cell).any():
+                    mean = sample[members].sum(axis=0)
+                    centres[cell] = mean / (np.linalg.norm(mean) or 1)
+        return centres
+
+    def _grow(self, capacity: int, width: int) -> None:
+        for name in ("_numbers", "_created_s", "_importance", "_again", "_vectors"):
+            old = getattr(self, name)
+            shape = (capacity, width) if name == "_vectors" else (capacity,)
+            new = np.zeros(shape, old.dtype)
+            new[: self._size] = old.reshape(-1, *shape[1:])[: self._size]
+            setattr(self, name, new)
+
+
+def comes_to_mind(memory: Memory) -> bool:
+    """Whether a memory is ever recalled: chats have a block of their own, and nobody recalls what was idle."""
+    return memory.kind != "chat" and not memory.text.endswith(" is idle")
+
+
+def _seconds(moment: datetime) -> float:
+    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()

@@ -1,0 +1,229 @@
+"""A small server that speaks OpenAI's protocol, answers by the rehearsal, and fails as it is told.
+
+`python -m tests.protocol_server --port 8000 --failures 0.1 --latency 0.2` runs it by itself.
+"""
+
+import argparse
+import json
+import random
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+#: What a server may do instead of answering.
+FAILURES = ("429", "500", "cut", "wrong_json", "half_json")
+
+Answer = Callable[[dict[str, Any]], str]
+
+
+@dataclass
+class Served:
+    """What a server was asked, and how it answers.
+
+    Attributes:
+        failures: What to do instead of answering, one after another; then every request is answered.
+        failure_rate: Chance of a failure drawn from `drawn`, beside them.
+        latency_s: Seconds until an answer.
+        key: The key that is wanted; `None`: none.
+        models: Who is served.
+        knows_schemas: Whether `response_format` is known.
+        answer: The text of an answer; by default, values drawn for each field of the form in the last message.
+        hold_from: From so many answers on, requests are held until `release` is set: asked, and never answered.
+        requests, answered: What came, and how often each whole answer was given, by the request's messages and seed.
+    """
+
+    failures: list[str] = field(default_factory=list)
+    failure_rate: float = 0.0
+    drawn: tuple[str, ...] = FAILURES
+    latency_s: float = 0.0
+    key: str | None = None
+    models: tuple[str, ...] = ("parrot",)
+    knows_schemas: bool = True
+    answer: Answer | None = None
+    hold_from: int | None = None
+    release: threading.Event = field(default_factory=threading.Event)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    answered: Counter[str] = field(default_factory=Counter)
+    at_once: int = 0
+    most_at_once: int = 0
+    held: int = 0
+    address: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _random: random.Random = field(default_factory=lambda: random.Random(7))
+
+    @property
+    def model(self) -> str:
+        """The name under which Polylogue opens the first model."""
+        return f"{self.address}#{self.models[0]}"
+
+    def is_held(self, stored: int) -> bool:
+        """Whether all that is being asked is held, and so many answers were given: then none is on its way."""
+        with self._lock:
+            return 0 < self.held == self.at_once and sum(self.answered.values()) == stored
+
+    @property
+    def paid_twice(self) -> int:
+        """How many answers were given more than once to the same question."""
+        return sum(times - 1 for times in self.answered.values())
+
+    def next_failure(self) -> str | None:
+        with self._lock:
+            if self.failures:
+                return self.failures.pop(0)
+            return self._random.choice(self.drawn) if self._random.random() < self.failure_rate else None
+
+
+def values_for(request: dict[str, Any]) -> dict[str, Any]:
+    """Values for the form that the last message shows; the same for the same request."""
+    said = request["messages"][-1]["content"]
+    generator = random.Random(json.dumps(request["messages"]) + str(request.get("seed")))
+    form = json.loads(re.findall(r"\{.*\}", said)[-1])
+    values: dict[str, Any] = {}
+    for name, described in form.items():
+        if numbers := re.match(r"a whole number from (-?\d+) to (-?\d+)", described):
+            values[name] = generator.randint(int(numbers[1]), int(numbers[2]))
+        elif described == "true or false":
+            values[name] = generator.random() < 0.3
+        elif described.startswith("one of: "):
+            values[name] = generator.choice(described.removeprefix("one of: ").split(", "))
+        else:
+            words = ("the ferry", "the baker", "the harbour", "a long walk", "the timetable", "supper")
+            values[name] = f"I keep thinking of {generator.choice(words)} and {generator.choice(words)}."
+    return values
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    served: Served
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        served = self.served
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with served._lock:
+            served.requests.append(request)
+            served.headers.append({name.lower(): value for name, value in self.headers.items()})
+            served.at_once += 1
+            served.most_at_once = max(served.most_at_once, served.at_once)
+            holds = served.hold_from is not None and sum(served.answered.values()) >= served.hold_from
+            served.held += holds
+        try:
+            if holds:
+                served.release.wait(600)
+                self.close_connection = True
+                return
+            time.sleep(served.latency_s)
+            self._answer(request)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        finally:
+            with served._lock:
+                served.at_once -= 1
+                served.held -= holds
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        served = self.served
+        if not self.path.endswith("/chat/completions"):
+            return self._refuse(404, "not_found", f"no such path: {self.path}")
+        if served.key and self.headers.get("Authorization") != f"Bearer {served.key}":
+            given = self.headers.get("Authorization", "")
+            return self._refuse(401, "invalid_api_key", f"Incorrect API key provided: {given}")
+        if request["model"] not in served.models:
+            return self._refuse(404, "model_not_found", f"The model {request['model']} does not exist")
+        if "response_format" in request and not served.knows_schemas:
+            return self._refuse(400, "unsupported", "response_format is not supported")
+        failure = served.next_failure()
+        if failure == "429":
+            return self._refuse(429, "rate_limit_exceeded", "Too many requests", {"Retry-After": "0.05"})
+        if failure == "quota":
+            return self._refuse(429, "insufficient_quota", "You exceeded your current quota")
+        if failure == "500":
+            return self._refuse(500, "server_error", "The server had an error")
+        if failure == "400":
+            return self._refuse(400, "unsupported_value", "Unsupported value: 'temperature'")
+        text = served.answer(request) if served.answer else json.dumps(values_for(request))
+        if failure == "wrong_json":
+            text = "I'd rather not answer in that form."
+        if failure == "half_json":
+            text = text[: len(text) // 3]
+        if failure is None:
+            with served._lock:
+                served.answered[json.dumps([request["messages"], request.get("seed")])] += 1
+        body = json.dumps(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": request["model"],
+                "choices": [
+                    {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}},
+                ],
+                "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+            }
+        ).encode()
+        self._send(200, body, cut=failure == "cut")
+
+    def _refuse(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+        body = json.dumps({"error": {"message": message, "type": code, "code": code, "param": None}}).encode()
+        self._send(status, body, headers)
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None, cut: bool = False) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2] if cut else body)
+        if cut:
+            self.wfile.flush()
+            self.close_connection = True
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that were killed."""
+
+
+@contextmanager
+def serving(port: int = 0, **settings: Any) -> Iterator[Served]:
+    """Serve on this machine while inside."""
+    served = Served(**settings)
+    handler = type("Handler", (_Handler,), {"served": served})
+    server = _Server(("127.0.0.1", port), handler)
+    served.address = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield served
+    finally:
+        served.release.set()
+        server.shutdown()
+        server.server_close()
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--failures", type=float, default=0.0)
+    parser.add_argument("--latency", type=float, default=0.0)
+    chosen = parser.parse_args()
+    with serving(chosen.port, failure_rate=chosen.failures, latency_s=chosen.latency) as served:
+        print(f"--model {served.model}")
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,293 @@
+"""Blocks left out and brought to a length, other names, several candidates in one reply: prompts in, prompts out."""
+
+import json
+import random
+import string
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prompts.renaming import Renaming, first_name, renamed, renaming_of
+from prompts.vary import asking_for_candidates, candidate_keys, with_lengths, without_blocks, words_in
+from state.errors import UsageError
+from state.parameters import Parameters
+from state.records import BLOCK_INITIALS, Prompt, Unit
+
+PEOPLE = ("Mara Quill", "Ann Bell", "James")
+
+
+def a_prompt(items: list[int], block: str = "memory", layout: str = "single_message") -> Prompt:
+    """A prompt with a lead and items of so many words in a block, and a task."""
+    units = [
+        Unit(id=f"{block}.lead", block=block, kind="text", text="This is what Mara Quill remembers."),
+        *(
+            Unit(id=f"{block}.m{i}", block=block, kind="item", text="- " + "word " * words, removable=True)
+            for i, words in enumerate(items)
+        ),
+        Unit(id="task.text_1", block="task", kind="text", text="What does Mara Quill say to Ann Bell?"),
+        Unit(id="output_instruction.text_1", block="output_instruction", kind="text", text="Answer in JSON."),
+    ]
+    return Prompt(units=tuple(units), speaker="Mara Quill", layout=layout)
+
+
+def brought_to(prompt: Prompt, lengths: str, seed: int = 1) -> Prompt:
+    return with_lengths(prompt, Parameters().with_settings({"block_lengths": lengths}).lengths, random.Random(seed))
+
+
+def items(prompt: Prompt, block: str = "memory") -> list[Unit]:
+    return [unit for unit in prompt.units if unit.block == block and unit.kind == "item"]
+
+
+def words(prompt: Prompt, block: str = "memory") -> int:
+    return sum(words_in(unit.text) for unit in items(prompt, block))
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("letters", ["", "b", "m", "bmpe"])
+def test_removed_blocks_leave_nothing_of_themselves_and_all_of_the_others(letters: str) -> None:
+    units = [Unit(id=f"{block}.1", block=block, kind=kind, text=block)  # type: ignore[arg-type]
+             for block in (*BLOCK_INITIALS.values(), "opening", "task") for kind in ("item", "text")]  # fmt: skip
+    prompt = Prompt(units=tuple(units), speaker="Ana", layout="single_message")
+    gone = {BLOCK_INITIALS[letter] for letter in letters}
+    assert without_blocks(prompt, letters).units == tuple(unit for unit in units if unit.block not in gone)
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(1, 60), st.integers(0, 99))
+def test_a_block_has_exactly_so_many_items(sizes: list[int], count: int, seed: int) -> None:
+    prompt = a_prompt(sizes)
+    made = brought_to(prompt, f"m={count}", seed)
+    assert len(items(made)) == count
+    assert len({unit.id for unit in made.units}) == len(made.units)
+    times = Counter(unit.text for unit in items(made))
+    assert set(times) <= {unit.text for unit in items(prompt)}
+    originals = [unit.id.partition(".copy")[0] for unit in items(made)]
+    assert originals == sorted(originals, key=lambda id: int(id.removeprefix("memory.m")))  # order stays
+    assert count < len(sizes) or set(originals) == {unit.id for unit in items(prompt)}  # dropped only to be shorter
+    assert brought_to(prompt, f"m={count}", seed) == made
+    assert [unit for unit in made.units if unit.block != "memory"] == list(prompt.units[-2:])
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 70), st.integers(0, 9))
+def test_a_length_in_words_is_exact_or_an_error_and_the_error_is_right(sizes: list[int], count: int, seed: int) -> None:
+    """Against plain search: every selection for less, every multiplicity for more."""
+    prompt, total = a_prompt(sizes), sum(sizes)
+    sums = {0}
+    if count <= total:
+        for size in sizes:
+            sums |= {one + size for one in sums}
+    else:
+        sums = {total}
+        for _ in range(count):
+            sums |= {one + size for one in sums for size in sizes if one + size <= count}
+    if count in sums:
+        assert words(brought_to(prompt, f"m={count}w", seed)) == count
+    else:
+        with pytest.raises(UsageError, match=rf"m={count}w can't be reached.*m~{count}w"):
+            brought_to(prompt, f"m={count}w", seed)
+    near = words(brought_to(prompt, f"m~{count}w", seed))
+    reachable = [one for one in sums if one] or [total]
+    assert abs(near - count) <= min(abs(one - count) for one in reachable)
+
+
+def test_what_is_dropped_and_what_is_copied_is_drawn() -> None:
+    prompt = a_prompt([2] * 12)
+    for length in ("m=4", "m=30", "m=8w", "m=60w"):
+        drawn = {tuple(unit.id for unit in items(brought_to(prompt, length, seed))) for seed in range(12)}
+        assert len(drawn) > 6, length
+
+
+def test_a_copy_stands_behind_its_original_and_may_be_removed_as_it() -> None:
+    made = items(brought_to(a_prompt([3]), "m=3"))
+    assert [unit.id for unit in made] == ["memory.m0", "memory.m0.copy_1", "memory.m0.copy_2"]
+    assert len({(unit.text, unit.removable) for unit in made}) == 1
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ("p=2", "p=2 can't be reached: previous_dialogues has no items in this prompt; leave p out"),
+        ("m=13w", "m=13w can't be reached: whole items of memory make 12 or 14 words in this prompt; set m~13w"),
+        ("m=1w", "whole items of memory make 3 words"),
+    ],
+)
+def test_a_length_that_cant_be_reached_says_so(lengths: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        brought_to(a_prompt([3, 5, 9, 9]), lengths)
+    assert message in str(refused.value)
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"removed_blocks": "bx"}, "removed_blocks=bx: unknown block letter 'x' (known: b basic_info"),
+        ({"removed_blocks": "bmc"}, "the current dialogue (c) can't be removed"),
+        ({"removed_blocks": "mm"}, "'m' stands twice"),
+        ({"block_lengths": "x=3"}, "unknown block letter 'x'"),
+        ({"block_lengths": "c=3"}, "the length of current_dialogue (c) can't be set"),
+        ({"block_lengths": "m=0"}, "'m=0' is no length of a block; write m=10 (items), m=250w (words)"),
+        ({"block_lengths": "m=ten"}, "'m=ten' is no length"),
+        ({"block_lengths": "m~10"}, "'m~10' is no length"),
+        ({"block_lengths": "m=1,m=2"}, "'m' stands twice"),
+        ({"block_lengths": "m=2", "removed_blocks": "m"}, "m is a block that removed_blocks=m takes out"),
+        ({"names": "famos"}, "names=famos: write own, famous, rare, or pairs A=B,C=D"),
+        ({"names": "Ann=Bo,Ann=Cy"}, "'Ann' stands twice"),
+        ({"names": "Ann=Bo,Cy=Bo"}, "'Bo' stands twice"),
+        ({"names": 'Ann="{'}, "is no name"),
+        ({"retain": "middle"}, "retain=middle"),
+        ({"retain_block": "mp"}, "it is the letter of one block"),
+        ({"retain": "lowest", "retain_block": "c"}, "retain_block=c is no block of which all items but one may go"),
+        ({"retain": "lowest", "removed_blocks": "m"}, "retain_block=m is no block"),
+        ({"sequential_candidates": 1}, "sequential_candidates=1"),
+        ({"revision": "both"}, "revision=both"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_says_why(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Parameters().with_settings(settings)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+#: Words among which a name of PEOPLE is a word of its own.
+lower = st.text(string.ascii_lowercase + "äö", min_size=1, max_size=8)
+mentions = st.sampled_from(["Mara Quill", "Mara", "Ann Bell", "Ann", "James", "Mara's", "Ann Bell’s", "James's"])
+endings = st.sampled_from([" ", ", ", ". ", "! ", ": ", "\n", ' "', " (", "; ", " – "])
+texts = st.lists(st.tuples(st.one_of(lower, lower, mentions), endings), max_size=20).map(
+    lambda parts: "".join(f"{word}{end}" for word, end in parts)
+)
+
+
+@given(texts, st.sampled_from(["famous", "rare", "Mara Quill=Bo Dahl,Ann=Cy Eck,James=Dee Fox"]))
+def test_names_come_back_as_they_were(text: str, choice: str) -> None:
+    renaming = renaming_of(PEOPLE, choice)
+    assert renaming.put_back(renaming.rename(text)) == text
+
+
+@given(texts)
+def test_nobody_is_called_by_their_own_name_any_more(text: str) -> None:
+    """Save where words with a capital letter stand beside each other: those are names of others."""
+    renaming = renaming_of(PEOPLE, "rare")
+    apart = text.replace("Mara Quill ", "Mara Quill, ").replace("Mara ", "Mara, ").replace("Ann Bell ", "Ann Bell, ")
+    apart = apart.replace("Ann ", "Ann, ").replace("James ", "James, ").replace("Ann, Bell", "Ann Bell")
+    apart = apart.replace("Mara, Quill", "Mara Quill").replace("’s ", "’s, ").replace("'s ", "'s, ")
+    made = renaming.rename(apart)
+    assert not any(name in made for name in ("Mara", "Quill", "Ann", "Bell", "James"))
+
+
+@given(st.text(string.ascii_letters + "äéß", min_size=1), st.text(string.ascii_letters + "äéß", min_size=1))
+def test_words_and_names_that_contain_a_name_are_untouched(before: str, after: str) -> None:
+    renaming = renaming_of(PEOPLE, "famous")
+    for name in ("Mara", "Ann", "James", "Mara Quill"):
+        for text in (before + name, name + after, f"{before}-{name}", f"{name}-{after}", f"{before}’{name}"):
+            if text not in PEOPLE and "Ann Bell" not in text:
+                assert renaming.rename(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mara Quill met Ann.", "Harry Potter met Severus."),
+        ("Annual, Ann-Marie, O'Ann, Maranta", "Annual, Ann-Marie, O'Ann, Maranta"),
+        ("Ann Marie Cole, and I met Mary Ann.", "Ann Marie Cole, and I met Mary Ann."),
+        ("a walk to Mount Mara, in Ann Street", "a walk to Mount Mara, in Ann Street"),
+        ("On Monday Ann came, Dr. Ann Bell as I know her.", "On Monday Severus came, Dr. Severus Snape as I know her."),
+        ("Tell Mara I came.", "Tell Harry I came."),
+        ("Hello Ann! Dear Mara, hello.", "Hello Severus! Dear Harry, hello."),
+        ("Mara's boat, Ann Bell’s dog", "Harry's boat, Severus Snape’s dog"),
+        ("Mara'll see to it", "Harry'll see to it"),
+        ('{"Mara Quill": "Hm.", "by Ann Bell\'s?": true}', '{"Harry Potter": "Hm.", "by Severus Snape\'s?": true}'),
+        ("Quill and Bell", "Quill and Bell"),
+        ("MARA and mara", "MARA and mara"),
+    ],
+)  # fmt: skip
+def test_names_are_replaced_as_whole_words(text: str, expected: str) -> None:
+    assert renaming_of(PEOPLE, "famous").rename(text) == expected
+
+
+def test_a_possessive_without_an_s_gets_one_and_a_quotation_ends_where_it_ended() -> None:
+    renaming = renaming_of(PEOPLE, "James=Bo")
+    assert renaming.rename("James' boat") == "Bo's boat"
+    assert renaming.rename("He said 'I saw James' and left.") == "He said 'I saw Bo' and left."
+    assert renaming.rename("It was James'.") == "It was Bo'."
+
+
+def test_last_names_by_themselves_are_put_back_but_not_those_of_others() -> None:
+    renaming = renaming_of(PEOPLE, "famous")
+    assert renaming.put_back("Professor Snape and Mr. Potter") == "Professor Bell and Mr. Quill"
+    assert renaming.put_back("James Potter was his father.") == "James Potter was his father."
+    assert renaming.put_back("Holmes, I think") == "James, I think"
+
+
+def test_two_people_may_change_names() -> None:
+    renaming = renaming_of(PEOPLE, "Mara Quill=Ann Bell,Ann Bell=Mara Quill")
+    assert renaming.rename("Mara and Ann Bell") == "Ann and Mara Quill"
+    assert renaming.put_back("Ann and Mara Quill") == "Mara and Ann Bell"
+
+
+def test_a_first_name_that_two_people_have_is_nobodys() -> None:
+    people = ("Ann Bell", "Ann Cole", "Ann")
+    assert renaming_of(people, "Ann Cole=Dee Fox").rename("Ann met Ann Cole") == "Ann met Dee Fox"
+    assert renaming_of(people, "Ann=Dee Fox").rename("Ann met Ann Cole") == "Dee Fox met Ann Cole"
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("Bob=Al", "nobody here is called 'Bob' (known: Mara Quill, Ann Bell, James)"),
+        ("Mara Quil=Al", "(did you mean 'Mara Quill'?)"),
+        ("Mara=Ann Bell", "two people would be called Ann Bell"),
+        ("Mara=Al,Mara Quill=Bo", "Mara Quill stands twice"),
+    ],
+)
+def test_names_that_cant_be_given_are_refused(choice: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        renaming_of(PEOPLE, choice)
+    assert message in str(refused.value)
+
+
+def test_lists_of_names_begin_with_the_papers_and_can_be_too_short() -> None:
+    assert list(renaming_of(PEOPLE[:2], "famous").names.values()) == ["Harry Potter", "Severus Snape"]
+    assert list(renaming_of(PEOPLE[:2], "rare").names.values()) == ["Tifa Lockhart", "Cloud Strife"]
+    for choice in ("famous", "rare"):
+        listed = renaming_of([f"Person {n}" for n in range(12)], choice).names.values()
+        assert len({first_name(name) for name in listed}) == len({name.split()[-1] for name in listed}) == 12
+        with pytest.raises(UsageError, match=rf"names={choice} has 12 names and here are 13 people"):
+            renaming_of([f"Person {n}" for n in range(13)], choice)
+
+
+def test_names_are_replaced_throughout_a_prompt() -> None:
+    prompt = a_prompt([1])
+    line = Unit(id="c.1", block="current_dialogue", kind="item", text="Ann: hello", speaker="Ann Bell")
+    made = renamed(prompt.model_copy(update={"units": (*prompt.units, line)}), renaming_of(PEOPLE, "rare"))
+    assert (made.speaker, made.units[-1].speaker, made.units[-1].text) == (
+        "Tifa Lockhart",
+        "Cloud Strife",
+        "Cloud: hello",
+    )
+    assert not any(name in unit.text for unit in made.units for name in ("Mara", "Ann"))
+    assert renamed(prompt, Renaming({}, PEOPLE)) == prompt
+
+
+# --- several candidates ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asks_ending", [True, False])
+def test_several_candidates_are_asked_for_by_task_and_form(asks_ending: bool) -> None:
+    prompt = a_prompt([2])
+    asking = asking_for_candidates(prompt, 4, asks_ending)
+    assert asking.units[:-2] == prompt.units[:-2]
+    task, form = (unit.text for unit in asking.units[-2:])
+    assert task.startswith("What does Mara Quill say to Ann Bell? Give 4 candidates")
+    shape = json.loads(form[form.index("{") :])
+    keys = [key for pair in candidate_keys(4) for key in pair[: 1 + asks_ending]]
+    assert list(shape) == keys

@@ -1,0 +1,208 @@
+"""A town to simulate, from a Generative Agents run: who lives there, what they remember, and when they meet.
+
+1. Encounters are drawn by seed, and then the first day is the day after the log ends: everything in the log is known.
+2. Or they are those of the log, at its own times, and then the first day is the log's first: only what is from before
+   its first dialogue is known. A simulation that is longer than the log begins the log's days again.
+3. What people do and where comes from what the log shows them doing at that time of day.
+
+Source: Park et al. 2023 (the log); APP §2 (its dialogues).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from itertools import combinations
+from pathlib import Path
+
+from state.errors import NotFoundError, ScenarioError, nearest_hint
+from state.randomness import keyed_generator
+from state.records import Dialogue, Remembered
+from state.town import Encounter, Habit, PastDialogue, Resident, Town
+from worlds.catalog import TOWNS
+from worlds.ga_files import PersonFiles, say_address
+from worlds.generative_agents import Log, read_log
+
+#: Encounters are drawn between these hours, on whole minutes, at least so many minutes apart where there is room.
+_FIRST_HOUR, _LAST_HOUR = 8, 21
+_APART_MIN = 20
+#: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
+PAST_KEPT = 10
+
+#: How the log says that somebody sleeps, or talks.
+_ASLEEP, _CONVERSING = "sleeping", "conversing about"
+
+
+@dataclass(frozen=True)
+class OpenedTown:
+    """A town, and what everybody in it remembers when the simulation begins, oldest first."""
+
+    town: Town
+    memories: Mapping[str, Sequence[Remembered]]
+
+
+def open_town(name: str, from_log: bool) -> OpenedTown:
+    """Read a town.
+
+    Args:
+        name: A shipped town, or `ga:FOLDER`.
+        from_log: Whether its encounters are those of its log.
+
+    Raises:
+        NotFoundError: There is no such town, or no such folder.
+        ScenarioError: It can't be read, or fewer than two people live there.
+    """
+    log = read_log(_folder_of(name))
+    people = log.files.people
+    if len(people) < 2:
+        raise ScenarioError(f"{name}: only {len(people)} person lives there; an encounter needs two")
+    first, last = log.dialogues[0].time, max(one.stream[-1].memory.created for one in people.values() if one.stream)
+    begins = _midnight(first) if from_log else _midnight(last) + timedelta(days=1)
+    known_until = first if from_log else begins
+    town = Town(
+        name=name,
+        begins=begins,
+        residents=tuple(Resident(persona=one.persona, days=_days_of(one)) for one in people.values()),
+        past=() if from_log else _past(log),
+        logged=_logged(log, name) if from_log else (),
+        left_out=log.files.notes,
+    )
+    told = _told_too_early(log, known_until)
+    return OpenedTown(
+        town,
+        {
+            who: tuple(
+                Remembered(**record.memory.model_dump(), evidence=record.evidence)
+                for record in one.stream
+                if record.memory.created < known_until and record.memory.id not in told.get(who, ())
+            )
+            for who, one in people.items()
+        },
+    )
+
+
+def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[Encounter, ...]:
+    """Return the encounters of a day, in order of time.
+
+    Args:
+        town: The town.
+        day: From 1.
+        seed: Of the draws.
+        count: How many are drawn; `None` for those of the log.
+    """
+    begins = town.begins + timedelta(days=day - 1)
+    if count is None:
+        logged = town.logged[(day - 1) % len(town.logged)]
+        shift = begins - _midnight(logged[0].time) if logged else timedelta()
+        return tuple(one.model_copy(update={"day": day, "time": one.time + shift}) for one in logged)
+    return _drawn(town, day, begins, seed, count)
+
+
+def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tuple[Encounter, ...]:
+    generator = keyed_generator(seed, round=day, node="encounters")
+    minutes = sorted(generator.sample(range(0, 60 * (_LAST_HOUR - _FIRST_HOUR), _step(count)), count))
+    names = [one.persona.name for one in town.residents]
+    pairs = list(combinations(names, 2))
+    met: dict[tuple[str, str], int] = dict.fromkeys(pairs, 0)
+    drawn = []
+    for number, minute in enumerate(minutes, start=1):
+        at = 60 * _FIRST_HOUR + minute
+        habits = {name: _habit(town, name, day, at) for name in names}
+        awake = [pair for pair in pairs if not any((h := habits[name]) and h.asleep for name in pair)] or pairs
+        fewest = min(met[pair] for pair in awake)
+        pair = generator.choice([pair for pair in awake if met[pair] == fewest])
+        met[pair] += 1
+        initiator, partner = generator.sample(pair, 2)
+        first, second = habits[initiator], habits[partner]
+        drawn.append(
+            Encounter(
+                day=day,
+                number=number,
+                time=begins + timedelta(minutes=at),
+                place=first.place if first else None,
+                initiator=initiator,
+                partner=partner,
+                activities=(first.activity if first else None, second.activity if second else None),
+            )
+        )
+    return tuple(drawn)
+
+
+def _step(count: int) -> int:
+    """Return the minutes between two moments of a day at which an encounter may begin, so that all find room."""
+    return max(1, min(_APART_MIN, 60 * (_LAST_HOUR - _FIRST_HOUR) // count))
+
+
+def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
+    """Return what the log shows somebody doing at that time of day; the days of the log take turns."""
+    days = town.resident(name).days
+    habits = days[(day - 1) % len(days)] if days else ()
+    return next((one for one in reversed(habits) if one.minute <= minute), None)
+
+
+def _folder_of(name: str) -> Path:
+    if name in TOWNS:
+        return TOWNS[name]
+    if name.startswith("ga:") and name != "ga:":
+        return Path(name.removeprefix("ga:")).expanduser()
+    raise NotFoundError(f"unknown town {name!r}{nearest_hint(name, TOWNS)}; give a shipped town, or ga:FOLDER")
+
+
+def _midnight(moment: datetime) -> datetime:
+    return datetime.combine(moment.date(), time())
+
+
+def _days_of(one: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
+    """Return what each day of the log shows somebody doing, chats left out."""
+    days: dict[datetime, list[Habit]] = {}
+    for action in one.actions:
+        if action.activity and not action.chat and _CONVERSING not in action.activity:
+            minute = action.since.hour * 60 + action.since.minute
+            asleep = action.activity.startswith(_ASLEEP)
+            habit = Habit(minute=minute, activity=action.activity, place=say_address(action.address), asleep=asleep)
+            done = days.setdefault(_midnight(action.since), [])
+            if not done or done[-1].activity != habit.activity:
+                done.append(habit)
+    return tuple(tuple(days[day]) for day in sorted(days))
+
+
+def _past(log: Log) -> tuple[PastDialogue, ...]:
+    kept: dict[tuple[str, str], list[PastDialogue]] = {}
+    for one in log.dialogues:
+        past = PastDialogue(pair=one.pair, dialogue=Dialogue(time=one.time, utterances=one.utterances))
+        kept[one.pair] = [*kept.get(one.pair, []), past][-PAST_KEPT:]
+    return tuple(sorted((past for many in kept.values() for past in many), key=lambda past: past.dialogue.time))
+
+
+def _logged(log: Log, name: str) -> tuple[tuple[Encounter, ...], ...]:
+    """Return the encounters of a log by day, from that of its first dialogue to that of its last."""
+    cases = [log.case(number, name) for number in range(len(log.dialogues))]
+    first = _midnight(cases[0].time)
+    days: list[list[Encounter]] = [[] for _ in range((cases[-1].time - first).days + 1)]
+    for case in cases:
+        day = (case.time - first).days
+        days[day].append(
+            Encounter(
+                day=day + 1,
+                number=len(days[day]) + 1,
+                time=case.time,
+                place=case.place,
+                initiator=case.initiator.persona.name,
+                partner=case.partner.persona.name,
+                activities=(case.initiator.activity, case.partner.activity),
+            )
+        )
+    return tuple(map(tuple, days))
+
+
+def _told_too_early(log: Log, until: datetime) -> dict[str, set[str]]:
+    """Return, by name, the memories from before a moment that tell of a dialogue at it or later."""
+    told: dict[str, set[str]] = {}
+    for number, dialogue in enumerate(log.dialogues):
+        if dialogue.time >= until:
+            case = log.case(number, "")
+            for who in dialogue.pair:
+                kept = {memory.id for memory in case.participant(who).memories}
+                stream = log.files.people[who].stream
+                early = {r.memory.id for r in stream if r.memory.created < min(until, dialogue.time)}
+                told.setdefault(who, set()).update(early - kept)
+    return told
