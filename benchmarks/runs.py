@@ -123,7 +123,8 @@ def rows_of_the_first(store: Path) -> str:
     """Return a hash over everything that the store holds of its first run, checkpoints included."""
     digest = hashlib.blake2b()
     run = parent_of(store)
-    keys = dict.fromkeys([*COLUMNS, "passages"], "run") | dict.fromkeys(["checkpoints", "writes"], "thread_id")
+    keys = {table: "run" for table, columns in COLUMNS.items() if "run" in columns}
+    keys |= dict.fromkeys(["checkpoints", "writes"], "thread_id")
     with closing(sqlite3.connect(store)) as connection:
         for table, key in keys.items():
             rows = sorted(map(repr, connection.execute(f"SELECT * FROM {table} WHERE {key} = ?", [run])))

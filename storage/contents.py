@@ -10,7 +10,7 @@ from state.errors import StorageError
 from state.records import Prompt, Unit
 from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
-from storage.values import Value, searchable
+from storage.values import Value, checksum, searchable
 
 _UNITS_OF_PROMPT = """(
     SELECT key AS position, value AS unit_id FROM prompts, json_each(unit_ids) WHERE hash = ?
@@ -103,20 +103,21 @@ class Contents:
 
     def save_passage(self, run: str, turn: int, agent: str, kind: str, text: str) -> None:
         """Note what was said or thought, for searching; inside a transaction."""
-        self._file.write(
-            """INSERT INTO passages (run, turn, agent, kind, text) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET text = excluded.text WHERE text IS NOT excluded.text""",
-            *(run, turn, agent, kind, searchable(text)),
-        )
+        self._save_passage(None, run, turn, agent, kind, searchable(text))
 
     def save_memories(self, start_id: int, memories: Iterable[tuple[str, str]]) -> None:
         """Note what is remembered by whom where a run starts, for searching, once; inside a transaction."""
         if not self._file.rows("SELECT 1 FROM passages WHERE start_id = ? LIMIT 1", start_id):
             for agent, text in dict.fromkeys(memories):
-                self._file.write(
-                    "INSERT INTO passages (start_id, turn, agent, kind, text) VALUES (?, 0, ?, 'memory', ?)",
-                    *(start_id, agent, searchable(text)),
-                )
+                self._save_passage(start_id, None, 0, agent, "memory", searchable(text))
+
+    def _save_passage(self, *values: Value) -> None:
+        self._file.write(
+            """INSERT INTO passages (start_id, run, turn, agent, kind, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET text = excluded.text, checksum = excluded.checksum
+            WHERE text IS NOT excluded.text""",
+            *(*values, checksum(values)),
+        )
 
     def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
         """Return the rows of units, making those that are new; inside a transaction."""

@@ -154,8 +154,13 @@ class StoreFile:
         """Close the connection."""
         self._connection.close()
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether the file is small enough to be checked whole whenever it is read."""
+        return self.path == MEMORY or os.path.getsize(self.path) <= CHECKED_UP_TO_BYTES
+
     def _check_structure(self) -> None:
-        if self.path == MEMORY or os.path.getsize(self.path) > CHECKED_UP_TO_BYTES:
+        if not self.is_checked:
             return
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":

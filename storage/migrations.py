@@ -161,6 +161,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             agent TEXT NOT NULL,
             kind TEXT NOT NULL,  -- utterance, thought, memory
             text TEXT NOT NULL,
+            checksum INTEGER NOT NULL,
             UNIQUE (run, turn, agent, kind))""",
         "CREATE INDEX passages_by_start ON passages (start_id)",
         "CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content = 'passages', content_rowid = 'id')",
@@ -171,20 +172,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER passages_updated AFTER UPDATE ON passages BEGIN
             INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text);
             INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
-        """INSERT INTO passages (run, turn, agent, kind, text)
-            SELECT run, turn, speaker, 'utterance', searchable(text) FROM turns
+        """INSERT INTO passages (run, turn, agent, kind, text, checksum)
+            SELECT run, turn, speaker, 'utterance', searchable(text), 0 FROM turns
             JOIN contents ON contents.id = content_id WHERE speaker IS NOT NULL""",
-        """INSERT INTO passages (run, turn, agent, kind, text)
-            SELECT run, round, agent, 'thought', searchable(json_extract(searchable(record), '$.thought')) FROM steps
+        """INSERT INTO passages (run, turn, agent, kind, text, checksum)
+            SELECT run, round, agent, 'thought', searchable(json_extract(searchable(record), '$.thought')), 0 FROM steps
             WHERE node = 'assess'""",
-        """INSERT INTO passages (start_id, turn, agent, kind, text)
+        """INSERT INTO passages (start_id, turn, agent, kind, text, checksum)
             SELECT DISTINCT start.id, 0, json_extract(person.value, '$.persona.name'), 'memory',
-                searchable(json_extract(memory.value, '$.text'))
+                searchable(json_extract(memory.value, '$.text')), 0
             FROM (SELECT id, searchable(text) AS text FROM contents WHERE id IN (SELECT case_id FROM runs))
                 AS start CROSS JOIN
                 json_each(coalesce(json_extract(start.text, '$.participants'), json_array(
                     json_extract(start.text, '$.initiator'), json_extract(start.text, '$.partner')))) AS person
                 CROSS JOIN json_each(person.value, '$.memories') AS memory""",
+        "UPDATE passages SET checksum = row_checksum(start_id, run, turn, agent, kind, text)",
         *VIEWS,
     ),
     (

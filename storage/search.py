@@ -1,9 +1,12 @@
 """Full-text search over what was said, thought and remembered."""
 
+import sqlite3
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from state.errors import StorageError
 from storage.database import StoreFile
+from storage.tables import Table
 
 PassageKind = Literal["utterance", "thought", "memory"]
 KINDS: tuple[PassageKind, ...] = get_args(PassageKind)
@@ -50,7 +53,12 @@ def search(
         run: The id of a run; `None` for all runs, each with what is its own.
         kinds: What is looked through.
         limit: At most so many.
+
+    Raises:
+        StorageError: What is looked through was altered, or does not agree with its index.
     """
+    if file.is_checked:
+        _check(file)
     asked = {"query": _quoted(query), "run": run, "limit": limit}
     marks = ", ".join(f"'{kind}'" for kind in kinds)
     said, remembered = (_FOUND.format(kinds=marks, **how) for how in (_OF_RUN if run is not None else _OWN, _MEMORIES))
@@ -60,6 +68,16 @@ def search(
         asked,
     )
     return [Passage(**row) for row in rows]
+
+
+def _check(file: StoreFile) -> None:
+    Table(file, "passages").select("")
+    try:
+        file.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
+    except StorageError as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", 0)
+        if code & 0xFF != sqlite3.SQLITE_READONLY:  # it writes nothing, but is refused where nothing can be written
+            raise
 
 
 def _quoted(query: str) -> str:

@@ -29,6 +29,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         *("results", "prompt_tokens", "reply_tokens", "seconds"),
     ),
     "traces": ("run", "turn", "trace", "stored"),
+    "passages": ("start_id", "run", "turn", "agent", "kind", "text"),
     "simulations": (
         *("simulation", "status", "town", "model", "embedder", "rehearsed", "seed", "days", "encounters_per_day"),
         *("parameters", "error", "created", "town_id"),

@@ -261,7 +261,7 @@ def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqliteStore) -> None:
         write(store, run, parent[1], 8)
         store.set_status(run, "failed", "the model went away")
     assert rows_of(store, "a") == before
-    assert {table for table, rows in before.items() if rows} >= {*COLUMNS} - OTHERS | {"passages"}
+    assert {table for table, rows in before.items() if rows} >= {*COLUMNS} - OTHERS
     # Nothing that stood in the file was changed or taken out; the index is one of all texts.
     gone = dump - set(store.file.database.conn.iterdump())
     assert [line for line in gone if '"passages_fts' not in line] == []

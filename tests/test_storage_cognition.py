@@ -332,6 +332,7 @@ def read_all(store: SqliteStore, run: str) -> list[object]:
         *([store.turn_record(run, one.turn), store.candidates(run, one.turn)] for one in turns),
         *(store.steps(run, node, kind) for node, kind in kinds.items()),
         *(store.prompt(call.prompt) for call in store.calls(run)),
+        search(store.file, "the", run),
     ]
 
 
