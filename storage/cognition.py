@@ -53,6 +53,7 @@ class Cognition:
 
     def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
         """Return what a step came to wherever it was taken, by round and agent, in their order."""
+        self.check_run(run)
         # A fork may have prepared somebody anew: its own row is the last of its key.
         rows = self._steps.select(f"{_OF_A_RUN} AND node = ? ORDER BY round, agent, depth DESC", run, node)
         return {(row["round"], row["agent"]): self._record(kind, row["record"]) for row in rows}
@@ -67,6 +68,24 @@ class Cognition:
             "stored": json_text(self._stored(run, turn)),
         }
         self._traces.insert(row, replace=True)
+
+    def check_run(self, run: str) -> None:
+        """See that every turn that was executed is there, with all its steps.
+
+        Raises:
+            StorageError: One is not, or not whole.
+        """
+        broken = self._file.rows(
+            """SELECT traces.run, traces.turn FROM traces JOIN lineage ON ancestor = traces.run AND turn <= rounds
+            WHERE lineage.run = ? AND (
+                (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
+                OR (SELECT count(*) FROM steps WHERE steps.run = traces.run AND round = traces.turn)
+                    < json_extract(stored, '$.steps')) LIMIT 1""",
+            run,
+        )
+        if broken:
+            cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
+            raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
 
     def check_turn(self, run: str, turn: int) -> None:
         """See that no row of a turn is missing; one whose key was altered is.

@@ -214,6 +214,9 @@ class SqliteStore:
             matching = [run]
         else:
             matching = [name for name in known if run and name.startswith(run)]
+        if run not in matching and self.simulations.has(run):
+            way = f"try polylogue days {run} --encounters, or polylogue simulate --resume {run}"
+            raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")
         if not matching:
             raise NotFoundError(self._no_such_run(run, known))
         if len(matching) > 1:
@@ -320,10 +323,16 @@ class SqliteStore:
                     self._contents.save_passage(run, turn.turn, record.turn.speaker, "utterance", turn.text)
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
-        """Return the turns `first` to `last` (inclusive; to the end if `None`)."""
+        """Return the turns `first` to `last` (inclusive; to the end if `None`).
+
+        Raises:
+            StorageError: One of them is missing, or has not all that was stored with it.
+        """
         rows = self._turn_rows("AND turn >= ? AND (? IS NULL OR turn <= ?) ORDER BY turn", run, first, last, last)
         if any(after["turn"] != before["turn"] + 1 for before, after in pairwise(rows)):
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
+        if last is None:
+            self._cognition.check_run(run)
         with storage_faults(self.path):
             return [_read(Turn, row) for row in rows]
 

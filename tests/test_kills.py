@@ -55,7 +55,8 @@ def another_state(store: SqliteStore) -> None:
 
 
 def a_turn_less(store: SqliteStore) -> None:
-    store.file.write("DELETE FROM turns WHERE turn = 5")
+    for table in ("turns", "traces"):
+        store.file.write(f"DELETE FROM {table} WHERE turn = 5")
 
 
 def a_text_of_nobody(store: SqliteStore) -> None:
