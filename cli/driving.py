@@ -1,25 +1,23 @@
 """Driving a run to its end: `run`, `resume` and `fork` all end here. Whatever stops it, the way on is told."""
 
-import asyncio
 import shlex
-import signal
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from cli.environment import store_path
+from cli.interrupting import interruptible, run_or_abandon
 from cli.live import tell_heading, tell_round, tell_turn
 from cli.opening import open_embedding_model, open_language_model
 from cli.output import data, plain, print_json, progress, progress_line
 from cli.seat import Seat
 from models.batching import BatchingBroker
 from state.contracts import Context, Embedder, LanguageModel, ModelRole, Start
-from state.errors import LeftError, ModelError, PolylogueError, StorageError
+from state.errors import LeftError, ModelError, PolylogueError, StorageError, UsageError
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus, Voice
@@ -75,6 +73,16 @@ class Engines:
         """
         for speaking in (self.model, *self.voices.values()):
             speaking.traits.require_scores(parameters)
+            suited, judging = self.suited(speaking, parameters), self.roles.get("judge", speaking)
+            for asked, setting, model, instead in (
+                (suited.judge, "likelihood", judging, "judge=rating, or judge_model=smollm2"),
+                (suited.ending, "continuation", speaking, "ending=reply"),
+            ):
+                if asked == setting and model.traits.remote:
+                    raise UsageError(f"{model.id} does not tell how likely a text is; set {instead}")
+        reader = self.roles.get("score")
+        if reader is not None and reader.traits.remote:
+            raise UsageError(f"surrogate={reader.id} shows no attention; set surrogate=smollm2, or another local model")
         return {
             "model": self.model.id,
             "embedder": self.embedder.id,
@@ -188,6 +196,7 @@ def drive_run(
 
     with store.drive_lock(record.run), interruptible():
         status: RunStatus = "failed"
+        way_on = f"resume {record.run}"
         try:
             store.set_status(record.run, "running")
             if not as_json:
@@ -204,10 +213,12 @@ def drive_run(
         except Exception as error:
             problem = error if isinstance(error, PolylogueError) else ModelError(in_one_line(error))
             _note(store, record.run, status, str(problem))
+            if isinstance(problem, UsageError):  # to resume would end here again
+                way_on = f"fork {record.run} --at {store.run(record.run).turns + 1} --set KEY=VALUE"
             raise problem from error
         finally:
             if status != "finished":
-                progress().print(plain(f"to go on: polylogue resume {record.run}{store_hint(store)}"))
+                progress().print(plain(f"to go on: polylogue {way_on}{store_hint(store)}"))
             if as_json:
                 print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
 
@@ -236,7 +247,7 @@ def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None] | No
             async with open_checkpoints(store.path) as checkpointer:
                 await drive(context, checkpointer, on_step, ask)
 
-        asyncio.run(hold())
+        run_or_abandon(hold())
 
 
 def _note(store: SqliteStore, run: str, status: RunStatus, error: str | None = None) -> None:
@@ -250,23 +261,6 @@ def in_one_line(error: Exception) -> str:
     """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM or a closed terminal stop a computation at once; asyncio would wait for the model."""
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        for number in before:  # a second one would interrupt the tidying up
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def store_hint(store: SqliteStore) -> str:

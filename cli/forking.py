@@ -10,7 +10,7 @@ import typer
 from cli.driving import drive_run, open_engines
 from cli.environment import store_path
 from cli.options import ExtensionOption, JsonOption, SeatOption, SettingsOption, StoreOption, ThoughtsOption
-from cli.seat import with_seat
+from cli.seat import check_is_there, with_seat
 from cli.settings import read_pair, read_seed, read_settings
 from state.cognition import Trace
 from state.contracts import Start, Store
@@ -81,7 +81,7 @@ def fork(
     """
     from nodes.extensions import load_again
     from nodes.seat import write_by_hand
-    from prompts.renaming import renaming_of
+    from prompts.renaming import check_names
     from worlds.meeting_file import check_weights
     from worlds.scenario_parts import extension_source
 
@@ -93,8 +93,11 @@ def fork(
         seed = read_seed(chosen, parent.seed)
         start = _changed_start(opened, opened.start(parent.run), person, remember, forget, mechanisms, registry)
         parameters = with_seat(_changed_parameters(parent, chosen, model), seat, start)
+        if seat is not None and parameters.seat is not None and trace is not None:
+            check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))
         registry.functions(parameters, parent.kind)
-        renaming_of(start.names, parameters.names)
+        if chosen.keys() & {"names", "names_put_back"}:
+            check_names(start.names, parameters)
         _check_limits(parent, parameters, trace, at, say is not None)
         if isinstance(start, Meeting):
             check_weights(start, parameters.willingness_threshold)

@@ -1,6 +1,7 @@
 """`runs`, `show` and `timeline`: look into what is stored; no model is asked."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ from state.errors import NotFoundError, UsageError
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import RunRecord
+from state.town import Simulation
 from storage.store import SqliteStore
 
 
@@ -33,23 +35,31 @@ def register(app: typer.Typer) -> None:
 
 
 def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List all runs, newest first; forks stand under what they were forked from.
+    """List all runs, newest first; forks stand under what they were forked from, a simulation's conversations as one.
 
     Example: polylogue runs --json
     """
     path = store_path(store)
     known: list[RunRecord] = []
+    simulations: list[Simulation] = []
+    conversations: dict[str, str] = {}
     if path.exists():
         with SqliteStore.open(path, create=False) as opened:
-            known = opened.runs()
+            known, simulations = opened.runs(), opened.simulations.known()
+            conversations = opened.simulations.conversations()
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run) for run in known]})
+        print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run, conversations) for run in known]})
         return
     if not known:
         data().print(plain(f"no runs in {path}; begin with: polylogue run tidewell"))
         return
     headings = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from")
-    print_columns(headings, [_cells(run, depth) for run, depth in _tree(known)], right=("λ", "seed", "turns"))
+    held = Counter(conversations.values())
+    tree = _tree([*_folded(known, simulations, conversations)], conversations)
+    rows = [_cells(run, depth, held[run.run]) for run, depth in tree]
+    print_columns(headings, rows, right=("λ", "seed", "turns"))
+    if conversations:
+        data().print(plain("the conversations of a simulation: polylogue days SIM --encounters", "dim"))
 
 
 def show(
@@ -180,9 +190,10 @@ def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as
     print_json({"schema_version": SCHEMA_VERSION, "run": run.run, "agent": agent, "turns": turns, "cognition": minds})
 
 
-def _cells(run: RunRecord, depth: int) -> tuple[str, ...]:
-    """Return a run as a line of the table."""
+def _cells(run: RunRecord, depth: int, held: int) -> tuple[str, ...]:
+    """Return a run as a line of the table, or a simulation that has `held` conversations."""
     order = order_of(run)
+    origin = f"{run.parent[0]} turn {run.parent[1]}" if run.parent else ""
     return (
         f"{'  ' * (depth - 1)}└ {run.run}" if depth else run.run,
         run.status,
@@ -192,15 +203,36 @@ def _cells(run: RunRecord, depth: int) -> tuple[str, ...]:
         str(run.seed),
         str(run.turns),
         run.model,
-        f"{run.parent[0]} turn {run.parent[1]}" if run.parent else "",
+        (f"{held} conversations" if held > 1 else "1 conversation") if held else origin,
     )
 
 
-def _tree(runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
-    """Yield runs with their depth in the tree of forks, each before its forks, else in the order given."""
+def _folded(
+    runs: Sequence[RunRecord], simulations: Sequence[Simulation], conversations: Mapping[str, str]
+) -> Iterator[RunRecord]:
+    """Yield runs in their order, and in the place of a simulation's newest conversation one that stands for all."""
+    turns: Counter[str] = Counter()
+    for run in runs:
+        turns[conversations.get(run.run, "")] += run.turns
+    left = {one.simulation: one for one in simulations}
+    for run in runs:
+        if run.run not in conversations:
+            yield run
+        elif simulation := left.pop(conversations[run.run], None):
+            name = simulation.simulation
+            own = {"run": name, "status": simulation.status, "seed": simulation.seed, "turns": turns[name]}
+            yield run.model_copy(update=own)
+
+
+def _tree(runs: Sequence[RunRecord], conversations: Mapping[str, str]) -> Iterator[tuple[RunRecord, int]]:
+    """Yield runs with their depth in the tree of forks, each before its forks, else in the order given.
+
+    Forks of a simulation's conversation stand under the simulation.
+    """
     forks: dict[str, list[RunRecord]] = {}
     for run in runs:
-        forks.setdefault(run.parent[0] if run.parent else "", []).append(run)
+        parent = run.parent[0] if run.parent else ""
+        forks.setdefault(conversations.get(parent, parent), []).append(run)
     stack = [(run, 0) for run in reversed(forks.get("", []))]
     while stack:
         run, depth = stack.pop()
@@ -208,7 +240,7 @@ def _tree(runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
         stack += [(fork, depth + 1) for fork in reversed(forks.get(run.run, []))]
 
 
-def _run_row(run: RunRecord) -> dict[str, Any]:
+def _run_row(run: RunRecord, conversations: Mapping[str, str]) -> dict[str, Any]:
     return {
         "run": run.run,
         "status": run.status,
@@ -218,6 +250,7 @@ def _run_row(run: RunRecord) -> dict[str, Any]:
         "seed": run.seed,
         "turns": run.turns,
         "parent": parent_json(run),
+        "simulation": conversations.get(run.run),
         "removal_factor": run.parameters.get("removal_factor"),
         "rehearsed": run.rehearsed,
         "created": run.created.isoformat(),

@@ -9,7 +9,7 @@ from rich.text import Text
 from cli.output import plain
 from state.contracts import Start
 from state.meeting import Attendee, Meeting
-from state.records import RunRecord, Turn
+from state.records import BLOCK_INITIALS, RunRecord, Turn
 
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -25,14 +25,23 @@ def in_words(name: str) -> str:
 
 
 def settings(run: RunRecord) -> list[str]:
-    """Return what the run was made with, order, λ, model and seed, each as a phrase."""
+    """Return what the run was made with, order, λ (or what is retained), model, seed and seat, each as a phrase."""
     order = order_of(run)
+    kept = retained(run)
+    seat = run.parameters.get("seat")
     return [
         *([in_words(order)] if order else []),
-        f"λ = {run.parameters.get('removal_factor'):g}",
+        f"retained: {kept}" if kept else f"λ = {run.parameters.get('removal_factor'):g}",
         run.model,
         f"seed {run.seed}",
+        *([f"a person as {seat}"] if seat else []),
     ]
+
+
+def retained(run: RunRecord) -> str | None:
+    """Return which item of a prompt is all that a run retains, in the place of λ, if it does."""
+    which = run.parameters.get("retain")
+    return f"the {which} of {in_words(BLOCK_INITIALS[str(run.parameters['retain_block'])])}" if which else None
 
 
 def people_line(start: Start) -> str:
@@ -83,6 +92,7 @@ def print_turn(console: Console, turn: Turn, start: Start, silence_s: float | No
         return
     grid = Table.grid()
     grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")  # a long word stays whole
     grid.add_row(when, what)
     console.print(grid)
 

@@ -60,6 +60,8 @@ def main() -> None:
         code = _complain(f"{error.filename or 'the output'}: {error.strerror}", 1)
     except MemoryError:
         code = _complain("there is not enough memory; close other programs, then try again", 1)
+    except KeyboardInterrupt:  # while a command was still imported
+        code = 130
     sys.exit(code or 0)
 
 

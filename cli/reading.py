@@ -1,8 +1,6 @@
 """`inventory` and `behaviour`: what stored conversations say about the people in them."""
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.environment import store_path
+from cli.interrupting import interruptible, run_or_abandon
 from cli.lines import in_words
 from cli.opening import open_embedding_model, open_language_model
 from cli.options import JsonOption, StoreOption
@@ -332,10 +331,9 @@ def _ask(store: SqliteStore, record: RunRecord, model: str, inquiries: Sequence[
     """Return the answers of a model about a run; the model is loaded only where some are missing."""
     from lab.asking import answers_to
 
-    # Not asyncio.run: with its handler of signals, Ctrl-C would wait for the model to finish.
-    with progress_line() as (show, _), closing(asyncio.new_event_loop()) as loop:
+    with progress_line() as (show, _), interruptible():
         try:
-            return loop.run_until_complete(
+            return run_or_abandon(
                 answers_to(
                     inquiries,
                     store,

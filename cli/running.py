@@ -61,7 +61,7 @@ def run(
     Example: polylogue run tidewell --lambda 0.5 --rounds 6
     """
     from nodes.extensions import load
-    from prompts.renaming import renaming_of
+    from prompts.renaming import check_names
     from worlds.catalog import extensions_of, resolve, settings_of
     from worlds.meeting_file import check_weights
     from worlds.scenario_parts import extension_source
@@ -81,7 +81,7 @@ def run(
     start = resolve(scenario, known)
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
-    renaming_of(start.names, parameters.names)
+    check_names(start.names, parameters)
     if isinstance(start, Meeting):
         check_weights(start, parameters.willingness_threshold)
     elif order is not None:

@@ -11,8 +11,9 @@ import shlex
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.text import Text
 
@@ -20,7 +21,7 @@ from cli.lines import clock, print_turn
 from cli.output import plain, progress
 from state.contracts import Start
 from state.errors import NotFoundError, UsageError
-from state.meeting import Attendee
+from state.meeting import Attendee, Meeting
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import LONGEST, Answer, Invitation, in_one_line
@@ -55,7 +56,24 @@ def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Paramet
         if len(named) == 1:
             return parameters.model_copy(update={"seat": named[0]})
     several = "several are called that" if first else "nobody of that name takes part"
-    raise NotFoundError(f"--seat {given}: {several}; there are {', '.join(start.names)}")
+    raise NotFoundError(f"--seat {shlex.quote(given)}: {several}; there are {', '.join(start.names)}")
+
+
+def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
+    """Refuse a seat that nobody would be asked in.
+
+    Args:
+        name: Whose it is, under their name in the scenario.
+        start: Who takes part.
+        sim_time_s: The moment from which it would be theirs.
+
+    Raises:
+        UsageError: They have left by then.
+    """
+    if isinstance(start, Meeting):
+        leaves = start.participant(name).leaves
+        if leaves is not None and start.offset_s(leaves, 0.0) <= sim_time_s:
+            raise UsageError(f"--seat {shlex.quote(name)}: they have left by then, at {leaves:%H:%M}; fork earlier")
 
 
 def _is_same(name: str, given: str) -> bool:
@@ -73,7 +91,7 @@ def check_seat(seat: str | None, record: RunRecord) -> None:
         return
     has = "has no seat for a person" if own is None else f"has the seat of {own}"
     raise UsageError(
-        f"--seat {seat}: run {record.run} {has}; to go on with another one, fork it: "
+        f"--seat {shlex.quote(seat)}: run {record.run} {has}; to go on with another one, fork it: "
         f"polylogue fork {record.run} --at {record.turns + 1} --seat {shlex.quote(seat)}"
     )
 
@@ -98,8 +116,7 @@ class Seat:
         self._tell(invitation)
         took_s = 0.0
         while True:
-            self._prompt()
-            line, seconds = await self._keyboard.line()
+            line, seconds = await self._line()
             took_s += seconds
             words = None if line is None else in_one_line(line)
             if words is None or words == _LEAVE:
@@ -112,45 +129,70 @@ class Seat:
             said = "" if words == _PASS else words or invitation.kept or ""
             return Answer(words=said, seconds=took_s)
 
+    async def _line(self) -> tuple[str | None, float]:
+        """Return what is typed behind a prompt, and how long it took; what is printed next begins a line of its own."""
+        if not self._keyboard.is_terminal:
+            return await self._keyboard.line()
+        progress().print(Text("> ", "bold green"), end="")
+        is_unfinished = True
+        try:
+            line, seconds = await self._keyboard.line()
+            is_unfinished = line is None or not line.endswith("\n")
+            return line, seconds
+        finally:
+            if is_unfinished:
+                progress().print()
+            self._keyboard.restore()
+
     def _tell(self, invitation: Invitation) -> None:
-        console = progress()
         if self._is_new:
-            console.print(plain(role_of(invitation.agent, self._start), "dim"))
+            for line in role_of(invitation.agent, self._start):
+                _print(plain(line, "dim"))
             self._is_new = False
         if invitation.again:
-            console.print(plain("nobody else can speak now: type something", "yellow"))
+            _print(plain("nobody else can speak now: type something", "yellow"))
             return
         if not self._tells_turns:
             for turn in invitation.lines:
                 if turn.turn > self._told:
-                    print_turn(console, turn, self._start)
+                    print_turn(progress(), turn, self._start)
             self._told = invitation.turn - 1
         hints = [f"{_LEAVE}: go on another time"]
         if invitation.kept:
-            console.print(Text.assemble(("you did not get the floor for: ", "dim"), plain(invitation.kept)))
+            _print(Text.assemble(("you did not get the floor for: ", "dim"), plain(invitation.kept)))
             hints = ["Enter: say it now", f"{_PASS}: drop it", *hints]
         elif invitation.may_pass:
             hints = ["Enter: stay silent", *hints]
         when = f", turn {invitation.turn}, {clock(invitation.sim_time_s, self._start).split()[0]}"
-        asked = Text.assemble(plain(invitation.agent, "bold"), when, (f" ({'; '.join(hints)})", "dim"))
-        console.print(asked)
-
-    def _prompt(self) -> None:
-        if self._keyboard.is_terminal:
-            progress().print(Text("> ", "bold green"), end="")
+        _print(Text.assemble(plain(invitation.agent, "bold"), when, (f" ({'; '.join(hints)})", "dim")))
 
 
-def role_of(name: str, start: Start) -> str:
-    """Return in a line who somebody is in a conversation, and what they want."""
+def _print(text: Text) -> None:
+    """Print a line to standard error; a terminal breaks it between words."""
+    console = progress()
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def role_of(name: str, start: Start) -> list[str]:
+    """Return in a few lines who somebody is in a conversation, with whom and, in a meeting, what they want."""
     one = start.participant(name)
-    said = [one.persona.background, one.persona.traits, one.activity]
-    wants = []
-    if isinstance(one, Attendee):
-        said.append(one.setting)
-        wants = [goal.text for goal in one.goals]
-    about = "; ".join(text.strip().rstrip(".") for text in said if text)
-    wanted = f" You want: {'; '.join(wants)}." if wants else ""
-    return f"You are {name}{f': {about}' if about else ''}.{wanted}"
+    others = ", ".join(other for other in start.names if other != name)
+    lines = [f"You are {name}, with {others}."]
+    about = [one.persona.background, one.persona.traits, one.activity]
+    if not isinstance(start, Meeting) or not isinstance(one, Attendee):
+        return lines + _line_of("About you", about)
+    return [
+        start.description,
+        *lines,
+        *_line_of("About you", [*about, one.setting]),
+        *_line_of("You want", [goal.text for goal in one.goals]),
+        *(line for other, how in one.relations for line in _line_of(other, [how])),
+    ]
+
+
+def _line_of(what: str, texts: Iterable[str | None]) -> list[str]:
+    said = "; ".join(text.strip().rstrip(".") for text in texts if text)
+    return [f"{what}: {said}."] if said else []
 
 
 def _problem(words: str, invitation: Invitation) -> str | None:
@@ -167,7 +209,8 @@ class Keyboard:
     def __init__(self, file: TextIO | None) -> None:
         """Note the file; `None` where the process has no standard input, which has ended then."""
         self._file = file
-        self._ahead = bytearray()
+        self._ahead = b""
+        self._before: tuple[int, list[Any]] | None = None  # while a paste is read: the terminal, and how it was
         self.is_terminal = file is not None and file.isatty()
 
     async def line(self) -> tuple[str | None, float]:
@@ -193,33 +236,41 @@ class Keyboard:
         threading.Thread(target=read, daemon=True).start()
         return await come
 
+    def restore(self) -> None:
+        """Leave the terminal as it was, though a paste may still be read from it."""
+        import termios
+
+        before, self._before = self._before, None
+        if before is not None:
+            terminal, attributes = before
+            with suppress(termios.error):  # the terminal is gone
+                termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+
     def _line(self) -> str | None:
         if self._file is None:
             return None
-        line = bytearray()
+        descriptor, line = self._file.fileno(), bytearray()
         while True:
-            read, newline, rest = self._ahead.partition(b"\n")
-            line += read[: _KEPT - len(line)]
-            self._ahead = rest
+            read, newline, self._ahead = self._ahead.partition(b"\n")
+            line += (read + newline)[: _KEPT - len(line)]
             if newline:
                 break
-            self._ahead = bytearray(os.read(self._file.fileno(), _KEPT))
+            self._ahead = os.read(descriptor, _KEPT)
             if not self._ahead:
                 if not line:
                     return None
                 break
         if self.is_terminal:
-            line += b" " + self._pasted()
+            line += self._pasted(descriptor)
         return line.decode(errors="replace")
 
-    def _pasted(self) -> bytes:
+    def _pasted(self, terminal: int) -> bytes:
         """Return what else the terminal holds: further lines of what was pasted, the last one perhaps unfinished."""
         import termios
 
-        assert self._file is not None
-        terminal, pasted = self._file.fileno(), bytearray()
-        before = termios.tcgetattr(terminal)
+        pasted, read = bytearray(), b""
         unbuffered = termios.tcgetattr(terminal)
+        self._before = terminal, termios.tcgetattr(terminal)
         unbuffered[3] &= ~termios.ICANON
         unbuffered[6][termios.VMIN], unbuffered[6][termios.VTIME] = 1, 0
         termios.tcsetattr(terminal, termios.TCSANOW, unbuffered)
@@ -230,5 +281,5 @@ class Keyboard:
                     break
                 pasted += read[: _KEPT - len(pasted)]
         finally:
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
-        return bytes(pasted)
+            self.restore()
+        return bytes(pasted) + (b"\n" if read.endswith(b"\n") else b"")

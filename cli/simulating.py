@@ -1,6 +1,5 @@
 """`simulate` and `days`: days of a town, conversation after conversation, and what becomes of them."""
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -8,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.driving import Engines, context_of, in_one_line, interruptible, open_engines, reopen_engines, store_hint
+from cli.driving import Engines, context_of, in_one_line, open_engines, reopen_engines, store_hint
 from cli.environment import store_path
+from cli.interrupting import interruptible, run_or_abandon
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, SettingsOption, StoreOption
 from cli.output import SCHEMA_VERSION, data, number, plain, print_columns, print_json, progress, progress_line, waiting
@@ -18,7 +18,7 @@ from state.contracts import Context
 from state.errors import ModelError, NotFoundError, PolylogueError, StorageError, UsageError, nearest_hint
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
-from state.town import Encounter, Simulation, TownContext
+from state.town import FORMED, Encounter, Simulation, TownContext
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from state.graph_state import TownState
 
 _ENCOUNTERS_PER_DAY = 4
+#: Figures of diversity by heading: their names, and the places that are shown.
+_FIGURES = {
+    "sim": ("sim", 3),
+    "dist-1": ("dist1", 3),
+    "dist-2": ("dist2", 3),
+    "dist-3": ("dist3", 3),
+    "len": ("len", 1),
+}
+#: A hundred years: what is longer is a slip of the keyboard.
+_LONGEST = 36_525
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +50,8 @@ def register(app: typer.Typer) -> None:
 def simulate(
     town: Annotated[str | None, typer.Argument(help="A shipped town (tidewell), or ga:FOLDER.")] = None,
     days: Annotated[
-        int | None, typer.Option(min=1, help="How many days: 1 if it is not given. With --resume, how many in all.")
+        int | None,
+        typer.Option(min=1, max=_LONGEST, help="How many days: 1 if it is not given. With --resume, how many in all."),
     ] = None,
     encounters_per_day: Annotated[
         int | None,
@@ -53,11 +64,14 @@ def simulate(
     removal_factor: Annotated[
         float | None, typer.Option("--lambda", help="λ in [0, 1]: how much of the attended information to remove.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Seed of all draws: 1 if it is not given.")] = None,
     model: Annotated[
-        str,
-        typer.Option(help="smollm2 (embedded), a folder, a Hugging Face id, openai:NAME, or http://SERVER/v1#NAME."),
-    ] = "smollm2",
+        str | None,
+        typer.Option(
+            help="smollm2 (embedded, if nothing is given), a folder, a Hugging Face id, openai:NAME, or "
+            "http://SERVER/v1#NAME."
+        ),
+    ] = None,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Use a stand-in without weights.")] = False,
     settings: SettingsOption = None,
     store: StoreOption = None,
@@ -69,8 +83,16 @@ def simulate(
     """
     chosen = read_settings(settings, removal_factor=removal_factor)
     if resume is not None:
-        given = {"TOWN": town, "--encounters-per-day": encounters_per_day, "--lambda or --set": chosen}
-        if wrong := next((name for name, value in given.items() if value), "--from-log" if from_log else None):
+        given = {
+            "TOWN": town is not None,
+            "--encounters-per-day": encounters_per_day is not None,
+            "--from-log": from_log,
+            "--lambda or --set": bool(chosen),
+            "--seed": seed is not None,
+            "--model": model is not None,
+            "--rehearse": rehearse,
+        }
+        if wrong := next((name for name, is_given in given.items() if is_given), None):
             raise UsageError(f"--resume {resume} goes on with what the simulation was begun with; leave out {wrong}")
         with SqliteStore.open(store_path(store), create=False) as opened:
             _resume(opened, opened.simulations.get(resume), days, as_json)
@@ -79,15 +101,17 @@ def simulate(
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
     if from_log and encounters_per_day is not None:
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
+    from prompts.renaming import check_known
     from worlds.town import open_town
 
-    seed = read_seed(chosen, seed)
+    seed = read_seed(chosen, 1 if seed is None else seed)
     parameters = Parameters().with_settings(chosen)
     if parameters.seat is not None:
         raise UsageError(f"seat={parameters.seat}: nobody is asked while days pass; fork a conversation and sit there")
     found = open_town(town, from_log)
+    check_known([one.persona.name for one in found.town.residents], parameters.names)
     with SqliteStore.open(store_path(store), create=True) as opened:
-        engines = open_engines("rehearsal" if rehearse else model, None, parameters)
+        engines = open_engines("rehearsal" if rehearse else model or "smollm2", None, parameters)
         resolved = engines.resolved(parameters)
         simulation = Simulation.model_validate(
             {
@@ -204,7 +228,7 @@ def _pass_days(store: SqliteStore, simulation: Simulation, engines: Engines, as_
                 )
                 await drive_town(context, checkpointer, on_encounter)
 
-        asyncio.run(pass_them())
+        run_or_abandon(pass_them())
 
 
 def _run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
@@ -267,7 +291,7 @@ def _made_with(simulation: Simulation) -> list[str]:
 def _tell(encounter: Encounter, turns: int) -> None:
     place = f", {encounter.place}" if encounter.place else ""
     count = "1 turn" if turns == 1 else f"{turns} turns"
-    line = f"day {encounter.day}  {encounter.time:%H:%M}  {' and '.join(encounter.pair)}{place}: {count}"
+    line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}: {count}"
     data().print(plain(line), plain(f"({encounter.run})", "dim"))
 
 
@@ -286,6 +310,9 @@ def days(
     agent: Annotated[
         str | None, typer.Option(metavar="NAME", help="What one resident remembers of these days, and why.")
     ] = None,
+    encounters: Annotated[
+        bool, typer.Option("--encounters", help="Who met, when and where, and the run that is their conversation.")
+    ] = False,
     embedder: Annotated[
         str | None, typer.Option(help="What similarity is measured with; the simulation's own if it is not given.")
     ] = None,
@@ -296,53 +323,51 @@ def days(
 
     Example: polylogue days @last --json
     """
+    if agent is not None and encounters:
+        raise UsageError("--agent tells what one remembers, --encounters who met; leave out one of them")
+    about_one = "--agent" if agent is not None else "--encounters" if encounters else None
+    if about_one and len(simulation or ()) != 1:
+        raise UsageError(f"{about_one} is about one simulation; name one, or @last")
     with SqliteStore.open(store_path(store), create=False) as opened:
-        if not simulation:
+        chosen = list({one.simulation: one for one in map(opened.simulations.get, simulation or ())}.values())
+        if not chosen:
             _list(opened.simulations.known(), as_json)
-            return
-        chosen = list({one.simulation: one for one in map(opened.simulations.get, simulation)}.values())
-        if len(chosen) > 1:
-            if agent is not None:
-                raise UsageError("--agent is about one simulation; name only that")
+        elif len(chosen) > 1:
             _show_trials(opened, chosen, embedder, as_json)
-            return
-        (found,) = chosen
-        if agent is not None:
-            _show_memories(opened, found, agent, as_json)
-            return
-        rows = _rows(opened, found, embedder)
+        elif agent is not None:
+            _show_memories(opened, chosen[0], agent, as_json)
+        elif encounters:
+            _show_encounters(opened, chosen[0], as_json)
+        else:
+            _show_days(opened, chosen[0], embedder, as_json)
+
+
+def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:
+    rows = _rows(store, simulation, embedder)
     if as_json:
-        document = found.model_dump(mode="json", exclude={"days", "created"})
+        document = simulation.model_dump(mode="json", exclude={"days", "created"})
         print_json({"schema_version": SCHEMA_VERSION, **document, "days": rows})
         return
-    _tell_heading(found)
-    headings = (
-        "day",
-        "date",
-        "met",
-        "turns",
-        "sim",
-        "dist-1",
-        "dist-2",
-        "dist-3",
-        "len",
-        "memories",
-        "reflected",
-        "calls",
-    )
+    _tell_heading(simulation)
+    console = data()
+    if simulation.status != "finished":
+        stopped = f"{simulation.status}: {simulation.error}" if simulation.error else simulation.status
+        console.print(plain(f"{stopped}; to go on: polylogue simulate --resume {simulation.simulation}"))
+        console.print()
+    if not rows:
+        console.print(plain("nobody has met yet"))
+        return
+    before = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
+    behind = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
     cells = [
-        [
-            *(str(row[name]) for name in ("day", "date", "encounters", "turns")),
-            *_figures(row),
-            *(str(row[name]) for name in ("memories", "reflections", "calls")),
-        ]
+        [*(str(row[name]) for name in before.values()), *_figures(row), *(str(row[name]) for name in behind.values())]
         for row in rows
     ]
+    headings = (*before, *_FIGURES, *behind)
     print_columns(headings, cells, right=[heading for heading in headings if heading != "date"])
-    console = data()
-    console.print()
     tokens = sum(row["prompt_tokens"] for row in rows), sum(row["reply_tokens"] for row in rows)
     seconds = sum(row["seconds"] for row in rows)
+    console.print()
     console.print(plain(f"{tokens[0]} tokens read, {tokens[1]} written, {seconds:.0f} s in the model", "dim"))
     note = "sim, dist-n and len are of all conversations of a day together; compare days with as many of them"
     console.print(plain(note, "dim"))
@@ -392,7 +417,7 @@ def _rows(store: SqliteStore, simulation: Simulation, embedder: str | None) -> l
     rows = []
     for day, encounters in held.items():
         date = (begins + timedelta(days=day - 1)).date()
-        memories, reflections = kept.get(date, (0, 0))
+        memories, reflections = kept.get(day, (0, 0))
         rows.append(
             {
                 "day": day,
@@ -445,7 +470,7 @@ def _show_trials(store: SqliteStore, simulations: Sequence[Simulation], embedder
     console = data()
     console.print(plain(f"{len(names)} simulations, encounters that all of them have: {', '.join(names)}", "bold"))
     console.print()
-    headings = ("day", "met", "sim", "dist-1", "dist-2", "dist-3", "len")
+    headings = ("day", "met", *_FIGURES)
     cells = [[str(row["day"]), str(row["encounters"]), *_figures(row)] for row in rows]
     print_columns(headings, cells, right=headings)
     console.print()
@@ -455,8 +480,18 @@ def _show_trials(store: SqliteStore, simulations: Sequence[Simulation], embedder
 
 
 def _figures(row: dict[str, Any]) -> list[str]:
-    digits = (("sim", 3), ("dist1", 3), ("dist2", 3), ("dist3", 3), ("len", 1))
-    return [number(row[name], places) for name, places in digits]
+    return [number(row[name], places) for name, places in _FIGURES.values()]
+
+
+def _show_encounters(store: SqliteStore, simulation: Simulation, as_json: bool) -> None:
+    turns = {one.run: one.turns for one in store.runs()}
+    held = store.simulations.encounters(simulation.simulation)
+    if as_json:
+        rows = [{**one.model_dump(mode="json"), "turns": turns[one.run]} for one in held]
+        print_json({"schema_version": SCHEMA_VERSION, "simulation": simulation.simulation, "encounters": rows})
+        return
+    for one in held:
+        _tell(one, turns[one.run])
 
 
 def _show_memories(store: SqliteStore, simulation: Simulation, agent: str, as_json: bool) -> None:
@@ -468,7 +503,7 @@ def _show_memories(store: SqliteStore, simulation: Simulation, agent: str, as_js
     stream = store.simulations.stream(simulation, matching[0])
     known = store.remembered(stream)
     texts = {one.id: one.text for one in known}
-    formed = [one for one in known if one.created >= town.begins]
+    formed = [one for one in known if one.id.startswith(FORMED)]
     if as_json:
         document = {"simulation": simulation.simulation, "agent": matching[0], "before": len(known) - len(formed)}
         memories = [one.model_dump(mode="json") for one in formed]

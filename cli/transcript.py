@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from cli.lines import clock, in_words, people_line, settings, silence
+from cli.lines import clock, in_words, people_line, retained, settings, silence
 from cli.output import clean, number
 from cli.rounds import AgentRound, read_round
 from cli.timeline_view import Passage, passages
@@ -134,7 +134,9 @@ def _behind(store: Store, run: RunRecord, start: Start, turn: Turn) -> Iterator[
     if record.prompt is not None and record.removed:
         removed = set(record.removed)
         units = [unit for unit in store.prompt(record.prompt).units if unit.id in removed and unit.kind == "item"]
-        yield f"- Removed from the prompt at λ = {run.parameters.get('removal_factor'):g}:"
+        kept = retained(run)
+        why = f", all but {kept}" if kept else f" at λ = {run.parameters.get('removal_factor'):g}"
+        yield f"- Removed from the prompt{why}:"
         for unit in units:
             text = clean(unit.text).removeprefix("- ")
             told = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text

@@ -7,10 +7,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from cli.lines import retained
 from cli.output import SCHEMA_VERSION, bar, clean, number, plain
 from state.errors import NotFoundError
 from state.parameters import Parameters
-from state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord, TurnRecord
+from state.records import Candidate, Prompt, RunRecord, TurnRecord
 
 _BAR = 16
 
@@ -184,8 +185,13 @@ def _print_attention(
     share = sum(record.scores[unit.id] for unit in gone) / total if total else 0.0
     would = "would be" if what_if is not None else "were"
     why = f"at λ = {factor}"
-    if what_if is None and (retain := run.parameters.get("retain")) is not None:
-        why = f"but the {retain} of {BLOCK_INITIALS[str(run.parameters['retain_block'])].replace('_', ' ')}"
+    if (kept := retained(run)) is not None:
+        if what_if is not None:
+            why = f"{why}, were {kept} not retained"
+        elif len(gone) < len(removable):
+            why = f"but {kept}"
+        else:
+            why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
     console.print(
         plain(
             f"✗ {len(gone)} of {len(removable)} removable units {would} removed {why}: "
@@ -206,7 +212,8 @@ def _print_candidates(
     judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
     console.print()
     rewritten = f", {_rewritings(candidates)} rewritten" if _rewritings(candidates) else ""
-    console.print(plain(f"{judged}, {record.rollbacks} rolled back{rewritten}", "bold"))
+    way = ", revision=off" if record.judged_by and run.parameters.get("revision") == "off" else ""
+    console.print(plain(f"{judged}, {record.rollbacks} rolled back{rewritten}{way}", "bold"))
     for candidate in candidates:
         chosen = candidate.attempt == record.chosen
         runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)

@@ -14,14 +14,19 @@ from typing import Any
 from state.contracts import ReplyField, Tokenizer
 from state.records import Reply
 
-#: Characters of an answer that are looked at: more is no reply to any prompt here, and slow to repair.
+#: Characters of an answer that are looked at: more is no reply to any prompt here.
 _LONGEST = 50_000
 #: Places in an answer at which a JSON object may begin that are tried.
 _PLACES = 50
 #: How alike a choice, or a key, must be to what was written for it.
 _ALIKE = 0.75
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+#: Where thinking aloud ends; where it begins may stand in the prompt.
+_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+#: By what opens a text, what closes it.
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
+_BETWEEN = " \t\r\n,;"
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\d.,])[-−]?(\d{1,9})(?:\.0+)?(?!\d|[.,]\d)")
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCES = re.compile(r".*[.!?…。！？]['’”\")]?(?=\s|$)", re.DOTALL)
@@ -49,21 +54,21 @@ def read_answer(written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer
     Raises:
         UnusableReplyError: There is no object in it, or a value is missing or is nothing of its kind.
     """
-    found, whole = _find_object(written[:_LONGEST], fields)
+    found, broken = _find_object(written[:_LONGEST], fields)
     values: dict[str, str | bool | int] = {}
-    last = None if whole else list(found.values())[-1]
     for field in fields:
-        value = _value_for(field, found, fields)
-        if value is None:
+        key = _key_of(field, found, fields)
+        if key is None or found[key] is None:
             raise UnusableReplyError(f"the key {field.name!r} is missing")
-        values[field.name] = _read(field, value, tokenizer, broken_off=value is last)
+        values[field.name] = _read(field, found[key], tokenizer, broken_off=key == broken)
     text = json.dumps(values, ensure_ascii=False)
     return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values)
 
 
-def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], bool]:
-    """Return the JSON object in an answer, and whether it was whole."""
-    text = _THINKING.sub("", written)
+def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:
+    """Return the values in an answer by their keys, and the key of the one that breaks off, if one does."""
+    after = _THOUGHT.split(written)[-1]
+    text = after if "{" in after else written
     wanted = {_plain(field.name) for field in fields}
     for place in _places(text):
         try:
@@ -71,22 +76,10 @@ def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, 
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict) and wanted & set(map(_plain, found)):
-            return found, True
-    import json_repair
-
-    start = text.find("{")
-    if start < 0:
+            return found, None
+    if "{" not in text:
         raise UnusableReplyError("there is no JSON object in it")
-    try:
-        repaired = json_repair.loads(text[start:])
-    except (ValueError, RecursionError):
-        raise UnusableReplyError("it is no JSON") from None
-    several = repaired if isinstance(repaired, list) else [repaired]
-    objects = [one for one in several if isinstance(one, dict) and one]
-    if not objects:
-        raise UnusableReplyError("there is no JSON object in it")
-    best = max(objects, key=lambda one: len(wanted & set(map(_plain, one))))
-    return best, "}" in text[start:]
+    return _find_values(text[text.index("{") :], fields)
 
 
 def _places(text: str) -> Iterator[int]:
@@ -98,15 +91,77 @@ def _places(text: str) -> Iterator[int]:
         place = text.find("{", place + 1)
 
 
-def _value_for(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyField]) -> Any:
-    """Return what stands under a field's key, however it is spelt; `None` if nothing does."""
+def _find_values(text: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:
+    """Return what stands behind each key of an object that is not quite JSON (see `_find_object`).
+
+    The object is flat, and its keys are known: a value ends where the next key begins, whatever it holds. So time is
+    linear in the text, which can't be had of a parser that repairs any JSON.
+    """
+    keys: dict[str, re.Match[str]] = {}
+    for match in _key_pattern(fields).finditer(text):
+        keys.setdefault(match[match.lastindex or 0], match)
+    if not keys:
+        raise UnusableReplyError("it is no JSON")
+    ends = [*(match.start() for match in keys.values()), len(text)][1:]
+    written = {key: text[match.end() : end].strip() for (key, match), end in zip(keys.items(), ends, strict=True)}
+    last = list(written)[-1]
+    values = {key: _value_between(value) for key, value in written.items() if key != last}
+    values[last], whole = _value_at_end(written[last])
+    return values, None if whole else last
+
+
+def _key_pattern(fields: Sequence[ReplyField]) -> re.Pattern[str]:
+    """Return what a key looks like: a known one in quotes or after a comma, another one in quotes after a comma."""
+    known = "|".join(re.escape(field.name) for field in fields)
+    begins, ends = r"[{,\n]\s{0,20}", r"\s{0,5}:"
+    kinds = [rf"[\"'“‘]({known})[\"'”’]", rf"{begins}({known})"]
+    kinds += [rf"{begins}{mark}([^{mark}{_QUOTES[mark]}\n]{{1,60}}){_QUOTES[mark]}" for mark in _QUOTES]
+    return re.compile(rf"(?:{'|'.join(kinds)}){ends}", re.IGNORECASE)
+
+
+def _value_between(written: str) -> str | None:
+    """Return a value behind which another key comes."""
+    value = written.rstrip(_BETWEEN)
+    closing = _QUOTES.get(value[:1])
+    if closing is None:
+        return _bare(value)
+    end = len(value) - 1 if value.endswith(closing) else value.rfind(f"{closing},")  # a remark may stand behind it
+    return _unescaped(value[1:end] if end > 0 else value[1:])
+
+
+def _value_at_end(written: str) -> tuple[str | None, bool]:
+    """Return the last value, behind which talk may stand, and whether it is whole."""
+    closing = _QUOTES.get(written[:1])
+    if closing is None:
+        value, brace, _ = written.partition("}")
+        return _bare(value), bool(brace)
+    if end := re.search(rf"(?<!\\){closing}\s{{0,20}},?\s{{0,20}}[}}\]]", written[1:]):
+        return _unescaped(written[1 : 1 + end.start()]), True
+    value = written[1:].rstrip(_BETWEEN)
+    whole = value.endswith(closing)
+    return _unescaped(value[:-1] if whole else value), whole
+
+
+def _bare(written: str) -> str | None:
+    value = written.strip(_BETWEEN)
+    return None if value in ("", "null", "None") else value
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else _SIGNS.get(found[2], found[2]), text)
+
+
+_SIGNS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
+
+
+def _key_of(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyField]) -> str | None:
+    """Return the key under which the value of a field stands, however it is spelt; `None` if it is not there."""
     if field.name in found:
-        return found[field.name]
+        return field.name
     others = {one.name for one in fields} - {field.name}
-    spare = {key: value for key, value in found.items() if key not in others}
-    if (close := _nearest(field.name, spare)) is not None:
-        return spare[close]
-    return next(iter(spare.values())) if len(fields) == len(found) == 1 else None
+    if (close := _nearest(field.name, [key for key in found if key not in others])) is not None:
+        return close
+    return next(iter(found)) if len(fields) == len(found) == 1 else None
 
 
 def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bool) -> str | bool | int:

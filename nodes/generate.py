@@ -65,7 +65,7 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
     written = [
         written_reply(
-            prompt, str(reply.fields[said]), reply.fields.get(ends) if parameters.ending == "reply" else None, context
+            prompt, words_of(reply, said).removeprefix(f"{prompt.speaker}: "), reply.fields.get(ends), context
         )
         for said, ends in candidate_keys(number)
     ]

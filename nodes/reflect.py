@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from nodes.encounter import encounter_of, ended_s
 from nodes.memory import recall
-from nodes.remember import memory_id, rate
+from nodes.remember import rate
 from nodes.view import ask_model, text_of
 from prompts.cognition import ask_anybody
 from prompts.town import EVIDENCE, ask_insight, ask_questions
@@ -64,7 +64,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
         known = recall(one, [question], now + timedelta(seconds=1), own.embedder, own.store, parameters)
         insight, evidence = await _insight(own, name, question, known, round)
         if insight:
-            insights[insight] = memory_id(encounter, f"insight_{len(insights) + 1}"), evidence
+            insights[insight] = encounter.memory_id(f"insight_{len(insights) + 1}"), evidence
     ratings = await rate(own, name, list(insights), round)
     context.broker.leave(name)
     return [

@@ -68,7 +68,7 @@ async def keep(context: Context, encounter: Encounter, name: str, round: int) ->
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))
     return [
-        Remembered(id=memory_id(encounter, what), kind=kind, text=text, created=created, importance=rating)
+        Remembered(id=encounter.memory_id(what), kind=kind, text=text, created=created, importance=rating)
         for (what, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
     ]
 
@@ -81,8 +81,3 @@ async def rate(context: Context, name: str, texts: Sequence[str], round: int) ->
     prompt = ask_anybody(ask_importance(name, texts), context.layout)
     reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
     return [int(reply.fields[field.name]) for field in fields]
-
-
-def memory_id(encounter: Encounter, what: str) -> str:
-    """Return the id of a memory that an encounter leaves."""
-    return f"day_{encounter.day}_{encounter.number}_{what}"

@@ -5,6 +5,7 @@ of somebody else's name stays: `Annual`, `Ann-Marie`, `Ann Marie Cole` and `Mary
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +15,14 @@ from importlib import resources
 import yaml
 
 from state.errors import UsageError, nearest_hint
+from state.parameters import Parameters
 from state.records import Prompt
 from state.variation import NAME_CHOICES, read_names
 
-#: Words with a capital letter that stand beside a name without being part of one.
-_NO_NAMES = frozenset(
-    (
-        *("I", "Hello", "Hi", "Hey", "Dear", "Mr", "Mrs", "Ms", "Miss", "Dr", "Doctor", "Prof", "Professor", "Captain"),
-        *("Sir", "Madam", "Lady", "Lord", "Uncle", "Aunt", "Father", "Mother", "Brother", "Sister"),
-        *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January", "February", "March"),
-        *("April", "May", "June", "July", "August", "September", "October", "November", "December"),
-    )
-)
-_NEXT_WORD = re.compile(r" ([^\W\d_][^\W_]*)")
-_WORD_BEFORE = re.compile(r"([^\W\d_][^\W_]*) $")
+#: A letter or digit, but none of a script that does not part its words (Thai to Khmer, Chinese, Japanese, Korean).
+_LETTER = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+_NEXT_WORD = re.compile(r" (?:(?:van|von|de|der|den|da|di|du|del|dos|le|la|bin|ibn|al) )*([^\W\d_][^\W_]*)")
+_WORD_BEFORE = re.compile(r"([^\W\d_][^\W_]*|St\.) $")
 _OPENING_QUOTE = re.compile(r"(?<!\w)['‘](?=\w)")
 #: Behind these a sentence begins, or a line, a list, a quotation.
 _BEGINNINGS = frozenset('.!?…:"“”\n([{-')
@@ -58,10 +53,13 @@ class Renaming:
         own = {new: old for old, new in self.names.items()}
         called = [self.name_of(person) for person in self.people]
         lasts = Counter(name.split()[-1] for name in called)
+        somebodys = {*called, *map(first_name, called), *(person.split()[-1] for person in self.people)}
         last_names = {
-            new.split()[-1]: old.split()[-1] for new, old in own.items() if " " in new and lasts[new.split()[-1]] == 1
+            new.split()[-1]: old.split()[-1]
+            for new, old in own.items()
+            if lasts[new.split()[-1]] == 1 and new.split()[-1] not in somebodys
         }
-        return _replaced(text, {**last_names, **_forms(own, called)}, frozenset(last_names))
+        return _replaced(text, last_names | _forms(own, called))
 
 
 def renaming_of(people: Sequence[str], choice: str) -> Renaming:
@@ -69,10 +67,11 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
 
     Args:
         people: Their own names, in the scenario's order.
-        choice: `own`, `famous`, `rare` or `A=B,C=D`; of A the first name is enough where only one has it.
+        choice: `own`, `famous`, `rare` or `A=B,C=D`; of A the first name is enough where only one has it. Who is not
+            among the people is passed over: in a town, only two are there at a time.
 
     Raises:
-        UsageError: Nobody is called A, somebody else is called B, or the list has fewer names than there are people.
+        UsageError: Two would be called the same, or the list has fewer names than there are people.
     """
     if choice == NAME_CHOICES[0]:
         return Renaming({}, tuple(people))
@@ -83,13 +82,11 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
                 f"names={choice} has {len(listed)} names and here are {len(people)} people; name them: names=A=B,C=D"
             )
         return Renaming(dict(zip(people, listed, strict=False)), tuple(people))
-    firsts = Counter(map(first_name, people))
-    known = {first_name(person): person for person in people if firsts[first_name(person)] == 1}
-    known |= {person: person for person in people}
+    known = _known_as(people)
     names: dict[str, str] = {}
     for old, new in read_names(choice).items():
         if old not in known:
-            raise UsageError(f"names={choice}: nobody here is called {old!r}{nearest_hint(old, people)}")
+            continue
         if known[old] in names:
             raise UsageError(f"names={choice}: {known[old]} stands twice; everybody has one name")
         names[known[old]] = new
@@ -97,6 +94,37 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
     if twice := next((name for name, times in called.items() if times > 1), None):
         raise UsageError(f"names={choice}: two people would be called {twice}; everybody has a name of their own")
     return Renaming(names, tuple(people))
+
+
+def check_known(people: Sequence[str], choice: str) -> None:
+    """Refuse other names for somebody who is none of the people.
+
+    Raises:
+        UsageError: Nobody is called A of `A=B`, or more than one is.
+    """
+    known = _known_as(people)
+    for old in read_names(choice) if choice not in NAME_CHOICES else ():
+        if old not in known:
+            several = [person for person in people if first_name(person) == old]
+            hint = f"; say which of {', '.join(several)}" if several else nearest_hint(old, people)
+            raise UsageError(f"names={choice}: {'more than one' if several else 'nobody'} here is called {old!r}{hint}")
+
+
+def check_names(people: Sequence[str], parameters: Parameters) -> None:
+    """Refuse names that can't be given, or that would be taken for somebody's own when they are not put back.
+
+    Raises:
+        UsageError: As `check_known` and `renaming_of`, or what is said keeps a new name that has one of the own names.
+    """
+    check_known(people, parameters.names)
+    renaming = renaming_of(people, parameters.names)
+    given = _forms(renaming.names, people).values()
+    taken = next((new for new in given if renaming.rename(new) != new), None)
+    if taken is not None and not parameters.names_put_back:
+        raise UsageError(
+            f"names={parameters.names}: {taken} has a name that is somebody's own, and names_put_back=false would mix "
+            "them up; leave names_put_back true, or give other names"
+        )
 
 
 def renamed(prompt: Prompt, renaming: Renaming) -> Prompt:
@@ -115,28 +143,54 @@ def renamed(prompt: Prompt, renaming: Renaming) -> Prompt:
 
 def first_name(name: str) -> str:
     """Return the first word of a name that is no title: `Dr. Ana Bell` is Ana."""
+    return _without_titles(name)[0]
+
+
+def _known_as(people: Sequence[str]) -> dict[str, str]:
+    """Return people by their full names, and by first names that one alone has."""
+    firsts = Counter(map(first_name, people))
+    by_first = {first_name(person): person for person in people if firsts[first_name(person)] == 1}
+    return by_first | {person: person for person in people}
+
+
+def _without_titles(name: str) -> list[str]:
     words = name.split()
-    return next((word for word in words[:-1] if word.rstrip(".") not in _NO_NAMES), words[-1])
+    first = next((n for n, word in enumerate(words[:-1]) if word.rstrip(".") not in _words("beside")), len(words) - 1)
+    return words[first:]
 
 
 def _forms(names: Mapping[str, str], people: Sequence[str]) -> dict[str, str]:
-    """Return what is replaced by what: full names, and first names that one person alone has."""
-    firsts = Counter(map(first_name, people))
-    first_names = {
-        first_name(old): first_name(new) if " " in old else new
-        for old, new in names.items()
-        if firsts[first_name(old)] == 1 and (first_name(old) not in people or first_name(old) == old)
-    }
-    return {**first_names, **names}
+    """Return what is replaced by what: full names, with their titles or without, and first names that one alone has.
+
+    Everybody else's full name is there for itself, so that no part of it is taken for somebody's name. A first name
+    becomes the new one, or the full new name where somebody else has that first name too.
+
+    Args:
+        names: New names by old ones, of those who get another.
+        people: The old names of all.
+    """
+    firsts, new_firsts = (
+        Counter(map(first_name, called)) for called in (people, [names.get(person, person) for person in people])
+    )
+    forms = {}
+    for old, new in names.items():
+        first, new_first = first_name(old), first_name(new)
+        if firsts[first] == 1:
+            forms[first] = new_first if new_firsts[new_first] == 1 and " " in old else new
+        if len(bare := _without_titles(old)) > 1:
+            forms[" ".join(bare)] = " ".join(_without_titles(new))
+    forms |= {person: names.get(person, person) for person in people}
+    return {" ".join(old.split()): new for old, new in forms.items()}
 
 
-def _replaced(text: str, forms: Mapping[str, str], last_names: frozenset[str] = frozenset()) -> str:
-    if not forms:
+def _replaced(text: str, forms: Mapping[str, str]) -> str:
+    if all(old == new for old, new in forms.items()):
         return text
 
     def replace(match: re.Match[str]) -> str:
-        name, possessive = match["name"], match["possessive"] or ""
-        if _is_part_of_a_name(text, match.start(), match.end("name"), name in last_names):
+        name, possessive = " ".join(match["name"].split()), match["possessive"] or ""
+        start, end = match.span("name")
+        if _is_part_of_a_word(text, start, end) or _is_part_of_a_name(text, start, end):
             return match[0]
         new = forms[name]
         if possessive and name.endswith("s") and not new.endswith("s") and not _in_quotation(text[: match.start()]):
@@ -149,28 +203,35 @@ def _replaced(text: str, forms: Mapping[str, str], last_names: frozenset[str] = 
 @lru_cache(maxsize=64)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
+    written = "|".join(r"[^\S\n]+".join(map(re.escape, name.split())) for name in longest_first)
     return re.compile(
-        rf"(?<!\w)(?<!\w[-'’.@])(?P<name>{'|'.join(map(re.escape, longest_first))})(?![-@]?\w)"
-        r"(?P<possessive>['’](?=\s+\w))?"
+        rf"(?<!{_LETTER})(?<!{_LETTER}[-'’.@])(?P<name>{written})(?![-@]?{_LETTER})(?P<possessive>['’](?=\s+\w))?"
     )
 
 
-def _is_part_of_a_name(text: str, start: int, end: int, is_last_name: bool) -> bool:
+def _is_part_of_a_word(text: str, start: int, end: int) -> bool:
+    """Whether marks that belong to a letter, such as accents and vowel signs, go on with the word."""
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    return any(unicodedata.category(character).startswith("M") for character in around)
+
+
+def _is_part_of_a_name(text: str, start: int, end: int) -> bool:
     """Whether a word with a capital letter beside it makes it somebody else's name, or a place's.
 
-    A word that begins a sentence has a capital letter anyway, so before a name it says nothing; before a last name by
-    itself it does.
+    A word that begins a sentence has a capital letter anyway: there it is a name unless English sentences often begin
+    with it, or it is of another language.
     """
     after = _NEXT_WORD.match(text, end)
-    if after and after[1][0].isupper() and after[1] not in _NO_NAMES:
+    if after and after[1][0].isupper() and after[1] not in _words("beside"):
         return True
     before = text[max(0, start - 80) : start]
     word = _WORD_BEFORE.search(before)
-    if word is None or not word[1][0].isupper() or word[1] in _NO_NAMES:
+    if word is None or not word[1][0].isupper() or word[1] in _words("beside"):
         return False
     rest = before[: word.start()].rstrip(" ")
-    begins_sentence = not rest or rest[-1] in _BEGINNINGS
-    return is_last_name or not begins_sentence
+    if rest and rest[-1] not in _BEGINNINGS:
+        return True
+    return word[1].isascii() and word[1].lower() not in _words("beginning")
 
 
 def _in_quotation(before: str) -> bool:
@@ -178,9 +239,13 @@ def _in_quotation(before: str) -> bool:
     return _OPENING_QUOTE.search(before.rpartition("\n")[2]) is not None
 
 
+def _words(of: str) -> frozenset[str]:
+    return frozenset(_lists()[of])
+
+
 @lru_cache
 def _lists() -> dict[str, list[str]]:
-    """Return the names of `famous` and `rare`."""
+    """Return the names of `famous` and `rare`, and the words that stand beside names."""
     file = resources.files("prompts").joinpath("templates", "names.yaml")
     lists: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return lists

@@ -10,6 +10,9 @@ from pydantic import Field
 from state.contracts import Context, Embedder, Store
 from state.records import Dialogue, Persona, Record, Remembered, RunRecord, RunStatus, Stream
 
+#: How the ids of memories begin that are formed in a simulation; the number of the day follows.
+FORMED = "day_"
+
 
 class Habit(Record):
     """What somebody was seen doing from a time of day on.
@@ -64,6 +67,10 @@ class Encounter(Record):
     def pair(self) -> tuple[str, str]:
         """The two."""
         return self.initiator, self.partner
+
+    def memory_id(self, what: str) -> str:
+        """Return the id of a memory that this encounter leaves."""
+        return f"{FORMED}{self.day}_{self.number}_{what}"
 
 
 class Town(Record):

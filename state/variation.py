@@ -26,7 +26,7 @@ class BlockLength(Record):
 
 
 _NAME = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)*")
-_BLOCK_LENGTH = re.compile(r"(?P<letter>\w)\s*(?P<sign>[=~])\s*(?P<count>[1-9][0-9]{0,4})(?P<words>w?)", re.ASCII)
+_BLOCK_LENGTH = re.compile(r"(?P<letter>\w)\s*(?P<sign>[=~])\s*(?P<count>[1-9][0-9]{0,3})(?P<words>w?)", re.ASCII)
 
 
 def read_block_lengths(text: str) -> dict[str, BlockLength]:
@@ -39,7 +39,9 @@ def read_block_lengths(text: str) -> dict[str, BlockLength]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _BLOCK_LENGTH.fullmatch(part)
         if match is None or (match["sign"] == "~" and not match["words"]):
-            raise ValueError(f"{part!r} is no length of a block; write m=10 (items), m=250w (words) or m~250w (about)")
+            raise ValueError(
+                f"{part!r} is no length of a block, 1 to 9999; write m=10 (items), m=250w (words) or m~250w (about)"
+            )
         letter = match["letter"]
         if letter not in BLOCK_INITIALS:
             raise ValueError(f"unknown block letter {letter!r}{letters_hint()}")

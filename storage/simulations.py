@@ -6,15 +6,15 @@ Implements `state.town.TownStore`, and what `state.contracts.Store` says of stre
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from state.contracts import Recollection
-from state.errors import NotFoundError, StorageError, nearest_hint
+from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.parameters import Parameters
 from state.records import Remembered, RunStatus, Stream
-from state.town import Encounter, Simulation, Town
+from state.town import FORMED, Encounter, Simulation, Town
 from storage.contents import Contents, verified
 from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
@@ -76,18 +76,28 @@ class Simulations:
 
         Raises:
             NotFoundError: There is none.
+            UsageError: Several ids begin like that.
         """
         ids = [row["simulation"] for row in self._file.rows("SELECT simulation FROM simulations ORDER BY id DESC")]
         matching = ids[:1] if simulation == "@last" else [one for one in ids if simulation and one == simulation]
         matching = matching or [one for one in ids if simulation and one.startswith(simulation)]
-        if len(matching) != 1:
-            hint = nearest_hint(simulation, (matching or ids)[:_LISTED])
-            what = "no simulation" if not matching else "more than one simulation begins with"
-            raise NotFoundError(
-                f"{what} {simulation!r} in {self._path}{hint}; begin with `polylogue simulate tidewell`"
-            )
+        if not matching:
+            way = "`polylogue days` lists them" if ids else "begin with `polylogue simulate tidewell`"
+            hint = nearest_hint(simulation, ids[:_LISTED])
+            raise NotFoundError(f"no simulation {simulation!r} in {self._path}{hint}; {way}")
+        if len(matching) > 1:
+            listed = ", ".join(matching[:_LISTED])
+            raise UsageError(f"simulation {simulation!r} is ambiguous in {self._path}; it may be {listed}")
         (row,) = self._simulations.select("WHERE simulation = ?", matching[0])
         return self._record(row)
+
+    def has(self, simulation: str) -> bool:
+        """Whether there is a simulation with this id."""
+        return bool(self._file.rows("SELECT 1 FROM simulations WHERE simulation = ?", simulation))
+
+    def conversations(self) -> dict[str, str]:
+        """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
+        return {row["run"]: row["simulation"] for row in self._file.rows("SELECT run, simulation FROM encounters")}
 
     def town(self, simulation: str) -> Town:
         """Return the town as a simulation found it."""
@@ -161,15 +171,15 @@ class Simulations:
         )
         return {row.pop("day"): row for row in rows}
 
-    def kept(self, simulation: str) -> dict[date, tuple[int, int]]:
-        """Return for each date how many memories were made, and how often somebody reflected."""
+    def kept(self, simulation: str) -> dict[int, tuple[int, int]]:
+        """Return for each day how many memories were formed, and how often somebody reflected."""
         rows = self._file.rows(
-            """SELECT substr(created, 1, 10) AS date, count(*) AS memories,
+            f"""SELECT CAST(substr(memory, {len(FORMED) + 1}) AS INTEGER) AS day, count(*) AS memories,
             count(DISTINCT iif(evidence = '[]', NULL, agent || created)) AS reflections
-            FROM memories WHERE simulation = ? GROUP BY 1 ORDER BY 1""",
+            FROM memories WHERE simulation = ? AND memory GLOB '{FORMED}*' GROUP BY day""",
             simulation,
         )
-        return {date.fromisoformat(row["date"]): (row["memories"], row["reflections"]) for row in rows}
+        return {row["day"]: (row["memories"], row["reflections"]) for row in rows}
 
     # --- memories ---------------------------------------------------------------------------------------------------
 

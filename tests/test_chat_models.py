@@ -1,6 +1,7 @@
 """Remote models: against a small server that speaks OpenAI's protocol and fails as it is told."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import random
@@ -78,6 +79,12 @@ def read(written: str, *fields: ReplyField) -> dict[str, Any]:
         '<think>{"Ana": "no"} maybe</think>{"Ana": "Good morning, Bo.", "over?": false}',
         'I use {braces}. [{"Ana": "Good morning, Bo.", "over?": false}]',
         '{"over?": false, "Ana": "Good morning, Bo. And th',
+        '{"Ana": "Good morning, Bo.", // a greeting\n "over?": no}',
+        "{Ana: Good morning, Bo., over?: false}",
+        "{“Ana”: “Good morning, Bo.”; “over?”: “no”}",
+        "{'reply': {'over?': False, 'Ana': 'Good morning, Bo.',}} That's {all}.",
+        '{"anna": "Good morning, Bo.",\n "over?": no}',
+        'So it is over. </think> {"Ana": "Good morning,\nBo.", "over?": false}',
     ],
 )
 def test_what_is_meant_is_read(written: str) -> None:
@@ -101,6 +108,45 @@ def test_what_is_meant_is_read(written: str) -> None:
 def test_what_is_not_there_is_said(written: str, problem: str) -> None:
     with pytest.raises(UnusableReplyError, match=problem):
         read(written)
+
+
+def test_quotation_marks_and_signs_in_what_is_said_do_no_harm() -> None:
+    assert read('{"Ana": "He said "so", and: "no".", "over?": no}')["Ana"] == 'He said "so", and: "no".'
+    assert read("{'Ana': 'It\\'s Bo\\u2019s, isn't it?', 'over?': False}")["Ana"] == "It's Bo’s, isn't it?"
+    names = (ReplyField("Ana O'Neil", "speech"), ReplyField("Dr. (B) [c]*", "text"))
+    assert read("""{"Ana O'Neil": "Hello.", 'Dr. (B) [c]*': 'x',}""", *names) == {
+        "Ana O'Neil": "Hello.",
+        "Dr. (B) [c]*": "x",
+    }
+
+
+@pytest.mark.parametrize("begun", ["", '{"Ana": "', "{'over?': no, 'Ana': '", "<think>", "{ Ana: ("])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "{",
+        "[",
+        '"',
+        "'",
+        "\\",
+        '\\"',
+        '[{"a":',
+        '","',
+        "': '",
+        "\n",
+        ", ",
+        "<think>",
+        '"Ana"\t”',
+        "}{```json,",
+        "'#",
+        "a.",
+    ],
+)
+def test_no_answer_takes_long_to_read(begun: str, part: str) -> None:
+    begun_s = time.process_time()
+    with contextlib.suppress(UnusableReplyError):
+        read(begun + part * (100_000 // len(part)))
+    assert time.process_time() - begun_s < 1  # a tenth of it, as a rule
 
 
 @pytest.mark.parametrize(
@@ -410,6 +456,11 @@ def test_what_needs_attention_is_refused_before_anything_is_paid(cli: Cli, serve
     cli(*command, "--lambda", "0.5").complains(2, "surrogate=smollm2", "lambda=0")
     cli(*command, "--lambda", "0.5", "--dry-run").complains(2, "surrogate=smollm2")
     cli(*command, "--lambda", "0", "--set", "judge=likelihood").complains(2, "judge=rating")
+    weighing = ("--set", "judge=likelihood", "--set", "inconsistency_threshold=1")
+    cli(*command, "--lambda", "0.5", "--set", f"surrogate={served.model}").complains(2, "surrogate=smollm2")
+    cli(*command, "--lambda", "0", *weighing).complains(2, "judge=rating", "judge_model=smollm2")
+    parting = ("--set", "ending=continuation", "--set", "ending_threshold=0.5")
+    cli(*command, "--lambda", "0", *parting).complains(2, "ending=reply")
     cli("run", "tidewell", "--model", "openai:gpt", "--lambda", "0").complains(1, "OPENAI_API_KEY")
     assert served.requests == []
     assert cli("runs", "--json").json["runs"] == []

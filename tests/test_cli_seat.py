@@ -1,11 +1,13 @@
 """A seat for a person on the command line: from a pipe, at a terminal, left and taken again."""
 
+import asyncio
 import json
 import os
 import re
 import select
 import signal
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +15,17 @@ from typing import Any
 
 import pytest
 from commands import Cli, Said
+from quay import NOW, a_quay, an_attendee
 
+import cli.seat
+from cli.seat import Keyboard, check_is_there
+from state.errors import UsageError
 from state.records import Turn
 from state.seat import LONGEST
 from storage.store import SqliteStore
 
 Types = Callable[..., Said]
+QUARTER_PAST = NOW.replace(minute=15)
 DIALOGUE = ("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "4", "--set", "ending=off")
 MEETING = ("run", "team_building", "--rehearse", "--seat", "bob", "--rounds", "4")
 
@@ -190,6 +197,26 @@ def test_another_seat_needs_a_fork(types: Types) -> None:
     said.complains(2, "has the seat of Emeka Obiora", "polylogue fork", "--at 3 --seat 'Leila Haddad'")
 
 
+def test_who_has_a_seat_is_told_who_they_are_and_the_run_says_that_they_had_it(types: Types, cli: Cli) -> None:
+    said = types(*MEETING, "--json", text="\n" * 4)
+    *before, you, about, want = said.err.splitlines()[1:5]
+    assert before[0].startswith("Five colleagues")
+    assert you == "You are Bob, with Alice, Cindy, David, Eva."
+    assert about.startswith("About you: Bob looks after")
+    assert want.startswith("You want: settle on")
+    assert "Eva: He knows that she depends on him for a clear answer." in said.err
+    assert "a person as Bob" in cli("show", "@last").out
+
+
+def test_a_seat_is_not_taken_by_who_has_left() -> None:
+    meeting = a_quay(participants=(an_attendee("Ana"), an_attendee("Bo", leaves=QUARTER_PAST)))
+    after_s = meeting.offset_s(QUARTER_PAST, 0.0)
+    check_is_there("Bo", meeting, after_s - 1)
+    check_is_there("Ana", meeting, after_s)
+    with pytest.raises(UsageError, match="--seat Bo: they have left by then, at 15:15"):
+        check_is_there("Bo", meeting, after_s)
+
+
 # --- at a terminal --------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +288,25 @@ def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> Non
     assert first == "Good morning, all of you, and so"
     assert second.startswith("and more and more")
     assert len(second) <= LONGEST
+
+
+async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli.seat, "_QUIET_S", 0.3)
+    screen, terminal = os.openpty()
+
+    def buffers_lines() -> bool:
+        return bool(termios.tcgetattr(terminal)[3] & termios.ICANON)
+
+    with os.fdopen(screen, "wb"), os.fdopen(terminal) as file:
+        keyboard = Keyboard(file)
+        asked = asyncio.create_task(keyboard.line())
+        os.write(screen, b"one\ntwo")
+        while buffers_lines():
+            await asyncio.sleep(0.01)
+        keyboard.restore()
+        assert buffers_lines()
+        assert (await asked)[0] == "one\ntwo"
+        assert buffers_lines()
 
 
 @pytest.mark.parametrize("keys", [b"\x04", b"half a line\x03"])

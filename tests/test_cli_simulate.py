@@ -47,7 +47,7 @@ def test_it_tells_who_met_and_every_conversation_is_a_run(cli: Cli) -> None:
         (f"{simulation}-{key}", "finished") for key in ("2-2", "2-1", "1-2", "1-1")
     ]
     for line, one in zip(lines[3:], reversed(runs), strict=True):
-        assert line.startswith(f"day {one['run'].split('-')[1]}  ") or line.startswith("day ")
+        assert line.startswith(f"day {one['run'].split('-')[1]} ")
         assert line.endswith(f"({one['run']})")
     assert len(cli("show", f"{simulation}-1-1", "--json").json["turns"]) == runs[-1]["turns"]
     assert cli("replay", f"{simulation}-1-1", "--speed", "0").code == 0
@@ -137,6 +137,9 @@ def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_pat
         (("simulate", "tidewel"), 3, ("unknown town 'tidewel'", "did you mean 'tidewell'")),
         (("simulate", "ga:nowhere"), 3, ("nowhere", "there is no such folder")),
         (("simulate", "tidewell", "--days", "0"), 2, ("0", "--days")),
+        (("simulate", "tidewell", "--days", "99999999"), 2, ("99999999", "--days")),
+        (("simulate", "quay"), 3, ("unknown town 'quay'",)),
+        (("simulate", "tidewell", "--rehearse", "--set", "seat=Priya Nambiar"), 2, ("seat=Priya", "fork")),
         (("simulate", "tidewell", "--encounters-per-day", "1000"), 2, ("1000",)),
         (("simulate", "tidewell", "--from-log", "--encounters-per-day", "3"), 2, ("leave out --encounters-per-day",)),
         (("simulate", "tidewell", "--lambda", "2"), 2, ("removal_factor=2",)),
@@ -144,6 +147,9 @@ def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_pat
         (("simulate", "--resume", "k3f9"), 3, ("no simulation 'k3f9'",)),
         (("simulate", "tidewell", "--resume", "k3f9"), 2, ("leave out TOWN",)),
         (("simulate", "--resume", "k3f9", "--lambda", "0.1"), 2, ("leave out --lambda",)),
+        (("simulate", "--resume", "k3f9", "--seed", "0"), 2, ("leave out --seed",)),
+        (("simulate", "--resume", "k3f9", "--model", "smollm2"), 2, ("leave out --model",)),
+        (("simulate", "--resume", "k3f9", "--rehearse"), 2, ("leave out --rehearse",)),
         (("days", "k3f9"), 3, ("no simulation 'k3f9'",)),
     ],
 )
@@ -155,8 +161,25 @@ def test_bad_input_where_there_are_simulations(cli: Cli) -> None:
     simulation = cli(*SHORT, "--days", "2", "--json").json["simulation"]
     cli("simulate", "--resume", simulation, "--days", "1").complains(2, "--days 1", "has 2 already")
     cli("days", simulation, "--agent", "Nobody").complains(3, "nobody named 'Nobody'")
+    cli("days", simulation, "--agent", "Priya", "--encounters").complains(2, "leave out one of them")
+    for command in ("show", "resume", "replay", "stats"):
+        cli(command, simulation).complains(2, f"{simulation} is a simulation", f"polylogue days {simulation}")
     with SqliteStore.open("polylogue.db") as store, store.drive_lock(simulation):
         cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another process")
+
+
+def test_runs_shows_a_simulation_as_one_line_and_forks_under_it(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--days", "2", "--json").json["simulation"]
+    cli("fork", f"{simulation}-1-2", "--at", "1")
+    shown = cli("runs").out.splitlines()
+    rows = cli("runs", "--json").json["runs"]
+    fork = rows[0]["run"]
+    assert [line.split()[0] for line in shown] == ["run", simulation, "└", "the"]
+    assert shown[1].endswith("4 conversations")
+    assert str(sum(row["turns"] for row in rows[1:])) in shown[1].split()
+    assert shown[2].split()[1] == fork
+    assert shown[2].endswith(f"{simulation}-1-2 turn 1")
+    assert [row["simulation"] for row in rows] == [None, *[simulation] * 4]
 
 
 # --- days -----------------------------------------------------------------------------------------------------------
@@ -200,6 +223,7 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
     drawn = cli(*SHORT, "--json").json["simulation"]
     cli("days", drawn, found[0]).complains(2, "no encounter in common")
     cli("days", *found, "--agent", "Piotr").complains(2, "--agent is about one simulation")
+    cli("days", "--encounters").complains(2, "--encounters is about one simulation")
 
 
 def test_what_somebody_remembers_and_why(cli: Cli) -> None:
@@ -214,6 +238,41 @@ def test_what_somebody_remembers_and_why(cli: Cli) -> None:
     shown = cli("days", simulation, "--agent", name).out
     assert shown.count("rests on: ") == sum(len(one["evidence"]) for one in resting)
     assert all(one["text"] in shown for one in document["memories"])
+
+
+def test_who_met_is_told_again(cli: Cli) -> None:
+    told = cli(*SHORT, "--days", "2")
+    simulation = told.err.split()[1]
+    assert cli("days", simulation, "--encounters").out.splitlines() == told.out.splitlines()[3:]
+    rows = cli("days", simulation, "--encounters", "--json").json["encounters"]
+    assert [(row["day"], row["number"]) for row in rows] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    runs = {row["run"]: row["turns"] for row in cli("runs", "--json").json["runs"]}
+    assert {row["run"]: row["turns"] for row in rows} == runs
+
+
+def test_memories_of_the_log_are_not_those_of_its_first_day(cli: Cli) -> None:
+    """With --from-log the first day begins while the log's does: some memories of that date are from before."""
+    settings = ("--set", "max_turns=1", "--set", "reflection_threshold=1000")
+    simulation = cli("simulate", "tidewell", "--from-log", "--rehearse", *settings, "--json").json
+    (row,) = cli("days", simulation["simulation"], "--json").json["days"]
+    with SqliteStore.open("polylogue.db") as store:
+        formed = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")[0]["n"]
+        people = [one.persona.name for one in store.simulations.town(simulation["simulation"]).residents]
+    assert row["memories"] == formed <= row["encounters"] * 6
+    told = [cli("days", simulation["simulation"], "--agent", name, "--json").json["memories"] for name in people]
+    assert sum(map(len, told)) == formed
+
+
+def test_before_anybody_has_met(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ModelError("no model today")
+
+    monkeypatch.setattr("nodes.encounter.start_of", fails)
+    cli(*SHORT).complains(1, "no model today")
+    shown = cli("days", "@last").out
+    assert "failed: no model today; to go on: polylogue simulate --resume" in shown
+    assert "nobody has met yet" in shown
+    assert cli("days", "@last", "--json").json["days"] == []
 
 
 def test_without_simulations(cli: Cli) -> None:

@@ -99,3 +99,31 @@ def test_a_length_that_cant_be_reached_is_told_where_it_is_met(cli: Cli) -> None
     cli(*RUN, "--set", "block_lengths=p=13w").complains(2, "p=13w can't be reached", "set p~13w")
     (failed,) = cli("runs", "--json").json["runs"]
     assert (failed["status"], failed["turns"]) == ("failed", 0)
+    again = cli("resume", failed["run"])
+    assert f"to go on: polylogue fork {failed['run']} --at 1 --set KEY=VALUE" in again.err
+    again.complains(2, "p=13w can't be reached")
+    assert cli("fork", failed["run"], "--at", "1", "--set", "block_lengths=p~13w", "--json").json["turns"] == 2
+
+
+def test_what_is_retained_stands_where_lambda_would(cli: Cli) -> None:
+    run = made(cli, "retain=highest", "retain_block=h", "revision=off")
+    assert "retained: the highest of human needs" in cli("show", run).out
+    words = cli("show", run, "--turn", "1").out
+    assert "were removed (this prompt has no human needs to retain one of)" in words
+    assert "0 rolled back, revision=off" in words
+    what_if = cli("show", run, "--turn", "1", "--lambda", "0.5").out
+    assert "would be removed at λ = 0.5, were the highest of human needs not retained" in what_if
+    assert ", all but the highest of human needs:" in cli("export", run, "--markdown", "-", "--thoughts").out
+
+
+COMBINED = ("names=famous", "block_lengths=m=5", "retain=highest", "generation=sequential", "revision=combined")
+
+
+@pytest.mark.parametrize("scenario", ["tidewell", "team_building"])
+def test_all_ways_at_once_go_on_in_a_fork_as_they_would_have(cli: Cli, scenario: str) -> None:
+    settings = [part for one in (*COMBINED, "ending=off") for part in ("--set", one)]
+    run = cli("run", scenario, "--rehearse", "--rounds", "3", *settings, *STRICT, "--json").json["run"]
+    fork = cli("fork", run, "--at", "2", "--json").json["run"]
+    assert cli("diff", run, fork, "--exit-code").code == 0
+    other = cli("fork", run, "--at", "2", "--set", "names=own", "--json").json["run"]
+    assert cli("diff", run, other, "--exit-code").code == 4

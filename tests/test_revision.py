@@ -194,6 +194,12 @@ async def test_of_each_candidate_it_is_known_whether_it_ends_the_conversation() 
         assert outcome["ended"] is (candidates(context)[0].text == "B.")
 
 
+async def test_candidates_that_begin_with_who_says_them_lose_that_and_equal_ones_stay() -> None:
+    model = Choosing(speech=["Mara: Hm.", "Hm.", "Mara is here."])
+    context, _, _ = await spoken(model, generation="sequential", sequential_candidates=3, removal_factor=0)
+    assert sorted(one.text for one in candidates(context).values()) == ["Hm.", "Hm.", "Mara is here."]
+
+
 async def test_there_are_no_more_backups_than_were_written() -> None:
     settings = {"generation": "sequential", "sequential_candidates": 2}
     _, outcome, steps = await spoken(Choosing(ratings=[9, 9, 9]), **settings)

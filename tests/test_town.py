@@ -164,7 +164,7 @@ async def test_an_event_a_summary_and_a_thought_each_with_its_importance() -> No
             "day_2_1_summary",
             "event",
             5,
-            "On Wednesday 6 May Mara talked with Piotr at the pier: They spoke of the lamp.",
+            "On Wednesday 6 May Mara talked with Piotr (the pier): They spoke of the lamp.",
         ),
         ("day_2_1_thought", "thought", 9, "He may need help."),
     ]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.renaming import Renaming, first_name, renamed, renaming_of
+from prompts.renaming import Renaming, check_names, first_name, renamed, renaming_of
 from prompts.vary import asking_for_candidates, candidate_keys, with_lengths, without_blocks, words_in
 from state.errors import UsageError
 from state.parameters import Parameters
@@ -132,7 +132,8 @@ def test_a_length_that_cant_be_reached_says_so(lengths: str, message: str) -> No
         ({"removed_blocks": "mm"}, "'m' stands twice"),
         ({"block_lengths": "x=3"}, "unknown block letter 'x'"),
         ({"block_lengths": "c=3"}, "the length of current_dialogue (c) can't be set"),
-        ({"block_lengths": "m=0"}, "'m=0' is no length of a block; write m=10 (items), m=250w (words)"),
+        ({"block_lengths": "m=0"}, "'m=0' is no length of a block, 1 to 9999; write m=10 (items), m=250w (words)"),
+        ({"block_lengths": "m=10000"}, "'m=10000' is no length of a block, 1 to 9999"),
         ({"block_lengths": "m=ten"}, "'m=ten' is no length"),
         ({"block_lengths": "m~10"}, "'m~10' is no length"),
         ({"block_lengths": "m=1,m=2"}, "'m' stands twice"),
@@ -208,6 +209,10 @@ def test_words_and_names_that_contain_a_name_are_untouched(before: str, after: s
         ('{"Mara Quill": "Hm.", "by Ann Bell\'s?": true}', '{"Harry Potter": "Hm.", "by Severus Snape\'s?": true}'),
         ("Quill and Bell", "Quill and Bell"),
         ("MARA and mara", "MARA and mara"),
+        ("Mary Ann sells fish. Then Ann came.", "Mary Ann sells fish. Then Severus came."),
+        ("- Mary Ann sells fish, says Ann  Bell.", "- Mary Ann sells fish, says Severus Snape."),
+        ("Ann de Vries, St. Ann's Church", "Ann de Vries, St. Ann's Church"),
+        ("Потом Ann ушла", "Потом Severus ушла"),
     ],
 )  # fmt: skip
 def test_names_are_replaced_as_whole_words(text: str, expected: str) -> None:
@@ -221,6 +226,48 @@ def test_a_possessive_without_an_s_gets_one_and_a_quotation_ends_where_it_ended(
     assert renaming.rename("It was James'.") == "It was Bo'."
 
 
+@pytest.mark.parametrize(
+    ("people", "choice", "text", "expected"),
+    [
+        (("J. R. (Bob) Smith", "C++ Dev", "A.B."), "Bo Dahl,Cy Eck,Di Fox", "J. R. (Bob) Smith, C++, A.B.'s, AxB",
+         "Bo Dahl, Cy, Di Fox's, AxB"),
+        (("王伟", "李娜"), "Bo Dahl,Cy Eck", "王伟和李娜去了。", "Bo Dahl和Cy Eck去了。"),
+        (("Иван Петров", "Анна"), "Bo Dahl,Cy Eck", "Иван и Анна, Анна-Мария", "Bo и Cy Eck, Анна-Мария"),
+        (("राम", "Jose"), "Bo Dahl,Cy Eck", "राम रामा, Jose, Jose\u0301", "Bo Dahl रामा, Cy Eck, Jose\u0301"),
+        (("James Ann", "Ann Bell"), "Bo Dahl,Cy Eck", "Ann and James Ann, James", "Cy and Bo Dahl, Bo"),
+        (("Dr. Ana Bell", "Mr Jones"), "Bo Dahl,Cy Eck", "Ana Bell, Dr. Ana Bell, Jones", "Bo Dahl, Bo Dahl, Cy"),
+        (("Ann", "Ann Bell"), "Bo Dahl,Cy Eck", "Ann and Ann Bell", "Bo Dahl and Cy Eck"),
+    ],
+)  # fmt: skip
+def test_names_of_any_kind_are_replaced(people: tuple[str, ...], choice: str, text: str, expected: str) -> None:
+    pairs = ",".join(f"{old}={new}" for old, new in zip(people, choice.split(","), strict=False))
+    renaming = renaming_of(people, pairs)
+    assert renaming.rename(text) == expected
+    assert renaming.rename(renaming.put_back(expected)) == expected
+
+
+def test_only_those_are_renamed_who_are_named_and_nobody_is_taken_for_them() -> None:
+    people = ("Mary Ann", "Ann Bell", "Mara Quill")
+    assert renaming_of(people, "Ann Bell=Bo").rename("Mary Ann met Ann.") == "Mary Ann met Bo."
+    alike = renaming_of(people, "Mara=Ann Cole")  # there is an Ann already: she has her full name, to be told apart
+    assert alike.rename("Mara met Mary Ann") == "Ann Cole met Mary Ann"
+    assert alike.put_back("Ann Cole met Ann, and Cole met me") == "Mara Quill met Ann, and Quill met me"
+    assert renaming_of(people, "Mara=Bell Ann").put_back("I saw Ann.") == "I saw Ann."
+
+
+def test_who_is_not_there_keeps_a_name_for_later_and_is_refused_at_the_start() -> None:
+    assert renaming_of(("Mara Quill", "James"), "Mara=Bo,Ann=Cy").names == {"Mara Quill": "Bo"}
+    with pytest.raises(UsageError, match=r"more than one here is called 'Ann'; say which of Ann Bell, Ann Cole"):
+        check_names(("Ann Bell", "Ann Cole"), Parameters(names="Ann=Bo"))
+
+
+@pytest.mark.parametrize("names", ["Mara=Ann Bell,Ann=Mara Quill", "Mara=Ann Cole,Ann=Bo Dahl"])
+def test_new_names_that_somebody_has_must_be_put_back(names: str) -> None:
+    check_names(PEOPLE, Parameters(names=names))
+    with pytest.raises(UsageError, match=r"has a name that is somebody's own.*leave names_put_back true"):
+        check_names(PEOPLE, Parameters(names=names, names_put_back=False))
+
+
 def test_last_names_by_themselves_are_put_back_but_not_those_of_others() -> None:
     renaming = renaming_of(PEOPLE, "famous")
     assert renaming.put_back("Professor Snape and Mr. Potter") == "Professor Bell and Mr. Quill"
@@ -232,6 +279,7 @@ def test_two_people_may_change_names() -> None:
     renaming = renaming_of(PEOPLE, "Mara Quill=Ann Bell,Ann Bell=Mara Quill")
     assert renaming.rename("Mara and Ann Bell") == "Ann and Mara Quill"
     assert renaming.put_back("Ann and Mara Quill") == "Mara and Ann Bell"
+    assert renaming.put_back(renaming.rename("Mr. Bell and Mrs. Quill")) == "Mr. Bell and Mrs. Quill"
 
 
 def test_a_first_name_that_two_people_have_is_nobodys() -> None:
@@ -251,7 +299,7 @@ def test_a_first_name_that_two_people_have_is_nobodys() -> None:
 )
 def test_names_that_cant_be_given_are_refused(choice: str, message: str) -> None:
     with pytest.raises(UsageError) as refused:
-        renaming_of(PEOPLE, choice)
+        check_names(PEOPLE, Parameters(names=choice))
     assert message in str(refused.value)
 
 

@@ -1,0 +1,75 @@
+"""Ctrl-C: what is computed stops soon, wherever it is, and nothing is left that waits for it."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
+
+Result = TypeVar("Result")
+
+#: How long the event loop has to come to the end of a step, before it is interrupted in the middle of it.
+_PATIENCE_S = 0.5
+
+#: How long what was interrupted has to tidy up.
+_TIDYING_S = 2.0
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM or a closed terminal raise `KeyboardInterrupt` soon; asyncio would wait for the model.
+
+    Where an event loop runs, it is raised between two of its steps. In the middle of one only a long computation is
+    interrupted: asyncio's own locks and queues would stay as they were, and be waited for without end.
+    """
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        for number in before:  # a second one would interrupt the tidying up
+            signal.signal(number, signal.SIG_IGN)
+        try:
+            asyncio.get_running_loop().call_soon_threadsafe(interrupt)
+        except RuntimeError:  # none runs
+            interrupt()
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
+
+    def interrupt(*_: object) -> NoReturn:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        raise KeyboardInterrupt
+
+    alarm = signal.getsignal(signal.SIGALRM)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in {**before, signal.SIGALRM: alarm}.items():
+            signal.signal(number, handler)
+
+
+def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine as `asyncio.run` does; but what a signal stops (see `interruptible`) is not waited for long."""
+    runner = asyncio.Runner()
+    try:
+        result = runner.run(coroutine)
+    except (KeyboardInterrupt, SystemExit):
+        _abandon(runner.get_loop())
+        raise
+    except BaseException:
+        runner.close()
+        raise
+    runner.close()
+    return result
+
+
+def _abandon(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what is under way, let it tidy up for a moment, and leave what does not end."""
+    loop.set_exception_handler(lambda *_: None)  # it would tell of everything that has failed or is left
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    until = loop.time() + _TIDYING_S
+    while (left := asyncio.all_tasks(loop)) and (rest_s := until - loop.time()) > 0:
+        with suppress(KeyboardInterrupt, SystemExit):  # who is waited for hands it on to those who wait
+            loop.run_until_complete(asyncio.wait(left, timeout=rest_s))
+    loop.close()
