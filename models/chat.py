@@ -110,6 +110,18 @@ def key_variable(name: str) -> str | None:
     return provider.key if provider else None
 
 
+def check_chat_name(name: str) -> None:
+    """Refuse a name that no chat model can have.
+
+    Raises:
+        UsageError: It is incomplete, or an address that holds a key.
+    """
+    if name.startswith(_ADDRESS):
+        _split_address(name)
+    elif not name.partition(":")[2]:
+        raise UsageError(f"{name} write {name}NAME, the name that the provider has for the model")
+
+
 def open_chat_model(name: str, parameters: Parameters, key: str | None) -> "ChatModel":
     """Return the chat model of that name.
 
@@ -126,9 +138,8 @@ def open_chat_model(name: str, parameters: Parameters, key: str | None) -> "Chat
         address, model = _split_address(name)
         opened = _init("openai", model, parameters, key, base_url=address, api_key=key or "none")
         return ChatModel(name, opened, parameters, key)
+    check_chat_name(name)
     provider, _, model = name.partition(":")
-    if not model:
-        raise UsageError(f"{name}: write {provider}:NAME, the name that the provider has for the model")
     variable = key_variable(name)
     if variable and not key:
         raise ModelError(f"{name} needs a key; set {variable} to it in the environment")

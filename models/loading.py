@@ -62,11 +62,18 @@ def open_model(
 
 
 def rehearsal_of(name: str) -> LanguageModel:
-    """Return a stand-in that is asked as the model of that name would be: laid out, judged and ended like it."""
+    """Return a stand-in that is asked as the model of that name would be: laid out, judged and ended like it.
+
+    Raises:
+        UsageError: No remote model can have that name.
+    """
     from models.rehearsal import RehearsalModel
 
     model = RehearsalModel()
-    own = embedded.TRAITS if name == embedded.ID else chat.TRAITS if chat.is_chat_name(name) else None
+    own = embedded.TRAITS if name == embedded.ID else None
+    if chat.is_chat_name(name):
+        chat.check_chat_name(name)
+        own = chat.TRAITS
     if own is not None:
         model.traits = replace(model.traits, layout=own.layout, judge=own.judge, ending=own.ending, remote=own.remote)
     return model

@@ -52,7 +52,7 @@ def _locked(path: Path, run: str) -> int:
             driver = os.pread(lock, 20, 0).decode("ascii", "replace") or "not known yet"
             os.close(lock)
             raise StorageError(
-                f"run {run} is being driven by another process (pid {driver}); wait for it, or stop it, then resume"
+                f"{run} is being driven by another process (pid {driver}); wait for it, or stop it, then resume"
             ) from None
         except BaseException:
             os.close(lock)

@@ -455,6 +455,8 @@ def test_what_needs_attention_is_refused_before_anything_is_paid(cli: Cli, serve
     command = ("run", "tidewell", "--model", served.model)
     cli(*command, "--lambda", "0.5").complains(2, "surrogate=smollm2", "lambda=0")
     cli(*command, "--lambda", "0.5", "--dry-run").complains(2, "surrogate=smollm2")
+    for name, word in (("openai:", "openai:NAME"), ("http://me:secret@localhost#parrot", "holds no key")):
+        cli("run", "tidewell", "--model", name, "--lambda", "0", "--dry-run").complains(2, word)
     cli(*command, "--lambda", "0", "--set", "judge=likelihood").complains(2, "judge=rating")
     weighing = ("--set", "judge=likelihood", "--set", "inconsistency_threshold=1")
     cli(*command, "--lambda", "0.5", "--set", f"surrogate={served.model}").complains(2, "surrogate=smollm2")

@@ -255,7 +255,7 @@ def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(path: Path
         assert driver.stdout.readline() == "driving\n"
         with SqliteStore.open(path) as store:
             with (
-                pytest.raises(StorageError, match=rf"run k3f9 is being driven by another process \(pid {driver.pid}\)"),
+                pytest.raises(StorageError, match=rf"k3f9 is being driven by another process \(pid {driver.pid}\)"),
                 store.drive_lock("k3f9"),
             ):
                 pass
