@@ -35,10 +35,14 @@ class SentenceEmbedder:
             raise ModelError(f"the embedder {name!r} can't be loaded: {str(error).splitlines()[0]}") from error
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`)."""
+        """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).
+
+        A text's vector is the same to the last digit whatever it is embedded with: a resumed run, or a fork, does not
+        embed again what it knows, so its batches would be others.
+        """
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
-            vectors = self._model.encode(new, normalize_embeddings=True, show_progress_bar=False)
+            vectors = self._model.encode(new, batch_size=1, normalize_embeddings=True, show_progress_bar=False)
             self._known.update(zip(new, vectors.tolist(), strict=True))
         return [self._known[text] for text in texts]
 

@@ -56,6 +56,18 @@ def test_the_embedder_tells_alike_from_unlike() -> None:
     assert embedder.embed_untruncated(["short"]) == embedder.embed(["short"])
 
 
+def test_a_vector_does_not_depend_on_what_else_is_embedded() -> None:
+    texts = [
+        "The ferry is late.",
+        "The boat has not come yet, and nobody on the quay knows why.",
+        "He kneads dough.",
+        "No.",
+    ]
+    together = open_embedder("minilm").embed(texts)
+    embedder = open_embedder("minilm")
+    assert [embedder.embed([text])[0] for text in reversed(texts)] == together[::-1]
+
+
 def test_a_turn_of_the_shipped_town_from_end_to_end(monkeypatch, tmp_path, capsys) -> None:
     def run(*arguments: str) -> dict:
         monkeypatch.setattr("sys.argv", ["polylogue", *arguments, "--store", str(tmp_path / "p.db"), "--json"])
