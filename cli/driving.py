@@ -2,9 +2,10 @@
 
 import shlex
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
@@ -194,33 +195,62 @@ def drive_run(
         if thoughts:
             tell_round(store, store.run(record.run), said.round)
 
-    with store.drive_lock(record.run), interruptible():
-        status: RunStatus = "failed"
-        way_on = f"resume {record.run}"
+    def tell_end(status: RunStatus, problem: PolylogueError | None) -> None:
+        if status != "finished":
+            way_on = f"resume {record.run}"
+            if isinstance(problem, UsageError):  # to resume would end here again
+                way_on = f"fork {record.run} --at {store.run(record.run).turns + 1} --set KEY=VALUE"
+            progress().print(plain(f"to go on: polylogue {way_on}{store_hint(store)}"))
+        if as_json:
+            print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
+
+    with store.drive_lock(record.run), ending_noted(store, partial(store.set_status, record.run), tell_end):
+        if not as_json:
+            tell_heading(context.start, record)
+            for turn in store.turns(record.run):
+                tell(turn.turn)
+        _hold(context, store, None if as_json else tell)
+
+
+@contextmanager
+def ending_noted(
+    store: SqliteStore, note: Callable[..., None], tell_end: Callable[[RunStatus, PolylogueError | None], None]
+) -> Iterator[None]:
+    """Note that what is driven inside is running, and how it ended, whatever stops it; signals stop it soon.
+
+    Args:
+        store: Where it is noted, as far as the store still takes it: it may be what failed.
+        note: Notes a status and, where it failed, what with.
+        tell_end: Told the status, and what it failed with, once that is noted.
+
+    Raises:
+        PolylogueError: It failed.
+        Exit: It was interrupted.
+    """
+    status: RunStatus = "failed"
+    problem: PolylogueError | None = None
+
+    def note_anyway() -> None:
+        with suppress(StorageError):
+            store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
+            note(status, None if problem is None else str(problem))
+
+    with interruptible():
         try:
-            store.set_status(record.run, "running")
-            if not as_json:
-                tell_heading(context.start, record)
-                for turn in store.turns(record.run):
-                    tell(turn.turn)
-            _hold(context, store, None if as_json else tell)
-            store.set_status(record.run, "finished")
+            note("running")
+            yield
+            note("finished")
             status = "finished"
         except (KeyboardInterrupt, SystemExit, LeftError):  # Ctrl-C, nobody reads standard output, or nobody types
             status = "interrupted"
-            _note(store, record.run, status)
+            note_anyway()
             raise typer.Exit(130) from None
         except Exception as error:
-            problem = error if isinstance(error, PolylogueError) else ModelError(in_one_line(error))
-            _note(store, record.run, status, str(problem))
-            if isinstance(problem, UsageError):  # to resume would end here again
-                way_on = f"fork {record.run} --at {store.run(record.run).turns + 1} --set KEY=VALUE"
+            problem = error if isinstance(error, PolylogueError) else ModelError(_in_one_line(error))
+            note_anyway()
             raise problem from error
         finally:
-            if status != "finished":
-                progress().print(plain(f"to go on: polylogue {way_on}{store_hint(store)}"))
-            if as_json:
-                print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
+            tell_end(status, problem)
 
 
 def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None] | None) -> None:
@@ -250,14 +280,7 @@ def _hold(context: Context, store: SqliteStore, tell: Callable[[int], None] | No
         run_or_abandon(hold())
 
 
-def _note(store: SqliteStore, run: str, status: RunStatus, error: str | None = None) -> None:
-    """Note how a run stands, as far as the store still takes it: it may be what failed."""
-    with suppress(StorageError):
-        store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
-        store.set_status(run, status, error)
-
-
-def in_one_line(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"

@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: its heading, every turn and, on demand, what went on in each agent."""
+"""What a run, or a town, shows while it goes on: its heading, every turn and, on demand, what went on in each agent."""
 
 from cli.cognition_view import print_thoughts
 from cli.lines import meeting_heading, people_line, print_turn, settings
@@ -8,12 +8,15 @@ from state.contracts import Start, Store
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
+from state.town import Encounter, Simulation
+
+_REHEARSED = "rehearsed: a stand-in speaks, not a model"
 
 
 def tell_heading(start: Start, run: RunRecord) -> None:
     """Print who meets, when and where, what the run is made with, and how a meeting opened."""
     console = data()
-    made_with = settings(run) + (["rehearsed: a stand-in speaks, not a model"] if run.rehearsed else [])
+    made_with = settings(run) + ([_REHEARSED] if run.rehearsed else [])
     if isinstance(start, Meeting):
         console.print(meeting_heading(start))
         console.print(plain(people_line(start), "bold"))
@@ -42,3 +45,23 @@ def tell_round(store: Store, run: RunRecord, round: int) -> None:
     start = store.start(run.run)
     if isinstance(start, Meeting):
         print_thoughts(data(), read_round(store, run.run, round, start), Parameters.model_validate(run.parameters))
+
+
+def tell_town(simulation: Simulation) -> None:
+    """Print which town it is, for how long, by which schedule, and what its conversations are made with."""
+    console = data()
+    drawn = simulation.encounters_per_day
+    schedule = "by its log" if drawn is None else f"{drawn} encounters a day"
+    length = "1 day" if simulation.days == 1 else f"{simulation.days} days"
+    made_with = [f"λ = {simulation.parameters['removal_factor']:g}", simulation.model, f"seed {simulation.seed}"]
+    console.print(plain(f"{simulation.town}: {length}, {schedule}", "bold"))
+    console.print(plain(", ".join([*made_with, *([_REHEARSED] if simulation.rehearsed else [])]), "dim"))
+    console.print()
+
+
+def tell_encounter(encounter: Encounter, turns: int) -> None:
+    """Print who met, when and where, how much was said, and the run that has it."""
+    place = f", {encounter.place}" if encounter.place else ""
+    count = "1 turn" if turns == 1 else f"{turns} turns"
+    line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}: {count}"
+    data().print(plain(line), plain(f"({encounter.run})", "dim"))

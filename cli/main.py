@@ -13,7 +13,8 @@ from state.errors import NotFoundError, PolylogueError, UsageError
 COMMANDS = {
     "running": ("run", "resume"),
     "forking": ("fork",),
-    "simulating": ("simulate", "days"),
+    "simulating": ("simulate",),
+    "days": ("days",),
     "inspecting": ("runs", "show", "timeline"),
     "replaying": ("replay",),
     "comparing": ("diff",),

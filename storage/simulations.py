@@ -11,21 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from state.contracts import Recollection
-from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from state.errors import NotFoundError, StorageError, nearest_hint
 from state.parameters import Parameters
 from state.records import Remembered, RunStatus, Stream
 from state.town import FORMED, Encounter, Simulation, Town
 from storage.contents import Contents, verified
 from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
+from storage.ids import LISTED, meant
 from storage.tables import Table
 from storage.values import Value, checksum, json_text
 
 if TYPE_CHECKING:
     from storage.memory_index import MemoryIndex
-
-#: Ids that an error lists, at most.
-_LISTED = 20
 
 #: Memories that are read at once.
 _CHUNK = 4096
@@ -79,16 +77,12 @@ class Simulations:
             UsageError: Several ids begin like that.
         """
         ids = [row["simulation"] for row in self._file.rows("SELECT simulation FROM simulations ORDER BY id DESC")]
-        matching = ids[:1] if simulation == "@last" else [one for one in ids if simulation and one == simulation]
-        matching = matching or [one for one in ids if simulation and one.startswith(simulation)]
-        if not matching:
+        name = meant(simulation, ids, "simulation", self._path)
+        if name is None:
             way = "`polylogue days` lists them" if ids else "begin with `polylogue simulate tidewell`"
-            hint = nearest_hint(simulation, ids[:_LISTED])
+            hint = nearest_hint(simulation, ids[:LISTED])
             raise NotFoundError(f"no simulation {simulation!r} in {self._path}{hint}; {way}")
-        if len(matching) > 1:
-            listed = ", ".join(matching[:_LISTED])
-            raise UsageError(f"simulation {simulation!r} is ambiguous in {self._path}; it may be {listed}")
-        (row,) = self._simulations.select("WHERE simulation = ?", matching[0])
+        (row,) = self._simulations.select("WHERE simulation = ?", name)
         return self._record(row)
 
     def has(self, simulation: str) -> bool:

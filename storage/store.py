@@ -38,6 +38,7 @@ from storage.cognition import Cognition
 from storage.contents import Contents, verified
 from storage.database import MEMORY, StoreFile
 from storage.faults import DAMAGED, storage_faults
+from storage.ids import LISTED, meant
 from storage.journal import Journal
 from storage.locks import drive_lock
 from storage.simulations import Simulations
@@ -46,11 +47,6 @@ from storage.values import Value, checksum
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-
-LATEST = "@last"
-
-#: Ids that an error lists, at most.
-_LISTED = 20
 
 #: The number of a run's turns, those that a fork has in common with its parent among them.
 _TURNS_OF_RUN = "coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0) AS turns"
@@ -208,23 +204,15 @@ class SqliteStore:
             UsageError: Several ids begin like that.
         """
         known = self._run_ids()
-        if run == LATEST:
-            matching = known[:1]
-        elif run in known:
-            matching = [run]
-        else:
-            matching = [name for name in known if run and name.startswith(run)]
-        if run not in matching and self.simulations.has(run):
+        if run not in known and self.simulations.has(run):
             way = f"try polylogue days {run} --encounters, or polylogue simulate --resume {run}"
             raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")
-        if not matching:
+        name = meant(run, known, "run", self.path)
+        if name is None:
             raise NotFoundError(self._no_such_run(run, known))
-        if len(matching) > 1:
-            listed = ", ".join(matching[:_LISTED]) + (", …" if len(matching) > _LISTED else "")
-            raise UsageError(f"run {run!r} is ambiguous in {self.path}; it may be {listed}")
-        rows = self._runs.select("WHERE run = ?", matching[0], also=_TURNS_OF_RUN)
+        rows = self._runs.select("WHERE run = ?", name, also=_TURNS_OF_RUN)
         if not rows:
-            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {matching[0]} is not found by its id"))
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
         return self._run_record(rows[0])
 
@@ -489,7 +477,7 @@ class SqliteStore:
 
     def _no_such_run(self, run: str, known: list[str]) -> str:
         if known:
-            return f"no run {run!r} in {self.path}{nearest_hint(run, known[:_LISTED])}"
+            return f"no run {run!r} in {self.path}{nearest_hint(run, known[:LISTED])}"
         state = "does not exist yet" if self._is_missing else "holds no runs yet"
         return f"no run {run!r}: the store {self.path} {state}; begin with `polylogue run`, or give --store"
 

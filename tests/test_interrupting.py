@@ -5,13 +5,19 @@ import faulthandler
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from commands import Cli
+from stored import a_case, a_run
 
 import cli.interrupting
+from cli.driving import ending_noted
 from cli.interrupting import interruptible, run_or_abandon
+from storage.store import SqliteStore
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -166,3 +172,21 @@ def test_no_step_of_a_conversation_is_lost_to_a_signal(cli: Cli, at: int) -> Non
     assert cli("runs", "--json").json["runs"][0]["status"] == "interrupted"
     assert cli("resume", "@last").code == 0
     assert cli("diff", whole, "@last", "--exit-code").code == 0
+
+
+def test_an_end_is_noted_though_a_query_was_left_open(tmp_path: Path) -> None:
+    path, ends = tmp_path / "p.db", []
+    with SqliteStore.open(path, create=True) as store, SqliteStore.open(path) as checkpoints:
+        store.create_run(a_run(), a_case())
+        left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
+
+        def drive() -> None:
+            with ending_noted(store, partial(store.set_status, "k3f9"), lambda *end: ends.append(end)):
+                next(left)
+                checkpoints.set_status("k3f9", "finished")
+                raise KeyboardInterrupt
+
+        with pytest.raises(typer.Exit) as exit:
+            drive()
+        assert (exit.value.exit_code, ends) == (130, [("interrupted", None)])
+        assert store.run("k3f9").status == "interrupted"
