@@ -1,7 +1,13 @@
 """A command of Polylogue and what it said, for tests of the command line."""
 
 import json
+import os
+import signal
+import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -28,3 +34,17 @@ class Said(NamedTuple):
 
 
 Cli = Callable[..., Said]
+
+
+def stop_between_writes(pid: int, store: Path) -> None:
+    """Stop a process while it writes nothing: in the middle of that, others would wait for the store itself."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.01)
+        with closing(sqlite3.connect(store, timeout=0, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError:
+                os.kill(pid, signal.SIGCONT)
+        time.sleep(0.01)

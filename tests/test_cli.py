@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Cli, Said
+from commands import Cli, Said, stop_between_writes
 from ga_builder import RunBuilder, event
 from tiny import tiny_language_model
 
@@ -313,7 +313,7 @@ def _goes_on_as_if_nothing_had_happened(cli: Cli, run: str) -> None:
 
 def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path: Path) -> None:
     process, run = started(tmp_path, turns=1)
-    process.send_signal(signal.SIGSTOP)
+    stop_between_writes(process.pid, tmp_path / "polylogue.db")
     try:
         cli("resume", run).complains(1, run, f"pid {process.pid}")
         assert cli("show", run, "--json").json["status"] == "running"

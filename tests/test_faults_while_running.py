@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Cli, Said
+from commands import Cli, Said, stop_between_writes
 from forked import Forked
 
 from benchmarks.soak import differences, faults
@@ -206,7 +206,7 @@ def test_two_who_would_go_on_with_the_run_of_a_dead_one(cli: Cli, tmp_path: Path
     dead.wait()
     assert [lock.read_text() for lock in tmp_path.glob("*.lock")] == [str(dead.pid)]
     going_on, _ = begun(tmp_path, "resume", run, "--json", turns=3)
-    send(going_on, signal.SIGSTOP)
+    stop_between_writes(going_on.pid, tmp_path / "polylogue.db")
     try:
         cli("resume", run).complains(1, run, f"pid {going_on.pid}")
         assert cli("show", run, "--json").json["status"] == "running"
