@@ -18,7 +18,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	touch $@
 
 demo: setup
-	$(BIN)/polylogue run tidewell --lambda 0.5 --rounds 6
+	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6
 
 test: setup
 	$(BIN)/pytest

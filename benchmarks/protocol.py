@@ -134,7 +134,7 @@ def longest_chain_s(calls: Sequence[Call]) -> float:
 def killed_when_held() -> tuple[int, int, int, int]:
     """Kill a run whenever all that it asks is held; return kills, calls, answers, and those given twice."""
     with serving(latency_s=0.02, failure_rate=FAILURES) as served, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "polylogue.db"
+        file = Path(folder) / "tertulia.db"
         for kills, answers in enumerate((*KILLED_AT, None)):
             served.hold_from = answers
             process = begun(served, file, kills)
@@ -150,7 +150,7 @@ def killed_at_random() -> tuple[int, int, int, int]:
     """Kill a run at random moments; return kills, calls, answers, and those given twice."""
     moments, kills = random.Random(1), 0
     with serving(latency_s=0.1, failure_rate=FAILURES) as served, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "polylogue.db"
+        file = Path(folder) / "tertulia.db"
         for attempt in range(RANDOM_KILLS + 1):
             process = begun(served, file, attempt)
             before = sum(served.answered.values())

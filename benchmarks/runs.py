@@ -37,7 +37,7 @@ FORKS, FORK_AT = 10, 50
 MANY, TURNS = 1000, 10
 REPETITIONS = 7
 MB = 1e6
-POLYLOGUE = (sys.executable, "-m", "cli.main")
+TERTULIA = (sys.executable, "-m", "cli.main")
 
 #: Packages that can't be imported where a replay must do without a model.
 MISSING = ("torch", "transformers", "sentence_transformers", "models")
@@ -55,8 +55,8 @@ class Figure:
 
 def main() -> None:
     """Print the table; exit with 1 if a target is missed."""
-    with tempfile.TemporaryDirectory(prefix="polylogue-runs-") as folder:
-        store = Path(folder) / "polylogue.db"
+    with tempfile.TemporaryDirectory(prefix="tertulia-runs-") as folder:
+        store = Path(folder) / "tertulia.db"
         figures = [*size(store), *forks(store), replay(store), *speed(store)]
     console = Console(width=110, highlight=False)
     table = Table("figure", "found", "target", "", title=f"a rehearsed meeting of five, {ROUNDS} rounds")
@@ -74,7 +74,7 @@ def size(store: Path) -> list[Figure]:
     sizes = {}
     for rounds in (10, 20, 90, ROUNDS):
         at = store if rounds == ROUNDS else store.with_name(f"{rounds}.db")
-        polylogue("run", "team_building", "--rehearse", "--rounds", rounds, "--json", "--store", at)
+        tertulia("run", "team_building", "--rehearse", "--rounds", rounds, "--json", "--store", at)
         sizes[rounds] = at.stat().st_size
     early, late = sizes[20] - sizes[10], sizes[ROUNDS] - sizes[90]
     return [
@@ -95,11 +95,11 @@ def forks(store: Path) -> list[Figure]:
     alike = copied(store, "alike.db")
     changed = copied(store, "changed.db")
     for _ in range(FORKS):
-        polylogue("fork", parent_of(shared), "--at", FORK_AT, "--rounds", FORK_AT, "--json", "--store", shared)
-    polylogue("fork", parent_of(alike), "--at", FORK_AT, "--json", "--store", alike)
-    polylogue("fork", parent_of(changed), "--at", FORK_AT, "--set", "seed=2", "--json", "--store", changed)
+        tertulia("fork", parent_of(shared), "--at", FORK_AT, "--rounds", FORK_AT, "--json", "--store", shared)
+    tertulia("fork", parent_of(alike), "--at", FORK_AT, "--json", "--store", alike)
+    tertulia("fork", parent_of(changed), "--at", FORK_AT, "--set", "seed=2", "--json", "--store", changed)
     added = {at: at.stat().st_size - whole for at in (shared, alike, changed)}
-    diff = polylogue("diff", parent_of(alike), "@last", "--exit-code", "--json", "--store", alike, expect=(0, 4))
+    diff = tertulia("diff", parent_of(alike), "@last", "--exit-code", "--json", "--store", alike, expect=(0, 4))
     with SqliteStore.open(alike) as opened:
         fork, parent = (record.run for record in opened.runs())
         apart = differences((opened, parent), (opened, fork))
@@ -153,7 +153,7 @@ def replay(store: Path) -> Figure:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(f"raise ImportError('{name} is not there')\n")
     before, begun = store.read_bytes(), time.perf_counter()
-    said = polylogue("replay", "@last", "--thoughts", "--json", "--store", store, first_on_path=folder)
+    said = tertulia("replay", "@last", "--thoughts", "--json", "--store", store, first_on_path=folder)
     took = time.perf_counter() - begun
     turns = len(json.loads(said.stdout)["turns"])
     same = store.read_bytes() == before
@@ -178,7 +178,7 @@ def speed(store: Path) -> list[Figure]:
         ("runs", ("runs", "--store", str(store)), 0.4),
         (f"runs over {MANY} runs", ("runs", "--store", str(many)), 0.5),
     ):
-        wall_s, cpu_s = added_by([*POLYLOGUE, *arguments], to=[sys.executable, "-c", "pass"], folder=store.parent)
+        wall_s, cpu_s = added_by([*TERTULIA, *arguments], to=[sys.executable, "-c", "pass"], folder=store.parent)
         spent = f"{1000 * wall_s:.0f} ms ({1000 * cpu_s:.0f} of CPU)"
         found.append(Figure(f"{what}, besides Python's start", spent, f"< {1000 * target_s:.0f} ms", wall_s < target_s))
     return found
@@ -217,13 +217,13 @@ def store_many(path: Path) -> None:
 # --- commands -------------------------------------------------------------------------------------------------------
 
 
-def polylogue(
+def tertulia(
     *arguments: object, expect: Sequence[int] = (0,), first_on_path: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command in an interpreter of its own; `SystemExit` with what it said if it fails."""
     folders = [str(folder) for folder in (first_on_path, ROOT) if folder]
     done = subprocess.run(
-        [*POLYLOGUE, *map(str, arguments)],
+        [*TERTULIA, *map(str, arguments)],
         cwd=tempfile.gettempdir(),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
         capture_output=True,

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from state.errors import PolylogueError
+from state.errors import TertuliaError
 from storage.checkpoints import Checkpoints
 from storage.database import open_connection
 from storage.store import SqliteStore
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--model", choices=sorted(ROUNDS), default="rehearsal")
     parser.add_argument("--rounds", type=int, help="of the meeting; the dialogue has twice as many turns")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="polylogue-soak-"))
+    folder = Path(tempfile.mkdtemp(prefix="tertulia-soak-"))
     begun = time.perf_counter()
     commands = commands_of(options.model, options.rounds or ROUNDS[options.model])
     try:
@@ -222,8 +222,8 @@ def soak(
         try:
             for kill in killed_run(measured, place, moments, planned, start):
                 left.append(kill)
-            wrong = problems(measured, place / "polylogue.db")
-        except (SoakError, PolylogueError) as error:
+            wrong = problems(measured, place / "tertulia.db")
+        except (SoakError, TertuliaError) as error:
             wrong = [str(error)]
         where = ", ".join(f"turn {kill.turns + 1} {kill.moment}" for kill in left) or "ended first"
         if wrong:
@@ -300,7 +300,7 @@ def killed_run(measured: Measure, folder: Path, moments: random.Random, planned:
 
 def _place(folder: Path, parent: Path | None) -> tuple[Path, Path]:
     folder.mkdir()
-    store = folder / "polylogue.db"
+    store = folder / "tertulia.db"
     if parent is not None:
         shutil.copy(parent, store)
     return store, folder / "said.txt"

@@ -52,7 +52,7 @@ def scenarios(
 ) -> None:
     """List what can be run: cases with their time, who begins and what is remembered until then, and meetings.
 
-    Example: polylogue scenarios ga:runs/the_ville --sample 20
+    Example: tertulia scenarios ga:runs/the_ville --sample 20
     """
     from worlds.catalog import MEETINGS, TOWNS, Listing, describe, extensions_of, list_cases, sample_evenly
 
@@ -97,7 +97,7 @@ def _print_schema() -> None:
 def _print_meeting(meeting: Meeting) -> None:
     """Print what a meeting is, and who takes part."""
     console = data()
-    console.print(plain(f"polylogue run {shlex.quote(meeting.scenario)}"))
+    console.print(plain(f"tertulia run {shlex.quote(meeting.scenario)}"))
     console.print(meeting_heading(meeting))
     console.print(plain(people_line(meeting)))
     console.print()
@@ -108,7 +108,7 @@ def _print_cases(listing: dict[str, Any]) -> None:
     cases = listing["cases"]
     console = data()
     console.print(
-        plain(f"polylogue run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
+        plain(f"tertulia run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
     )
     table = Table(box=None, pad_edge=False)
     for heading in ("case", "time", "begins", "with", "memories", "earlier", "place"):
@@ -134,7 +134,7 @@ def _print_cases(listing: dict[str, Any]) -> None:
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Tell what is installed, which device and precision will be used, and what mends what is missing.
 
-    Example: polylogue doctor
+    Example: tertulia doctor
     """
     packages = {name: _version(name) for name in _NEEDED}
     missing = {name: _NEEDED[name] for name, version in packages.items() if version is None}

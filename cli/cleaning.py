@@ -28,7 +28,7 @@ def gc(
 ) -> None:
     """Drop the inner checkpoints of finished runs, and give their space back.
 
-    Example: polylogue gc --yes
+    Example: tertulia gc --yes
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
         named = {opened.run(one).run for one in run or []}
@@ -52,4 +52,4 @@ def gc(
     console.print(plain(f"{verb} the checkpoints of {count}, {sum(dropped.values()) / 1e6:.1f} MB"))
     console.print(plain(_LOST, "dim"))
     if not yes:
-        console.print(plain("to do it: polylogue gc --yes"))
+        console.print(plain("to do it: tertulia gc --yes"))

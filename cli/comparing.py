@@ -67,7 +67,7 @@ def diff(
 ) -> None:
     """Compare two runs: what they were made with, where they part, and every turn; ids and dates are disregarded.
 
-    Example: polylogue diff k3f9 @last --exit-code
+    Example: tertulia diff k3f9 @last --exit-code
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
         runs = (opened.run(a), opened.run(b))

@@ -56,7 +56,7 @@ def days(
 ) -> None:
     """Show the days of a town: how varied its conversations are, what was remembered, and what it took.
 
-    Example: polylogue days @last --json
+    Example: tertulia days @last --json
     """
     if agent is not None and encounters:
         raise UsageError("--agent tells what one remembers, --encounters who met; leave out one of them")
@@ -87,7 +87,7 @@ def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None,
     console = data()
     if simulation.status != "finished":
         stopped = f"{simulation.status}: {simulation.error}" if simulation.error else simulation.status
-        console.print(plain(f"{stopped}; to go on: polylogue simulate --resume {simulation.simulation}"))
+        console.print(plain(f"{stopped}; to go on: tertulia simulate --resume {simulation.simulation}"))
         console.print()
     if not rows:
         console.print(plain("nobody has met yet"))
@@ -113,7 +113,7 @@ def _list(known: Sequence[Simulation], as_json: bool) -> None:
         rows = [one.model_dump(mode="json", exclude={"parameters", "created"}) for one in known]
         print_json({"schema_version": SCHEMA_VERSION, "simulations": rows})
     elif not known:
-        data().print(plain("no simulations; begin with: polylogue simulate tidewell --rehearse"))
+        data().print(plain("no simulations; begin with: tertulia simulate tidewell --rehearse"))
     else:
         cells = [
             (

@@ -18,7 +18,7 @@ from cli.output import data, plain, print_json, progress, progress_line
 from cli.seat import Seat
 from models.batching import BatchingBroker
 from state.contracts import Context, Embedder, LanguageModel, ModelRole, Start
-from state.errors import LeftError, ModelError, PolylogueError, StorageError, UsageError
+from state.errors import LeftError, ModelError, StorageError, TertuliaError, UsageError
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus, Voice
@@ -108,7 +108,7 @@ def open_engines(name: str, start: Start | None, parameters: Parameters) -> Engi
     """Return the models with which a run begins, each opened once; a rehearsal has none but the stand-in.
 
     Raises:
-        PolylogueError: One does not exist, can't be used, or can't be loaded.
+        TertuliaError: One does not exist, can't be used, or can't be loaded.
     """
     model = open_language_model(name, parameters)
     wanted: dict[str, str] = {}
@@ -184,7 +184,7 @@ def drive_run(
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
-        PolylogueError: The run failed.
+        TertuliaError: The run failed.
     """
     progress().print(f"run {record.run}")
     context = context_of(store, record, engines, registry)
@@ -195,12 +195,12 @@ def drive_run(
         if thoughts:
             tell_round(store, store.run(record.run), said.round)
 
-    def tell_end(status: RunStatus, problem: PolylogueError | None) -> None:
+    def tell_end(status: RunStatus, problem: TertuliaError | None) -> None:
         if status != "finished":
             way_on = f"resume {record.run}"
             if isinstance(problem, UsageError):  # to resume would end here again
                 way_on = f"fork {record.run} --at {store.run(record.run).turns + 1} --set KEY=VALUE"
-            progress().print(plain(f"to go on: polylogue {way_on}{store_hint(store)}"))
+            progress().print(plain(f"to go on: tertulia {way_on}{store_hint(store)}"))
         if as_json:
             print_json({"run": record.run, "status": status, "turns": store.run(record.run).turns})
 
@@ -214,7 +214,7 @@ def drive_run(
 
 @contextmanager
 def ending_noted(
-    store: SqliteStore, note: Callable[..., None], tell_end: Callable[[RunStatus, PolylogueError | None], None]
+    store: SqliteStore, note: Callable[..., None], tell_end: Callable[[RunStatus, TertuliaError | None], None]
 ) -> Iterator[None]:
     """Note that what is driven inside is running, and how it ended, whatever stops it; signals stop it soon.
 
@@ -224,11 +224,11 @@ def ending_noted(
         tell_end: Told the status, and what it failed with, once that is noted.
 
     Raises:
-        PolylogueError: It failed.
+        TertuliaError: It failed.
         Exit: It was interrupted.
     """
     status: RunStatus = "failed"
-    problem: PolylogueError | None = None
+    problem: TertuliaError | None = None
 
     def note_anyway() -> None:
         with suppress(StorageError):
@@ -246,7 +246,7 @@ def ending_noted(
             note_anyway()
             raise typer.Exit(130) from None
         except Exception as error:
-            problem = error if isinstance(error, PolylogueError) else ModelError(_in_one_line(error))
+            problem = error if isinstance(error, TertuliaError) else ModelError(_in_one_line(error))
             note_anyway()
             raise problem from error
         finally:

@@ -3,19 +3,19 @@
 import os
 from pathlib import Path
 
-DEFAULT_STORE = "polylogue.db"
+DEFAULT_STORE = "tertulia.db"
 
 
 def store_path(option: Path | None) -> Path:
-    """Return the store: `--store`, else POLYLOGUE_STORE, else `polylogue.db` in the current folder."""
-    return option or Path(os.environ.get("POLYLOGUE_STORE") or DEFAULT_STORE)
+    """Return the store: `--store`, else TERTULIA_STORE, else `tertulia.db` in the current folder."""
+    return option or Path(os.environ.get("TERTULIA_STORE") or DEFAULT_STORE)
 
 
 def cache_folder() -> Path:
-    """Return where converted models are kept: POLYLOGUE_CACHE, else `polylogue` in the user's cache folder."""
-    if own := os.environ.get("POLYLOGUE_CACHE"):
+    """Return where converted models are kept: TERTULIA_CACHE, else `tertulia` in the user's cache folder."""
+    if own := os.environ.get("TERTULIA_CACHE"):
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polylogue"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tertulia"
 
 
 def key_of(variable: str | None) -> str | None:

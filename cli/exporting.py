@@ -47,7 +47,7 @@ def export(
 ) -> None:
     """Write a run to files: JSON lines for programs, a Markdown transcript for people.
 
-    Example: polylogue export @last --jsonl run.jsonl --markdown run.md --thoughts
+    Example: tertulia export @last --jsonl run.jsonl --markdown run.md --thoughts
     """
     path = store_path(store)
     _check(jsonl, markdown, path, thoughts, force, as_json)
@@ -114,7 +114,7 @@ def _write(file: Path, lines: Iterable[str]) -> None:
         return
     target = file.resolve()
     is_special = target.exists() and not target.is_file()  # such as /dev/null, which nothing may take the place of
-    beside = target if is_special else target.with_name(f".polylogue-{os.getpid()}.part")
+    beside = target if is_special else target.with_name(f".tertulia-{os.getpid()}.part")
     try:
         with beside.open("w", encoding="utf-8", errors="replace", newline="\n") as opened:
             opened.writelines(f"{line}\n" for line in lines)

@@ -11,7 +11,7 @@ from rich.table import Table
 from cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
 from cli.output import SCHEMA_VERSION, data, plain, print_json, progress
 from cli.settings import read_settings
-from state.errors import ExtensionError, PolylogueError, UsageError, nearest_hint
+from state.errors import ExtensionError, TertuliaError, UsageError, nearest_hint
 from state.parameters import Parameters
 from worlds.scenario_parts import extension_source
 
@@ -39,7 +39,7 @@ def list_nodes(extension: ExtensionOption = None, store: NoStoreOption = None, a
 
     Those of installed packages are among them, and those of the extensions that are given.
 
-    Example: polylogue nodes list --extension mine.py
+    Example: tertulia nodes list --extension mine.py
     """
     from nodes.extensions import installed, load
 
@@ -49,7 +49,7 @@ def list_nodes(extension: ExtensionOption = None, store: NoStoreOption = None, a
         try:
             load([source])
             whole.append(source)
-        except PolylogueError as error:
+        except TertuliaError as error:
             progress().print(plain(f"left out: {error}", "dim"))
     registry = load([*whole, *given])
     places, mechanisms = _places(registry), [_row(one, registry) for one in registry.mechanisms.values()]
@@ -75,7 +75,7 @@ def check_nodes(
 ) -> None:
     """Try out every node and mechanism of an extension in rehearsed conversations; exit with 1 if one has to be mended.
 
-    Example: polylogue nodes check mine.py
+    Example: tertulia nodes check mine.py
     """
     from cli.node_checks import Check, check_all, passed
     from nodes.extensions import installed, load, load_module
@@ -111,7 +111,7 @@ def graph(
 ) -> None:
     """Draw a graph as Mermaid text, with the nodes that stand in it.
 
-    Example: polylogue graph utterance --set nodes.score=length
+    Example: tertulia graph utterance --set nodes.score=length
     """
     from nodes.extensions import load
     from worlds.catalog import extensions_of, resolve, settings_of

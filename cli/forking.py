@@ -77,7 +77,7 @@ def fork(
 
     The parent stays as it is; its turns before N are shared, not copied.
 
-    Example: polylogue fork @last --at 3 --lambda 0.8
+    Example: tertulia fork @last --at 3 --lambda 0.8
     """
     from nodes.extensions import load_again
     from nodes.seat import write_by_hand
@@ -147,7 +147,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
     trace = store.trace(parent.run, needed) if needed else None
     if needed and trace is None:
         raise NotFoundError(
-            f"it is not known how run {parent.run} stood at turn {at}: a Polylogue that did not note it wrote the turn "
+            f"it is not known how run {parent.run} stood at turn {at}: a Tertulia that did not note it wrote the turn "
             "before; fork at turn 1, or run the scenario again"
         )
     return trace

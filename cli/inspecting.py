@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List all runs, newest first; forks stand under what they were forked from, a simulation's conversations as one.
 
-    Example: polylogue runs --json
+    Example: tertulia runs --json
     """
     path = store_path(store)
     known: list[RunRecord] = []
@@ -51,7 +51,7 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
         print_json({"schema_version": SCHEMA_VERSION, "runs": [_run_row(run, conversations) for run in known]})
         return
     if not known:
-        data().print(plain(f"no runs in {path}; begin with: polylogue run tidewell"))
+        data().print(plain(f"no runs in {path}; begin with: tertulia run tidewell"))
         return
     headings = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from")
     held = Counter(conversations.values())
@@ -59,7 +59,7 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     rows = [_cells(run, depth, held[run.run]) for run, depth in tree]
     print_columns(headings, rows, right=("λ", "seed", "turns"))
     if conversations:
-        data().print(plain("the conversations of a simulation: polylogue days SIM --encounters", "dim"))
+        data().print(plain("the conversations of a simulation: tertulia days SIM --encounters", "dim"))
 
 
 def show(
@@ -98,7 +98,7 @@ def show(
 ) -> None:
     """Show a conversation, or how one of its turns came about.
 
-    Example: polylogue show @last --turn 3 --lambda 0.8
+    Example: tertulia show @last --turn 3 --lambda 0.8
     """
     if removal_factor is not None and turn is None:
         raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
@@ -142,7 +142,7 @@ def timeline(
 ) -> None:
     """Show a conversation along the simulated clock, with the thoughts of who spoke and of who wanted to.
 
-    Example: polylogue timeline @last --agent Eva
+    Example: tertulia timeline @last --agent Eva
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
@@ -301,7 +301,7 @@ def _show_turn(
         removed = set(removed_at(run, record, prompt, what_if))
     round = read_round(store, run.run, record.turn.round, start) if isinstance(start, Meeting) else None
     if round is not None and agent is not None and agent not in [one.agent for one in round.agents]:
-        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see polylogue show {run.run}")
+        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see tertulia show {run.run}")
     calls = calls_of(store, run.run, record.turn.round, agent) if agent is not None else []
     if as_json:
         document = turn_json(run, record, prompt, candidates, removed, what_if)

@@ -7,7 +7,7 @@ import typer
 from pydantic import ValidationError
 
 from cli.output import clean
-from state.errors import NotFoundError, PolylogueError, UsageError
+from state.errors import NotFoundError, TertuliaError, UsageError
 
 #: The modules of this room that have commands, in the order of the help, with the commands of each.
 COMMANDS = {
@@ -32,7 +32,7 @@ COMMANDS = {
 def build_app(command: str | None = None) -> typer.Typer:
     """Return the command line; where a command is named, only the module that has it is imported."""
     app = typer.Typer(
-        name="polylogue",
+        name="tertulia",
         help="Conversations between language-model agents, with one knob over how varied they are.",
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -54,8 +54,8 @@ def main() -> None:
             raise UsageError("--store is given twice; a command works on one store")
         code = build_app(arguments[0])(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        code = _complain(f"{error.format_message()}{_given(error)} (see `polylogue --help`)", 2)
-    except PolylogueError as error:
+        code = _complain(f"{error.format_message()}{_given(error)} (see `tertulia --help`)", 2)
+    except TertuliaError as error:
         code = _complain(str(error), exit_code(error))
     except OSError as error:
         code = _complain(f"{error.filename or 'the output'}: {error.strerror}", 1)
@@ -77,7 +77,7 @@ def _given(error: typer.TyperException) -> str:
     return f", not {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
 
 
-def exit_code(error: PolylogueError) -> int:
+def exit_code(error: TertuliaError) -> int:
     """Return the exit code for an error."""
     if isinstance(error, UsageError):
         return 2

@@ -40,7 +40,7 @@ def score(
 ) -> None:
     """Score the units of a prompt by the attention that responses pay to them (Eq. 1), averaged over the responses.
 
-    Example: polylogue score prompt.json --response "Good morning!" --precision float32 --json
+    Example: tertulia score prompt.json --response "Good morning!" --precision float32 --json
     """
     parameters = Parameters().with_settings({"reducer": reducer, "precision": precision})
     units = _read_prompt(prompt)
@@ -110,7 +110,7 @@ def metrics(
 ) -> None:
     """Measure how diverse the dialogues of each case are: sim (lower is more diverse), dist-1 to dist-3, and length.
 
-    Example: polylogue metrics dialogues.jsonl --json
+    Example: tertulia metrics dialogues.jsonl --json
     """
     from metrics.diversity import mean_over_cases, metrics_of_cases
     from metrics.reading import read_dialogues

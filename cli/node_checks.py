@@ -22,7 +22,7 @@ from nodes.node import PLACES, Node, failure
 from nodes.registry import Registry
 from state.cognition import Finding
 from state.contracts import Start
-from state.errors import NodeError, PolylogueError
+from state.errors import NodeError, TertuliaError
 from state.meeting import Meeting
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import RunRecord
@@ -128,7 +128,7 @@ def _ending(name: str, run: Callable[..., Any], rehearsal: _Rehearsal, where: st
     failed: str | None = None
     if raised is not None and late is None:
         failed = str(stopped) if isinstance(stopped, NodeError) else f"it {failure(raised, run)}"
-    elif isinstance(stopped, PolylogueError) and not isinstance(stopped, NodeError):
+    elif isinstance(stopped, TertuliaError) and not isinstance(stopped, NodeError):
         failed = str(stopped)
     yield Check(name, f"comes to its end {where}", failed)
     yield Check(name, f"keeps its time limit {where}", late and f"{late}; what computes for long belongs in a thread")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from cli.environment import cache_folder, key_of
 from cli.output import waiting
 from state.contracts import Embedder, LanguageModel
-from state.errors import ModelError, PolylogueError
+from state.errors import ModelError, TertuliaError
 from state.parameters import Parameters
 
 
@@ -14,7 +14,7 @@ def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
     """Return the language model of that name, in the precision of the parameters.
 
     Raises:
-        PolylogueError: There is none, it can't be used, or it can't be loaded.
+        TertuliaError: There is none, it can't be used, or it can't be loaded.
     """
     from models.chat import key_variable
     from models.loading import open_model
@@ -33,7 +33,7 @@ def open_embedding_model(name: str) -> Embedder:
     """Return the embedder of that name.
 
     Raises:
-        PolylogueError: There is none, or it can't be loaded.
+        TertuliaError: There is none, or it can't be loaded.
     """
     from models.loading import open_embedder
 
@@ -46,7 +46,7 @@ def _told(what: str) -> Iterator[None]:
     """Tell in one line what a library raises about files that nobody here has written."""
     try:
         yield
-    except PolylogueError:
+    except TertuliaError:
         raise
     except Exception as error:
         raise ModelError(

@@ -7,7 +7,7 @@ import typer
 
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", metavar="FILE", help="The store; POLYLOGUE_STORE, else polylogue.db in this folder."),
+    typer.Option("--store", metavar="FILE", help="The store; TERTULIA_STORE, else tertulia.db in this folder."),
 ]
 #: `--store` follows any command, so that it can stand in an alias; some have nothing to look up there.
 NoStoreOption = Annotated[

@@ -54,7 +54,7 @@ def inventory(
 
     What was answered once is kept with the run and not asked again.
 
-    Example: polylogue inventory @last --model smollm2
+    Example: tertulia inventory @last --model smollm2
     """
     from lab.inventory import inventory_inquiries, rated_segments
     from metrics.personality import TEAM_BUILDING, table_of_poles, tells_people_apart
@@ -185,7 +185,7 @@ def behaviour(
 ) -> None:
     """Tell who leads, mediates, proposes and gets things done, with the lines that show it (ChatAgents, Fig. 5).
 
-    Example: polylogue behaviour @last --labelled-by prototypes
+    Example: tertulia behaviour @last --labelled-by prototypes
     """
     from lab.speech_acts import acts_by_model, speech_act_inquiries
     from metrics.behaviour import acted

@@ -53,7 +53,7 @@ def replay(
 ) -> None:
     """Play a recorded conversation back, as it was told live; no model is asked.
 
-    Example: polylogue replay @last --speed 10 --from 3
+    Example: tertulia replay @last --speed 10 --from 3
     """
     if speed is not None and not (speed == 0 or _SLOWEST <= speed < math.inf):
         raise UsageError(
@@ -77,7 +77,7 @@ def replay(
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
     if not turns:
-        progress().print(plain(f"run {record.run} has no turns yet; go on with it: polylogue resume {record.run}"))
+        progress().print(plain(f"run {record.run} has no turns yet; go on with it: tertulia resume {record.run}"))
 
 
 def _chosen(turns: Sequence[Turn], first: int | None, last: int | None, run: str) -> list[Turn]:

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     scenario: Annotated[
-        str, typer.Argument(help="A shipped scenario (see `polylogue scenarios`), a YAML file, or ga:FOLDER[:CASE].")
+        str, typer.Argument(help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE].")
     ],
     removal_factor: Annotated[
         float | None, typer.Option("--lambda", help="λ in [0, 1]: how much of the attended information to remove.")
@@ -58,7 +58,7 @@ def run(
 ) -> None:
     """Run a conversation.
 
-    Example: polylogue run tidewell --lambda 0.5 --rounds 6
+    Example: tertulia run tidewell --lambda 0.5 --rounds 6
     """
     from nodes.extensions import load
     from prompts.renaming import check_names
@@ -117,7 +117,7 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted or failed.
 
-    Example: polylogue resume @last
+    Example: tertulia resume @last
     """
     from nodes.extensions import load_again
     from worlds.scenario_parts import extension_source
@@ -127,7 +127,7 @@ def resume(
         check_seat(seat, record)
         if record.status == "finished":
             progress().print(
-                plain(f"run {record.run} is finished; to go on from a turn, fork it: polylogue fork --help")
+                plain(f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help")
             )
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})

@@ -32,7 +32,7 @@ def search(
 ) -> None:
     """Find what was said, thought or remembered, in all runs or in one.
 
-    Example: polylogue search 'team day' --kind thought
+    Example: tertulia search 'team day' --kind thought
     """
     for one in kind or []:
         if one not in KINDS:

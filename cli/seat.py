@@ -92,7 +92,7 @@ def check_seat(seat: str | None, record: RunRecord) -> None:
     has = "has no seat for a person" if own is None else f"has the seat of {own}"
     raise UsageError(
         f"--seat {shlex.quote(seat)}: run {record.run} {has}; to go on with another one, fork it: "
-        f"polylogue fork {record.run} --at {record.turns + 1} --seat {shlex.quote(seat)}"
+        f"tertulia fork {record.run} --at {record.turns + 1} --seat {shlex.quote(seat)}"
     )
 
 

@@ -13,7 +13,7 @@ from cli.options import JsonOption, SettingsOption, StoreOption
 from cli.output import plain, print_json, progress, progress_line, waiting
 from cli.settings import read_seed, read_settings
 from state.contracts import Context
-from state.errors import PolylogueError, UsageError
+from state.errors import TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
@@ -64,7 +64,7 @@ def simulate(
 ) -> None:
     """Let days pass in a town: people meet, talk, remember and reflect. Every conversation is a run of its own.
 
-    Example: polylogue simulate tidewell --days 3 --rehearse
+    Example: tertulia simulate tidewell --days 3 --rehearse
     """
     chosen = read_settings(settings, removal_factor=removal_factor)
     if resume is not None:
@@ -124,7 +124,7 @@ def _resume(store: SqliteStore, simulation: Simulation, days: int | None, as_jso
     if days is not None and days < simulation.days:
         raise UsageError(f"--days {days}: simulation {simulation.simulation} has {simulation.days} already")
     if days in (None, simulation.days) and simulation.status == "finished":
-        more = f"polylogue simulate --resume {simulation.simulation} --days {simulation.days + 1}"
+        more = f"tertulia simulate --resume {simulation.simulation} --days {simulation.days + 1}"
         progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
         if as_json:
             _print_end(store, simulation, "finished")
@@ -140,7 +140,7 @@ def _drive(store: SqliteStore, simulation: Simulation, engines: Engines, as_json
 
     Raises:
         StorageError: Another process drives the simulation; nothing of it is touched.
-        PolylogueError: It failed.
+        TertuliaError: It failed.
     """
     name = simulation.simulation
     progress().print(f"simulation {name}")
@@ -151,9 +151,9 @@ def _drive(store: SqliteStore, simulation: Simulation, engines: Engines, as_json
             if store.run(encounter.run).status == "running":
                 store.set_status(encounter.run, status, error)
 
-    def tell_end(status: RunStatus, problem: PolylogueError | None) -> None:
+    def tell_end(status: RunStatus, problem: TertuliaError | None) -> None:
         if status != "finished":
-            progress().print(plain(f"to go on: polylogue simulate --resume {name}{store_hint(store)}"))
+            progress().print(plain(f"to go on: tertulia simulate --resume {name}{store_hint(store)}"))
         if as_json:
             _print_end(store, simulation, status)
 

@@ -39,7 +39,7 @@ def stats(
 ) -> None:
     """Count who spoke, who wanted to, and what they thought with (ChatAgents, Table II).
 
-    Example: polylogue stats @last --json
+    Example: tertulia stats @last --json
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
@@ -106,7 +106,7 @@ def _published(run: RunRecord, start: Start) -> Participation:
     if not set(theirs) & set(start.names):
         raise NotFoundError(
             f"nothing is published about the people of run {run.run}: --paper knows {', '.join(theirs)} "
-            "(polylogue run team_building)"
+            "(tertulia run team_building)"
         )
     return TEAM_BUILDING
 

@@ -1,6 +1,6 @@
 """What `langgraph.json` names: both conversation graphs, for `langgraph dev` (docs/studio.md).
 
-Polylogue's graphs need a run, models and a store, which that server can't give. So each stands here inside a graph of
+Tertulia's graphs need a run, models and a store, which that server can't give. So each stands here inside a graph of
 two steps: `begin` makes the run, `hold` opens what it needs and runs the conversation as a subgraph.
 """
 
@@ -38,7 +38,7 @@ class Settings(Record):
     """What can be chosen for a conversation; the server calls it the assistant's context.
 
     Attributes:
-        scenario: As in `polylogue run`; `None` for a shipped one.
+        scenario: As in `tertulia run`; `None` for a shipped one.
         removal_factor: λ in [0, 1]; `None` for what the scenario has.
         rounds: At most so many rounds; `None` for what the scenario has.
         seed: Seed of all draws.
@@ -73,7 +73,7 @@ def dialogue(config: Mapping[str, Any]) -> "Graph":
         config: LangGraph's; `Settings` are read from its `configurable`.
 
     Raises:
-        PolylogueError: A setting is not acceptable.
+        TertuliaError: A setting is not acceptable.
     """
     return _conversation("dialogue", "tidewell", config)
 

@@ -37,7 +37,7 @@ def read_visits(
         trace = store.trace(run.run, number)
         if trace is None and turn is not None:
             raise NotFoundError(
-                f"what was executed in turn {turn} of run {run.run} was not noted: an older Polylogue wrote it"
+                f"what was executed in turn {turn} of run {run.run} was not noted: an older Tertulia wrote it"
             )
         found += [(number, visit) for visit in trace.visits] if trace else []
     known = dict.fromkeys(visit.node for _, visit in found)

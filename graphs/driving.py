@@ -58,7 +58,7 @@ async def drive(
     """
     if context.parameters.seat is not None and ask is None:
         raise UsageError(
-            f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `polylogue run`"
+            f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
         )
     context.broker.clear()
     graph = build_graph(context, checkpointer)

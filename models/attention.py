@@ -30,7 +30,7 @@ from transformers.modeling_utils import AttentionInterface
 
 from state.errors import AttentionUnavailableError
 
-IMPLEMENTATION = "polylogue"
+IMPLEMENTATION = "tertulia"
 
 #: Elements of one block of attention weights; longer replies are read in several blocks of queries.
 MAX_WEIGHTS = 1 << 24

@@ -34,8 +34,9 @@ from state.errors import (
     AttentionUnavailableError,
     ContextWindowError,
     ModelError,
-    PolylogueError,
+    TertuliaError,
     UsageError,
+    extra_hint,
     nearest_hint,
 )
 from state.parameters import Parameters
@@ -77,9 +78,9 @@ def _by_pip(package: str, key: str | None) -> Provider:
 
 #: By LangChain's name of the provider. The first three have extras of their own; others that LangChain knows will do.
 PROVIDERS = {
-    "openai": Provider("langchain-openai", "pip install 'polylogue[chat]'", "OPENAI_API_KEY"),
-    "anthropic": Provider("langchain-anthropic", "pip install 'polylogue[anthropic]'", "ANTHROPIC_API_KEY"),
-    "ollama": Provider("langchain-ollama", "pip install 'polylogue[ollama]'", None),
+    "openai": Provider("langchain-openai", extra_hint("chat"), "OPENAI_API_KEY"),
+    "anthropic": Provider("langchain-anthropic", extra_hint("anthropic"), "ANTHROPIC_API_KEY"),
+    "ollama": Provider("langchain-ollama", extra_hint("ollama"), None),
     "deepseek": _by_pip("langchain-deepseek", "DEEPSEEK_API_KEY"),
     "google_genai": _by_pip("langchain-google-genai", "GOOGLE_API_KEY"),
     "groq": _by_pip("langchain-groq", "GROQ_API_KEY"),
@@ -94,7 +95,7 @@ _ADDRESS = ("http://", "https://")
 _SEEDED = (*_ADDRESS, "ollama:")
 
 #: The variable with the key of a server of one's own: no other key is ever sent there.
-SERVER_KEY = "POLYLOGUE_SERVER_KEY"
+SERVER_KEY = "TERTULIA_SERVER_KEY"
 
 
 def is_chat_name(name: str) -> bool:
@@ -167,7 +168,7 @@ def _init(provider: str, model: str, parameters: Parameters, key: str | None, **
     """Return LangChain's model, whose own retries and timeouts are off: they are counted here."""
     known = PROVIDERS.get(provider)
     if importlib.util.find_spec("langchain") is None:
-        raise ModelError("hosted models need LangChain; run: pip install 'polylogue[chat]'")
+        raise ModelError(f"hosted models need LangChain; run: {extra_hint('chat')}")
     from langchain.chat_models import init_chat_model
 
     limits: dict[str, Any] = {} if provider == "ollama" else {"max_retries": 0}
@@ -280,7 +281,7 @@ class ChatModel:
                     await self._pace.wait()
                     async with asyncio.timeout(self._timeout_s):
                         return await self._answer(messages, request, seed)
-            except PolylogueError:
+            except TertuliaError:
                 raise
             except Exception as error:
                 wait_s = _wait_s(error, attempt, generator)

@@ -23,7 +23,7 @@ from state.errors import ExtensionError, NotFoundError, nearest_hint
 from state.records import Extension
 
 #: The group under which installed packages name their modules of nodes.
-ENTRY_POINTS = "polylogue.nodes"
+ENTRY_POINTS = "tertulia.nodes"
 
 
 def installed() -> list[str]:
@@ -126,7 +126,7 @@ def _hash(content: bytes) -> str:
 
 def _executed(source: str, content: bytes) -> ModuleType:
     """Return a file as a module, executed from the very bytes that were hashed."""
-    module = ModuleType(f"polylogue_extension_{_hash(content)}")
+    module = ModuleType(f"tertulia_extension_{_hash(content)}")
     module.__file__ = source
     sys.modules[module.__name__] = module  # where pydantic and dataclasses look up annotations
     try:

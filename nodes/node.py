@@ -326,5 +326,5 @@ def failure(error: BaseException, function: Callable[..., Any]) -> str:
 def _complaint(node: Node, state: Mapping[str, Any], words: str) -> NodeError:
     return NodeError(
         f"round {state['round']}: the node {node.name!r}, in the place {node.place}, {words} "
-        "(`polylogue nodes check` tries it out)"
+        "(`tertulia nodes check` tries it out)"
     )

@@ -1,6 +1,6 @@
 """Errors that speak to people: what is wrong, which value, what to do about it.
 
-Every error that a user can cause is a `PolylogueError`; the command line prints it as one line and maps its
+Every error that a user can cause is a `TertuliaError`; the command line prints it as one line and maps its
 class to an exit code. Anything else is a bug and keeps its traceback.
 """
 
@@ -8,15 +8,15 @@ import difflib
 from collections.abc import Iterable
 
 
-class PolylogueError(Exception):
+class TertuliaError(Exception):
     """Base of all errors that are told to the user as one line."""
 
 
-class UsageError(PolylogueError):
+class UsageError(TertuliaError):
     """A value given by the user is not acceptable."""
 
 
-class NotFoundError(PolylogueError):
+class NotFoundError(TertuliaError):
     """Something named by the user does not exist."""
 
 
@@ -24,7 +24,7 @@ class ScenarioError(UsageError):
     """A scenario file or a log folder can't be read as one."""
 
 
-class ModelError(PolylogueError):
+class ModelError(TertuliaError):
     """A model failed, or can't do what was asked of it."""
 
 
@@ -36,7 +36,7 @@ class ContextWindowError(ModelError):
     """A prompt does not fit the context window of the model; nothing is ever cut silently."""
 
 
-class StorageError(PolylogueError):
+class StorageError(TertuliaError):
     """The store can't be read or written."""
 
 
@@ -44,11 +44,11 @@ class ExtensionError(UsageError):
     """Nodes or mechanisms of the user's own can't be loaded, or are declared wrongly."""
 
 
-class LeftError(PolylogueError):
+class LeftError(TertuliaError):
     """The person who had a seat has left; the run goes on from there when it is resumed."""
 
 
-class NodeError(PolylogueError):
+class NodeError(TertuliaError):
     """A node of the user's own failed, or did not keep what it declares."""
 
 
@@ -59,3 +59,8 @@ def nearest_hint(name: str, known: Iterable[str]) -> str:
         original = next(k for k in known if k.casefold() == close[0])
         return f" (did you mean {original!r}?)"
     return f" (known: {', '.join(known)})" if known else ""
+
+
+def extra_hint(extra: str) -> str:
+    """Return the command that installs an optional part; Tertulia is on no package index, so it names the checkout."""
+    return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"

@@ -157,7 +157,7 @@ class PlainSerializer(SerializerProtocol):
             return ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
         except ValueError as error:
             raise StorageError(
-                f"a checkpoint in {self._path} is damaged, or holds what Polylogue never writes ({error}); nothing in "
+                f"a checkpoint in {self._path} is damaged, or holds what Tertulia never writes ({error}); nothing in "
                 "it was executed, and the run can't go on from it: go back to a backup of the file"
             ) from error
 

@@ -25,7 +25,7 @@ _ADVICE = {
     sqlite3.SQLITE_BUSY: f"another program has kept {{path}} locked for {BUSY_TIMEOUT_S} s; close it, then try again",
     sqlite3.SQLITE_CANTOPEN: "{path} can't be opened; see that its folder exists, is writable, and that it is a file",
     sqlite3.SQLITE_IOERR: "{path} could not be read or written ({cause}); check the disk, then try again",
-    sqlite3.SQLITE_NOTADB: "{path} is not a Polylogue store, or damaged at its beginning; take another with --store",
+    sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; take another with --store",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     # The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
     sqlite3.SQLITE_ERROR: DAMAGED,

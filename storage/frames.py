@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from state.errors import NotFoundError, StorageError, UsageError
+from state.errors import NotFoundError, StorageError, UsageError, extra_hint
 from state.parameters import Parameters
 from storage.contents import content_hash
 from storage.faults import DAMAGED, storage_faults
@@ -84,7 +84,7 @@ def turns(store: Path | str, run: Runs = None) -> "DataFrame":
         The columns of `each_turn` (docs/data.md).
 
     Raises:
-        PolylogueError: As `runs`.
+        TertuliaError: As `runs`.
     """
     return _frame(store, run, "each_turn")
 
@@ -100,7 +100,7 @@ def agent_rounds(store: Path | str, run: Runs = None) -> "DataFrame":
         The columns of `each_agent_round` (docs/data.md).
 
     Raises:
-        PolylogueError: As `runs`.
+        TertuliaError: As `runs`.
     """
     return _frame(store, run, "each_agent_round")
 
@@ -116,7 +116,7 @@ def units(store: Path | str, run: Runs = None) -> "DataFrame":
         The columns of `each_unit` (docs/data.md).
 
     Raises:
-        PolylogueError: As `runs`.
+        TertuliaError: As `runs`.
     """
     return _frame(store, run, "each_unit")
 
@@ -132,7 +132,7 @@ def calls(store: Path | str, run: Runs = None) -> "DataFrame":
         The columns of `each_call` (docs/data.md).
 
     Raises:
-        PolylogueError: As `runs`.
+        TertuliaError: As `runs`.
     """
     return _frame(store, run, "each_call")
 
@@ -144,7 +144,7 @@ def _frame(path: Path | str, run: Runs, view: str) -> "DataFrame":
     try:
         import pandas
     except ImportError as error:
-        raise UsageError("data frames need pandas, which is not installed: pip install 'polylogue[frames]'") from error
+        raise UsageError(f"data frames need pandas, which is not installed; run: {extra_hint('frames')}") from error
     names, rows = _read(path, run, view)
     kinds = {name: KINDS.get(name, "text") for name in names}
     with storage_faults(path):
@@ -170,7 +170,7 @@ def _series(values: list[Any], kind: str) -> "Series[Any]":
 def _read(path: Path | str, run: Runs, view: str) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the names of a view's columns, and its rows."""
     if not Path(path).exists():
-        raise NotFoundError(f"there is no store {path}; give the file that `polylogue run` wrote")
+        raise NotFoundError(f"there is no store {path}; give the file that `tertulia run` wrote")
     with SqliteStore.open(path) as store:
         names = [row["name"] for row in store.file.rows("SELECT name FROM pragma_table_info(?)", view)]
         if run is None:

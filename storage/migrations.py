@@ -152,7 +152,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             stored TEXT NOT NULL,  -- JSON: how many rows of each table belong to the turn
             checksum INTEGER NOT NULL,
             PRIMARY KEY (run, turn))""",
-        # What `polylogue search` looks through. A memory belongs to what a run starts from, the others to a run.
+        # What `tertulia search` looks through. A memory belongs to what a run starts from, the others to a run.
         """CREATE TABLE passages (
             id INTEGER PRIMARY KEY,
             start_id INTEGER REFERENCES contents (id),
@@ -256,7 +256,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
-#: Tells a store from other people's SQLite files: `Poly` in ASCII.
+#: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
+#: first stores were made.
 APPLICATION_ID = int.from_bytes(b"Poly", "big")
 
 
@@ -268,7 +269,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         path: The file, for the message.
 
     Raises:
-        StorageError: The file is not a store, or a newer Polylogue wrote it; it was not touched.
+        StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
     """
     if _schema_version(connection, path) == SCHEMA_VERSION:
         return
@@ -321,7 +322,7 @@ def _schema_version(connection: sqlite3.Connection, path: str) -> int:
         raise StorageError(f"{path} is a SQLite file of something else; take another file with --store")
     if version > SCHEMA_VERSION:
         raise StorageError(
-            f"{path} was written by a newer Polylogue (schema version {version}, this one knows up to "
-            f"{SCHEMA_VERSION}); upgrade Polylogue, or take another file with --store"
+            f"{path} was written by a newer Tertulia (schema version {version}, this one knows up to "
+            f"{SCHEMA_VERSION}); upgrade Tertulia, or take another file with --store"
         )
     return int(version)

@@ -79,7 +79,7 @@ class Simulations:
         ids = [row["simulation"] for row in self._file.rows("SELECT simulation FROM simulations ORDER BY id DESC")]
         name = meant(simulation, ids, "simulation", self._path)
         if name is None:
-            way = "`polylogue days` lists them" if ids else "begin with `polylogue simulate tidewell`"
+            way = "`tertulia days` lists them" if ids else "begin with `tertulia simulate tidewell`"
             hint = nearest_hint(simulation, ids[:LISTED])
             raise NotFoundError(f"no simulation {simulation!r} in {self._path}{hint}; {way}")
         (row,) = self._simulations.select("WHERE simulation = ?", name)

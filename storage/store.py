@@ -205,7 +205,7 @@ class SqliteStore:
         """
         known = self._run_ids()
         if run not in known and self.simulations.has(run):
-            way = f"try polylogue days {run} --encounters, or polylogue simulate --resume {run}"
+            way = f"try tertulia days {run} --encounters, or tertulia simulate --resume {run}"
             raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")
         name = meant(run, known, "run", self.path)
         if name is None:
@@ -479,7 +479,7 @@ class SqliteStore:
         if known:
             return f"no run {run!r} in {self.path}{nearest_hint(run, known[:LISTED])}"
         state = "does not exist yet" if self._is_missing else "holds no runs yet"
-        return f"no run {run!r}: the store {self.path} {state}; begin with `polylogue run`, or give --store"
+        return f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give --store"
 
 
 def _read(kind: type[AnyRecord], row: dict[str, Any], **given: Any) -> AnyRecord:

@@ -1,4 +1,4 @@
-"""A command of Polylogue and what it said, for tests of the command line."""
+"""A command of Tertulia and what it said, for tests of the command line."""
 
 import json
 import os

@@ -20,10 +20,10 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     from cli.main import main
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("POLYLOGUE_STORE", raising=False)
+    monkeypatch.delenv("TERTULIA_STORE", raising=False)
 
     def run(*arguments: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["polylogue", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["tertulia", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as exit:
             main()

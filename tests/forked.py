@@ -50,5 +50,5 @@ def _command(arguments: list[str], said: Path, largest_file: int | None) -> None
     os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
     if largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
-    sys.argv = ["polylogue", *arguments]
+    sys.argv = ["tertulia", *arguments]
     main()

@@ -60,7 +60,7 @@ class Served:
 
     @property
     def model(self) -> str:
-        """The name under which Polylogue opens the first model."""
+        """The name under which Tertulia opens the first model."""
         return f"{self.address}#{self.models[0]}"
 
     def is_held(self, stored: int) -> bool:

@@ -23,7 +23,7 @@ from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from models.repair import UnusableReplyError, read_answer
 from prompts.render import render
 from state.contracts import GenerationRequest, ReplyField, ScoringOptions
-from state.errors import AttentionUnavailableError, ModelError, PolylogueError, UsageError
+from state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
 from storage.store import SqliteStore
@@ -334,7 +334,7 @@ def test_names_of_local_models_are_no_remote_ones(name: str) -> None:
 async def test_only_text_can_be_had(served: Served) -> None:
     model, prompt = a_model(served), a_request().prompt
     said = Reply(text="", tokens=(), text_tokens=(0, 0), fields={})
-    asked: list[tuple[Callable[[], Any], type[PolylogueError], str]] = [
+    asked: list[tuple[Callable[[], Any], type[TertuliaError], str]] = [
         (lambda: model.generate_scored(a_request(), ScoringOptions()), AttentionUnavailableError, "surrogate="),
         (lambda: model.score(prompt, [[1]], ScoringOptions()), AttentionUnavailableError, "surrogate="),
         (lambda: model.log_likelihood(prompt, said), ModelError, "judge=rating"),
@@ -354,7 +354,7 @@ async def test_the_key_is_sent_and_nowhere_else(served: Served, caplog: pytest.L
     model = a_model(served, KEY)
     await model.generate(a_request())
     served.key = "another"
-    with pytest.raises(ModelError, match="the key in POLYLOGUE_SERVER_KEY") as raised:
+    with pytest.raises(ModelError, match="the key in TERTULIA_SERVER_KEY") as raised:
         await model.generate(a_request())
     served.failures = ["400"]
     told = [str(raised.value), repr(model), repr(vars(model)), caplog.text]
@@ -426,7 +426,7 @@ def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("without_weights")
 def test_a_run_by_the_command_line(cli: Cli, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     served.key = KEY
-    monkeypatch.setenv("POLYLOGUE_SERVER_KEY", f" {KEY}\n")
+    monkeypatch.setenv("TERTULIA_SERVER_KEY", f" {KEY}\n")
     command = ("run", "tidewell", "--rounds", "2", "--model", served.model, "--lambda", "0", "--json")
     run = cli(*command).json["run"]
     shown = cli("show", run, "--json").json
@@ -442,11 +442,11 @@ def test_a_run_by_the_command_line(cli: Cli, served: Served, monkeypatch: pytest
     assert by_model["price"] == pytest.approx(by_model["calls"] * (100 * 2 + 20 * 10) / 1e6)
     assert served.model in cli("show", run, "--cost", "--price", f"{served.model}=2,10").out
     cli("show", run, "--cost", "--price", "2,10").complains(2, "MODEL=READ,WRITTEN")
-    monkeypatch.setenv("POLYLOGUE_SERVER_KEY", "sk-wrong-and-secret")
-    cli(*command).complains(1, "the key in POLYLOGUE_SERVER_KEY")
-    monkeypatch.setenv("POLYLOGUE_SERVER_KEY", KEY)
+    monkeypatch.setenv("TERTULIA_SERVER_KEY", "sk-wrong-and-secret")
+    cli(*command).complains(1, "the key in TERTULIA_SERVER_KEY")
+    monkeypatch.setenv("TERTULIA_SERVER_KEY", KEY)
     assert cli("resume", "@last", "--json").json["status"] == "finished"
-    for file in tmp_path.glob("polylogue.db*"):
+    for file in tmp_path.glob("tertulia.db*"):
         assert b"sk-" not in file.read_bytes()
 
 

@@ -58,7 +58,7 @@ def thread(name: str) -> Config:
 
 
 async def test_a_run_goes_on_from_its_checkpoint_in_the_store_file(tmp_path: Path) -> None:
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     with SqliteStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         for turn in range(1, 4):
@@ -71,11 +71,11 @@ async def test_a_run_goes_on_from_its_checkpoint_in_the_store_file(tmp_path: Pat
                     "scores": {"m1": turn / 3},
                     "said": [f"line {at}" for at in range(1, turn + 1)],
                 }
-    assert [file.name for file in tmp_path.iterdir()] == ["polylogue.db"]
+    assert [file.name for file in tmp_path.iterdir()] == ["tertulia.db"]
 
 
 async def test_many_runs_share_a_file_without_waiting_for_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     with SqliteStore.open(path, create=True) as store:
         store.file.database.execute("PRAGMA busy_timeout = 0")
         async with open_checkpoints(path) as checkpointer:
@@ -130,28 +130,28 @@ plain = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st
 
 @given(value=plain)
 def test_plain_data_comes_back(value: object) -> None:
-    serializer = PlainSerializer("polylogue.db")
+    serializer = PlainSerializer("tertulia.db")
     assert serializer.loads_typed(serializer.dumps_typed(value)) == value
 
 
 def test_sends_are_written_in_langgraphs_own_format() -> None:
     sends = [Send("agent", {"agent": "Ana", "turn": 3}), Send("agent", {"inner": [Send("x", None)]})]
-    packed = PlainSerializer("polylogue.db").dumps_typed(sends)
-    assert PlainSerializer("polylogue.db").loads_typed(packed) == sends
+    packed = PlainSerializer("tertulia.db").dumps_typed(sends)
+    assert PlainSerializer("tertulia.db").loads_typed(packed) == sends
     kind, (written, checksum) = packed[0], (packed[1][:-4], packed[1][-4:])
     assert kind == "msgpack+crc32"
     assert checksum == zlib.crc32(written).to_bytes(4, "big")
     assert JsonPlusSerializer(allowed_msgpack_modules=None).loads_typed(("msgpack", written)) == sends
-    assert PlainSerializer("polylogue.db").loads_typed(("msgpack", written)) == sends
+    assert PlainSerializer("tertulia.db").loads_typed(("msgpack", written)) == sends
 
 
 def test_any_flipped_bit_of_a_checkpoint_is_told() -> None:
-    kind, packed = PlainSerializer("polylogue.db").dumps_typed({"turn": 3, "speaker": "Ana", "sim_time_s": 1.5})
+    kind, packed = PlainSerializer("tertulia.db").dumps_typed({"turn": 3, "speaker": "Ana", "sim_time_s": 1.5})
     for bit in range(8 * len(packed)):
         flipped = bytearray(packed)
         flipped[bit // 8] ^= 1 << bit % 8
         with pytest.raises(StorageError, match="damaged"):
-            PlainSerializer("polylogue.db").loads_typed((kind, bytes(flipped)))
+            PlainSerializer("tertulia.db").loads_typed((kind, bytes(flipped)))
 
 
 class Colour(enum.Enum):
@@ -163,7 +163,7 @@ class Colour(enum.Enum):
 )
 def test_what_is_not_plain_is_refused_when_written(value: object) -> None:
     with pytest.raises(TypeError):
-        PlainSerializer("polylogue.db").dumps_typed({"state": value})
+        PlainSerializer("tertulia.db").dumps_typed({"state": value})
 
 
 def crafted(code: int, *fields: object) -> bytes:
@@ -197,13 +197,13 @@ def test_the_payloads_work_on_langgraphs_default(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("which", range(12))
 async def test_a_crafted_checkpoint_is_refused_and_executes_nothing(tmp_path: Path, which: int) -> None:
-    path, target = tmp_path / "polylogue.db", tmp_path / "touched"
+    path, target = tmp_path / "tertulia.db", tmp_path / "touched"
     async with open_checkpoints(path) as checkpointer:
         graph = counting_graph(checkpointer, turns=3, interrupt_after=["speak"])
         await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="exit")
         checkpointer.conn.execute("UPDATE checkpoints SET type = ?, checkpoint = ?", payloads(target)[which])
         checkpointer.conn.commit()
-        with pytest.raises(StorageError, match=r"polylogue.db is damaged, or holds what Polylogue never writes"):
+        with pytest.raises(StorageError, match=r"tertulia.db is damaged, or holds what Tertulia never writes"):
             await graph.ainvoke(None, thread("k3f9"), durability="exit")
     assert not target.exists()
 
@@ -212,13 +212,13 @@ async def test_a_crafted_checkpoint_is_refused_and_executes_nothing(tmp_path: Pa
 
 
 async def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path) -> None:
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     async with open_checkpoints(path) as checkpointer:
         graph = counting_graph(checkpointer, turns=400, interrupt_after=["speak"])
         await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="exit")
         pages = checkpointer.conn.execute("PRAGMA page_count").fetchone()[0]
         checkpointer.conn.execute(f"PRAGMA max_page_count = {pages + 3}").fetchone()
-        with pytest.raises(StorageError, match=r"the disk is full, .*polylogue.db"):
+        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db"):
             await drive(graph, 400)
         checkpointer.conn.execute("PRAGMA max_page_count = 100000").fetchone()
         reached = (await graph.aget_state(thread("k3f9"))).values["turn"]
@@ -234,7 +234,7 @@ async def drive(graph: Any, turns: int) -> None:
 
 
 async def test_writes_of_a_task_are_stored_whole_or_not_at_all(tmp_path: Path) -> None:
-    async with open_checkpoints(tmp_path / "polylogue.db") as checkpointer:
+    async with open_checkpoints(tmp_path / "tertulia.db") as checkpointer:
         await counting_graph(checkpointer, turns=1).ainvoke({"turn": 0}, thread("k3f9"))
         checkpoint = await checkpointer.aget_tuple(thread("k3f9"))
         checkpointer.conn.execute(
@@ -247,6 +247,6 @@ async def test_writes_of_a_task_are_stored_whole_or_not_at_all(tmp_path: Path) -
 
 async def test_a_store_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Dear diary, " * 100)
-    with pytest.raises(StorageError, match="not a Polylogue store"):
+    with pytest.raises(StorageError, match="not a Tertulia store"):
         async with open_checkpoints(tmp_path / "notes.txt"):
             pass

@@ -25,7 +25,7 @@ from prompts.remove import removed_with_blocks
 from state.contracts import GenerationRequest
 from state.records import Prompt, Reply, Unit
 
-POLYLOGUE = (sys.executable, "-m", "cli.main")
+TERTULIA = (sys.executable, "-m", "cli.main")
 ROOT = Path(__file__).parents[1]
 #: A rehearsed conversation that nobody ends before its limit, long enough to be stopped in the middle.
 ENDLESS = ("--rehearse", "--set", "ending=continuation", "--set", "ending_threshold=1", "--rounds", "60")
@@ -35,7 +35,7 @@ ON_DEMAND = ("--set", "backups=on_demand")
 def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[str]":
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([*POLYLOGUE, *arguments], cwd=folder, env=environment, text=True, **streams)
+    return subprocess.Popen([*TERTULIA, *arguments], cwd=folder, env=environment, text=True, **streams)
 
 
 def started(folder: Path, turns: int = 5) -> tuple["subprocess.Popen[str]", str]:
@@ -44,7 +44,7 @@ def started(folder: Path, turns: int = 5) -> tuple["subprocess.Popen[str]", str]
     assert process.stderr
     word, run = process.stderr.readline().split()
     assert word == "run"
-    with sqlite3.connect(folder / "polylogue.db") as store:
+    with sqlite3.connect(folder / "tertulia.db") as store:
         while store.execute("SELECT count(*) FROM turns").fetchone()[0] < turns:
             assert process.poll() is None
             time.sleep(0.01)
@@ -100,7 +100,7 @@ def test_runs(cli: Cli) -> None:
 def test_runs_on_a_missing_store(cli: Cli, tmp_path: Path) -> None:
     assert cli("runs", "--json").json == {"schema_version": 1, "runs": []}
     assert cli("runs").code == 0
-    cli("show", "@last").complains(3, "polylogue.db", "polylogue run")
+    cli("show", "@last").complains(3, "tertulia.db", "tertulia run")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -247,24 +247,24 @@ def test_every_command_has_help_with_an_example_and_takes_a_store(cli: Cli) -> N
         assert f" {name} " in listed
     for command in (one for names in COMMANDS.values() for name in names for one in groups.get(name, (name,))):
         help = cli(*command.split(), "--help").out
-        assert f"Example: polylogue {command}" in help
+        assert f"Example: tertulia {command}" in help
         assert "--store" in help
         assert "--json" in help
     assert cli().out == cli("--help").out
 
 
 def test_the_store_is_the_option_or_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("POLYLOGUE_STORE", str(tmp_path / "mine.db"))
+    monkeypatch.setenv("TERTULIA_STORE", str(tmp_path / "mine.db"))
     run = rehearse(cli)
     other = rehearse(cli, "--store", "other.db")
     assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [run]
     assert [row["run"] for row in cli("runs", "--store", "other.db", "--json").json["runs"]] == [other]
-    assert not (tmp_path / "polylogue.db").exists()
+    assert not (tmp_path / "tertulia.db").exists()
 
 
 def test_reading_loads_no_engine(tmp_path: Path) -> None:
     code = (
-        "import sys; from cli.main import main; sys.argv = ['polylogue', 'runs']\n"
+        "import sys; from cli.main import main; sys.argv = ['tertulia', 'runs']\n"
         "try: main()\n"
         "except SystemExit: print(*{'torch', 'transformers', 'langgraph', 'sentence_transformers'} & set(sys.modules))"
     )
@@ -287,7 +287,7 @@ def test_ctrl_c_and_resume(cli: Cli, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert f"to go on: polylogue resume {run}" in err
+    assert f"to go on: tertulia resume {run}" in err
     assert "Traceback" not in err
     ended = json.loads(out)
     assert (ended["run"], ended["status"]) == (run, "interrupted")
@@ -313,7 +313,7 @@ def _goes_on_as_if_nothing_had_happened(cli: Cli, run: str) -> None:
 
 def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path: Path) -> None:
     process, run = started(tmp_path, turns=1)
-    stop_between_writes(process.pid, tmp_path / "polylogue.db")
+    stop_between_writes(process.pid, tmp_path / "tertulia.db")
     try:
         cli("resume", run).complains(1, run, f"pid {process.pid}")
         assert cli("show", run, "--json").json["status"] == "running"
@@ -370,7 +370,7 @@ def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
         ("run ga:nowhere", 3, ["nowhere"]),
         ("run ga:. --rehearse", 2, ["personas"]),
         ("run tidewell --model smolm2", 3, ["'smolm2'", "did you mean 'smollm2'"]),
-        ("run tidewell --rehearse --store nowhere/polylogue.db", 1, ["nowhere/polylogue.db", "folder"]),
+        ("run tidewell --rehearse --store nowhere/tertulia.db", 1, ["nowhere/tertulia.db", "folder"]),
         ("scenarios nothing", 3, ["'nothing'", "tidewell"]),
         ("scenarios --sample 0", 2, ["0 cases"]),
         ("metrics nothing.jsonl", 3, ["nothing.jsonl"]),
@@ -378,7 +378,7 @@ def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
         ("score nothing.json --response Yes", 3, ["nothing.json"]),
         ("score . --response Yes", 2, ["directory"]),
         ("score nothing.json", 2, ["--response"]),
-        ("show @last", 3, ["polylogue.db"]),
+        ("show @last", 3, ["tertulia.db"]),
         ("show k3f9 --lambda 0.5", 2, ["--turn"]),
         ("resume k3f9", 3, ["k3f9"]),
     ],
@@ -427,15 +427,15 @@ def test_odd_dialogue_files(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_odd_stores(cli: Cli, tmp_path: Path) -> None:
-    at = tmp_path / "polylogue.db"
+    at = tmp_path / "tertulia.db"
     at.write_bytes(b"no database at all " * 100)
-    cli("runs").complains(1, "polylogue.db", "not a Polylogue store")
+    cli("runs").complains(1, "tertulia.db", "not a Tertulia store")
     at.unlink()
     rehearse(cli)
     with sqlite3.connect(at) as store:
         store.execute("PRAGMA user_version = 99")
     store.close()
-    cli("runs").complains(1, "polylogue.db", "newer")
+    cli("runs").complains(1, "tertulia.db", "newer")
     cli("run", "tidewell", "--rehearse").complains(1, "newer")
 
 
@@ -525,7 +525,7 @@ def test_a_model_that_fails_in_mid_turn(
     said.complains(1, *words)
     ended = json.loads(said.out)
     assert (ended["status"], ended["turns"]) == ("failed", 2)
-    assert f"to go on: polylogue resume {ended['run']}" in said.err
+    assert f"to go on: tertulia resume {ended['run']}" in said.err
     (row,) = cli("runs", "--json").json["runs"]
     assert row["status"] == "failed"
     assert words[-1] in row["error"]
@@ -549,7 +549,7 @@ def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(StoreFile, "__init__", open_small)
         said = cli("run", "tidewell", *ENDLESS, "--json")
-    said.complains(1, "disk is full", "polylogue.db", "resume")
+    said.complains(1, "disk is full", "tertulia.db", "resume")
     ended = json.loads(said.out)
     assert (ended["status"], ended["turns"] < 60) == ("failed", True)
     assert cli("resume", "@last", "--json").json["turns"] == 60
@@ -566,7 +566,7 @@ def test_output_that_can_not_be_written(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [*POLYLOGUE, "runs", "--json"],
+            [*TERTULIA, "runs", "--json"],
             cwd=tmp_path,
             env=environment,
             stdout=full,

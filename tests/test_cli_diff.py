@@ -25,7 +25,7 @@ ADA, BEN, *_ = NAMES
 @pytest.fixture
 def store(cli: Cli) -> Iterator[SqliteStore]:
     """The store of this folder; `cli` has gone to the folder."""
-    with SqliteStore.open(Path("polylogue.db"), create=True) as opened:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         yield opened
 
 

@@ -27,7 +27,7 @@ ADA, BEN, CLEO, DEV = NAMES
 @pytest.fixture
 def store(cli: Cli) -> Iterator[SqliteStore]:
     """The store of this folder, with a meeting; `cli` has gone to the folder."""
-    with SqliteStore.open(Path("polylogue.db"), create=True) as opened:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN)
         yield opened
 
@@ -206,7 +206,7 @@ def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> 
 def test_both_files_and_where_they_are(cli: Cli) -> None:
     said = cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md", "--json")
     assert said.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md"}
-    assert sorted(file.name for file in Path().iterdir() if "polylogue" not in file.name) == ["run.jsonl", "run.md"]
+    assert sorted(file.name for file in Path().iterdir() if "tertulia" not in file.name) == ["run.jsonl", "run.md"]
     assert Path("run.md").read_bytes().decode("utf-8").startswith("# The summer day\n")
 
 
@@ -261,8 +261,8 @@ def test_a_link_stays_one_and_a_device_is_not_replaced(cli: Cli) -> None:
         ((RUN, "--jsonl", "-", "--markdown", "-"), 2, ["both -"]),
         ((RUN, "--jsonl", "-", "--json"), 2, ["standard output"]),
         ((RUN, "--jsonl", "run.jsonl", "--thoughts"), 2, ["--markdown"]),
-        ((RUN, "--jsonl", "polylogue.db/run.jsonl"), 2, ["polylogue.db/run.jsonl"]),
-        ((RUN, "--jsonl", "polylogue.db", "--force"), 2, ["polylogue.db is the store"]),
+        ((RUN, "--jsonl", "tertulia.db/run.jsonl"), 2, ["tertulia.db/run.jsonl"]),
+        ((RUN, "--jsonl", "tertulia.db", "--force"), 2, ["tertulia.db is the store"]),
     ],
 )
 @pytest.mark.usefixtures("store")
@@ -275,7 +275,7 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
 
 
 def test_a_run_without_turns(cli: Cli) -> None:
-    with SqliteStore.open(Path("polylogue.db"), create=True) as store:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
     assert [line["kind"] for line in lines_of(cli("export", "empty", "--jsonl", "-").out)] == ["run", "start"]
     assert "Nothing was said yet." in cli("export", "empty", "--markdown", "-").out

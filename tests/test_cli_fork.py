@@ -32,10 +32,10 @@ def rows_of(store: Path, run: str) -> list[Any]:
 @pytest.mark.parametrize("at", ["1", "2", "4", "6"])
 def test_a_fork_without_a_change_is_its_parent(cli: Cli, tmp_path: Path, command: tuple[str, ...], at: str) -> None:
     parent = cli(*command).json["run"]
-    before = rows_of(tmp_path / "polylogue.db", parent)
+    before = rows_of(tmp_path / "tertulia.db", parent)
     fork = forked(cli, parent, "--at", at)
     assert cli("diff", parent, fork, "--exit-code").code == 0
-    assert rows_of(tmp_path / "polylogue.db", parent) == before
+    assert rows_of(tmp_path / "tertulia.db", parent) == before
     document = cli("show", fork, "--json").json
     assert document["parent"] == {"run": parent, "turn": int(at)}
     assert len(document["turns"]) == 6

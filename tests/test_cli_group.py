@@ -19,7 +19,7 @@ ADA, BEN, CLEO, DEV = NAMES
 @pytest.fixture
 def store(cli: Cli) -> SqliteStore:
     """The store of this folder, with a meeting and a dialogue of two; `cli` has gone to the folder."""
-    with SqliteStore.open(Path("polylogue.db"), create=True) as opened:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         opened.create_run(a_run(DIALOGUE), a_case())
         write_turns(opened, DIALOGUE, 1, 3)
         write_meeting(opened, RUN)
@@ -290,7 +290,7 @@ def test_stats_for_people(cli: Cli) -> None:
 
 
 def test_stats_beside_the_papers_figures(cli: Cli) -> None:
-    with SqliteStore.open(Path("polylogue.db"), create=True) as opened:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN, names=("Alice", "Bob", "Cindy", "Zoe"))
     document = cli("stats", RUN, "--paper", "--json").json
     theirs = {one["agent"]: one for one in document["paper"]["agents"]}
@@ -344,7 +344,7 @@ def test_a_round_that_was_interrupted_is_told(store: SqliteStore, capsys: pytest
 
 def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     names = ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs", "[red]Lu\u202e[/red]", "Åsa\x07")
-    with SqliteStore.open(Path("polylogue.db"), create=True) as opened:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN, names=names)
         start = opened.start(RUN)
         live.tell_heading(start, opened.run(RUN))

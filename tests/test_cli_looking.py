@@ -75,7 +75,7 @@ def test_gc_leaves_every_state(cli: Cli, tmp_path: Path, meeting: str) -> None:
 def test_gc_spares_a_run_that_is_not_finished(cli: Cli, tmp_path: Path, meeting: str) -> None:
     from storage.store import SqliteStore
 
-    with SqliteStore.open(tmp_path / "polylogue.db") as store:
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:
         store.set_status(meeting, "interrupted")
     assert f"{meeting} is interrupted" in cli("gc", "--yes").out
     assert checkpoints(tmp_path) > 0
@@ -83,7 +83,7 @@ def test_gc_spares_a_run_that_is_not_finished(cli: Cli, tmp_path: Path, meeting:
 
 
 def checkpoints(folder: Path) -> int:
-    with sqlite3.connect(folder / "polylogue.db") as connection:
+    with sqlite3.connect(folder / "tertulia.db") as connection:
         (count,) = connection.execute("SELECT count(*) FROM checkpoints").fetchone()
         return int(count)
 
@@ -93,7 +93,7 @@ def checkpoints(folder: Path) -> int:
 
 def test_the_cost_is_that_of_the_journal(cli: Cli, tmp_path: Path, meeting: str) -> None:
     document = cli("show", meeting, "--cost", "--json").json
-    with sqlite3.connect(tmp_path / "polylogue.db") as connection:
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         rows = connection.execute(
             """SELECT agent, node, count(*), sum(prompt_tokens), sum(reply_tokens) FROM calls GROUP BY agent, node"""
         ).fetchall()
@@ -124,7 +124,7 @@ def test_a_fork_pays_for_its_own_turns(cli: Cli, dialogue: str) -> None:
 def test_what_a_run_would_take(cli: Cli, tmp_path: Path) -> None:
     for command, rehearsed in ((MEETING[:2], ("--rounds", "4")), (DIALOGUE[:2], ("--rounds", "4", *DIALOGUE[5:7]))):
         estimate = cli(*command, *rehearsed, "--dry-run", "--rehearse", "--json").json
-        assert not (tmp_path / "polylogue.db").exists() or command is not MEETING[:2]
+        assert not (tmp_path / "tertulia.db").exists() or command is not MEETING[:2]
         run = cli(*command, "--rehearse", *rehearsed, "--json").json["run"]
         real = cli("show", run, "--cost", "--json").json
         assert estimate["cost"] == [{**row, "seconds": None} for row in real["cost"]]

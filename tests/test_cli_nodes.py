@@ -353,7 +353,7 @@ def test_a_changed_file_is_taken_once_it_is_accepted(cli: Cli, tmp_path: Path, m
     )
     own = ("--extension", str(at))
     run = cli("run", "team_building", "--rehearse", "--rounds", "2", *own, "--json").json["run"]
-    with SqliteStore.open(tmp_path / "polylogue.db") as store:
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:
         store.set_status(run, "interrupted")
     at.write_text(at.read_text(encoding="utf-8") + "# other\n", encoding="utf-8")
     cli("resume", run).complains(2, "changed since", "--extension")

@@ -164,7 +164,7 @@ async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
 @pytest.fixture
 def held(tmp_path: Path) -> RunRecord:
     """A stored meeting of a hundred turns in the store of the folder that `cli` works in."""
-    with SqliteStore.open(tmp_path / "polylogue.db", create=True) as store:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
         return store_meeting(store, turns=100)
 
 
@@ -198,7 +198,7 @@ def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: 
 
 
 def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "polylogue.db") as store:
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:
         store_meeting(store, turns=30, run="n3xt")
     document = cli("inventory", "m33t", "n3xt", "m33t", "--json").json
     assert document["runs"] == ["m33t", "n3xt"]
@@ -207,7 +207,7 @@ def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> N
 
 
 def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "polylogue.db", create=True) as store:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
         store.create_run(a_run(model="rehearsal", rehearsed=True), a_case())
         write_lines(store, "k3f9", ("Ana", "Bo"), 1, 8)
     document = cli("inventory", "@last", "--json").json
@@ -243,7 +243,7 @@ def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.Monk
 
 
 def test_nothing_said_is_told(cli: Cli, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "polylogue.db", create=True) as store:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
         store_meeting(store, turns=3, silent=1)
     assert "nobody has spoken yet" in cli("inventory", "@last").out
     document = cli("behaviour", "@last", "--json").json
@@ -261,13 +261,13 @@ def test_what_can_not_be_is_told(cli: Cli, held: RunRecord) -> None:
 @pytest.mark.parametrize("change", ["answers = '{}'", "answers = answers || ' '", "last = 29", "model = 'x'"])
 def test_an_altered_answer_is_told(cli: Cli, held: RunRecord, tmp_path: Path, change: str) -> None:
     cli("inventory", "@last")
-    with closing(sqlite3.connect(tmp_path / "polylogue.db")) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / "tertulia.db")) as connection, connection:
         connection.execute(f"UPDATE readings SET {change} WHERE agent = 'Person 1' AND part = 0 AND first = 1")
     cli("inventory", "@last").complains(1, "damaged or was altered", "readings")
 
 
 def test_text_that_a_terminal_would_obey_is_shown_as_text(cli: Cli, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "polylogue.db", create=True) as store:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
         store_meeting(store, turns=2)
         turn = Turn(
             turn=3, round=3, speaker="Person 1", text="How about a boat trip? [red]\x1b[31m", sim_time_s=40, ended=False

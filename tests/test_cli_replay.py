@@ -124,7 +124,7 @@ def test_step_by_step(
     ],
 )
 def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
-    with SqliteStore.open(Path("polylogue.db"), create=True) as store:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
         store.create_run(a_run("d1a1"), a_case())
         write_turns(store, "d1a1", 1, 3)
@@ -134,7 +134,7 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
 
 
 def test_a_run_without_turns(cli: Cli) -> None:
-    with SqliteStore.open(Path("polylogue.db"), create=True) as store:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
     said = cli("replay", "empty")
     assert said.code == 0
@@ -145,7 +145,7 @@ def test_a_run_without_turns(cli: Cli) -> None:
 WITHOUT_MODELS = """
 import sys
 sys.modules.update(dict.fromkeys(("torch", "transformers", "sentence_transformers", "langgraph", "langchain_core")))
-sys.argv = ["polylogue", *sys.argv[1:]]
+sys.argv = ["tertulia", *sys.argv[1:]]
 from cli.main import main
 main()
 """
@@ -155,7 +155,7 @@ def test_neither_torch_nor_langgraph_is_needed(cli: Cli, dialogue: str, tmp_path
     other = str(cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"])
 
     def run(*arguments: str) -> Any:
-        command = [sys.executable, "-c", WITHOUT_MODELS, *arguments, "--store", str(tmp_path / "polylogue.db")]
+        command = [sys.executable, "-c", WITHOUT_MODELS, *arguments, "--store", str(tmp_path / "tertulia.db")]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
     for arguments in (

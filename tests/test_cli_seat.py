@@ -45,7 +45,7 @@ def types(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Types:
 
 
 def turns() -> list[Turn]:
-    with SqliteStore.open("polylogue.db", create=False) as store:
+    with SqliteStore.open("tertulia.db", create=False) as store:
         return store.turns(store.run("@last").run)
 
 
@@ -69,7 +69,7 @@ def test_where_the_input_ends_the_run_is_interrupted_and_goes_on(types: Types, c
     whole = types(*DIALOGUE, text="Good morning.\nI have to go.\n")
     first = turns()
     left = types(*DIALOGUE, text="Good morning.\n")
-    (run,) = re.findall(r"to go on: polylogue resume (\w+)", left.err)
+    (run,) = re.findall(r"to go on: tertulia resume (\w+)", left.err)
     assert (whole.code, left.code) == (0, 130)
     assert "error" not in left.err
     assert cli("runs", "--json").json["runs"][0]["status"] == "interrupted"
@@ -81,7 +81,7 @@ def test_where_the_input_ends_the_run_is_interrupted_and_goes_on(types: Types, c
 def test_who_types_leave_leaves(types: Types) -> None:
     said = types(*MEETING, text="Hello, all of you.\n/leave\nnot said\n")
     assert said.code == 130
-    assert "to go on: polylogue resume" in said.err
+    assert "to go on: tertulia resume" in said.err
     assert types("resume", "@last", text="/pass\n" * 4).code == 0
     assert "not said" not in own("Bob")
 
@@ -194,7 +194,7 @@ def test_a_fork_has_the_seat_and_may_give_it_back(types: Types, cli: Cli) -> Non
 def test_another_seat_needs_a_fork(types: Types) -> None:
     assert types(*DIALOGUE, text="Good morning.\n").code == 130
     said = types("resume", "@last", "--seat", "Leila Haddad")
-    said.complains(2, "has the seat of Emeka Obiora", "polylogue fork", "--at 3 --seat 'Leila Haddad'")
+    said.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
 
 
 def test_who_has_a_seat_is_told_who_they_are_and_the_run_says_that_they_had_it(types: Types, cli: Cli) -> None:
@@ -260,7 +260,7 @@ class Terminal:
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("POLYLOGUE_STORE", raising=False)
+    monkeypatch.delenv("TERTULIA_STORE", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     opened: list[Terminal] = []
 
@@ -314,7 +314,7 @@ def test_who_leaves_a_terminal_comes_back_to_the_same_question(terminal: Any, ke
     at = terminal(*DIALOGUE)
     at.wait_for("> ")
     at.type(keys)
-    at.wait_for("to go on: polylogue resume")
+    at.wait_for("to go on: tertulia resume")
     assert at.code() == 130
     back = terminal("resume", "@last")
     back.wait_for("turn 1,")

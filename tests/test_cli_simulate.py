@@ -85,7 +85,7 @@ def test_a_finished_one_says_how_to_have_more(cli: Cli) -> None:
     simulation = cli(*SHORT, "--json").json["simulation"]
     said = cli("simulate", "--resume", "@last")
     assert said.code == 0
-    assert f"polylogue simulate --resume {simulation} --days 2" in said.err
+    assert f"tertulia simulate --resume {simulation} --days 2" in said.err
 
 
 @pytest.mark.parametrize("failing", ["utterance", "summarise", "rate_importance"])
@@ -109,10 +109,10 @@ def test_the_model_goes_away_and_comes_back(
     said.complains(1, "the model went away")
     (row,) = cli("days", "--json").json["simulations"]
     assert (row["status"], row["error"]) == ("failed", "the model went away")
-    assert f"to go on: polylogue simulate --resume {row['simulation']}" in said.err
+    assert f"to go on: tertulia simulate --resume {row['simulation']}" in said.err
     resumed = cli("simulate", "--resume", row["simulation"], "--json").json
     assert {**resumed, "simulation": ""} == {**whole, "simulation": ""}
-    assert dump(Path("polylogue.db"), row["simulation"]) == dump(tmp_path / "whole.db", whole["simulation"])
+    assert dump(Path("tertulia.db"), row["simulation"]) == dump(tmp_path / "whole.db", whole["simulation"])
 
 
 def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_pat
     # At a word a minute, the first conversation takes longer than ten seconds.
     arguments = ("--from-log", "--rehearse", "--set", "speaking_rate_wpm=1", "--json")
     simulation = cli("simulate", f"ga:{run.write()}", *arguments).json["simulation"]
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         first, second = store.simulations.encounters(simulation)
         ann = store.simulations.stream(store.simulations.get(simulation), "Ann")
         kept = [one for one in store.remembered(ann) if one.id.startswith("day_1_1")]
@@ -163,8 +163,8 @@ def test_bad_input_where_there_are_simulations(cli: Cli) -> None:
     cli("days", simulation, "--agent", "Nobody").complains(3, "nobody named 'Nobody'")
     cli("days", simulation, "--agent", "Priya", "--encounters").complains(2, "leave out one of them")
     for command in ("show", "resume", "replay", "stats"):
-        cli(command, simulation).complains(2, f"{simulation} is a simulation", f"polylogue days {simulation}")
-    with SqliteStore.open("polylogue.db") as store, store.drive_lock(simulation):
+        cli(command, simulation).complains(2, f"{simulation} is a simulation", f"tertulia days {simulation}")
+    with SqliteStore.open("tertulia.db") as store, store.drive_lock(simulation):
         cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another process")
 
 
@@ -191,7 +191,7 @@ def test_the_figures_of_a_day_are_those_of_its_conversations(cli: Cli) -> None:
     assert (document["schema_version"], document["simulation"], document["status"]) == (1, simulation, "finished")
     assert [row["day"] for row in document["days"]] == [1, 2, 3]
     memories = calls = 0
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         for row in document["days"]:
             assert row["runs"] == [f"{simulation}-{row['day']}-{number}" for number in (1, 2)]
             dialogues = [[(t.speaker or "", t.text) for t in store.turns(run)] for run in row["runs"]]
@@ -213,7 +213,7 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
     document = cli("days", *found, found[0], "--json").json
     assert document["simulations"] == found
     assert [(row["day"], row["encounters"]) for row in document["days"]] == [(1, 5), (2, 3)]
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         cases = {
             str(number): [[(t.speaker or "", t.text) for t in store.turns(f"{one}-2-{number}")] for one in found]
             for number in (1, 2, 3)
@@ -228,7 +228,7 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
 
 def test_what_somebody_remembers_and_why(cli: Cli) -> None:
     simulation = cli(*SHORT, "--days", "3", "--set", "reflection_threshold=5", "--json").json["simulation"]
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         name = store.simulations.encounters(simulation)[0].initiator
     document = cli("days", simulation, "--agent", name.split()[0].lower(), "--json").json
     assert document["agent"] == name
@@ -255,7 +255,7 @@ def test_memories_of_the_log_are_not_those_of_its_first_day(cli: Cli) -> None:
     settings = ("--set", "max_turns=1", "--set", "reflection_threshold=1000")
     simulation = cli("simulate", "tidewell", "--from-log", "--rehearse", *settings, "--json").json
     (row,) = cli("days", simulation["simulation"], "--json").json["days"]
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         formed = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")[0]["n"]
         people = [one.persona.name for one in store.simulations.town(simulation["simulation"]).residents]
     assert row["memories"] == formed <= row["encounters"] * 6
@@ -270,12 +270,12 @@ def test_before_anybody_has_met(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("nodes.encounter.start_of", fails)
     cli(*SHORT).complains(1, "no model today")
     shown = cli("days", "@last").out
-    assert "failed: no model today; to go on: polylogue simulate --resume" in shown
+    assert "failed: no model today; to go on: tertulia simulate --resume" in shown
     assert "nobody has met yet" in shown
     assert cli("days", "@last", "--json").json["days"] == []
 
 
 def test_without_simulations(cli: Cli) -> None:
     assert cli("days", "--json").json == {"schema_version": 1, "simulations": []}
-    assert "begin with: polylogue simulate tidewell" in cli("days").out
-    assert not Path("polylogue.db").exists()
+    assert "begin with: tertulia simulate tidewell" in cli("days").out
+    assert not Path("tertulia.db").exists()

@@ -100,7 +100,7 @@ def test_a_length_that_cant_be_reached_is_told_where_it_is_met(cli: Cli) -> None
     (failed,) = cli("runs", "--json").json["runs"]
     assert (failed["status"], failed["turns"]) == ("failed", 0)
     again = cli("resume", failed["run"])
-    assert f"to go on: polylogue fork {failed['run']} --at 1 --set KEY=VALUE" in again.err
+    assert f"to go on: tertulia fork {failed['run']} --at 1 --set KEY=VALUE" in again.err
     again.complains(2, "p=13w can't be reached")
     assert cli("fork", failed["run"], "--at", "1", "--set", "block_lengths=p~13w", "--json").json["turns"] == 2
 

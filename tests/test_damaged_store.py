@@ -15,7 +15,7 @@ from hypothesis import settings
 from scripted import ScriptedModel
 
 from state.cognition import Assessment, Bid, Character, Floor, InformationNeed, Perception
-from state.errors import PolylogueError, StorageError
+from state.errors import StorageError, TertuliaError
 from state.records import Record
 from storage.search import search
 from storage.store import SqliteStore
@@ -49,7 +49,7 @@ def command(*arguments: object) -> Said:
 
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr("sys.argv", ["polylogue", *map(str, arguments)])
+        patch.setattr("sys.argv", ["tertulia", *map(str, arguments)])
         with pytest.raises(SystemExit) as exit:
             main()
     texts = []
@@ -172,7 +172,7 @@ def read_again(path: Path, reading: Callable[[Path], list[object]], before: list
         now = reading(path)
     except StorageError as error:
         return _is_one_line(str(error), path), []
-    except PolylogueError as error:
+    except TertuliaError as error:
         return False, [str(error)]
     silent = [f"{one!r:.200}" for one, other in zip(now, before, strict=False) if one != other]
     return False, silent + [f"{len(now)} records"] * (len(now) != len(before))

@@ -70,7 +70,7 @@ def test_a_vector_does_not_depend_on_what_else_is_embedded() -> None:
 
 def test_a_turn_of_the_shipped_town_from_end_to_end(monkeypatch, tmp_path, capsys) -> None:
     def run(*arguments: str) -> dict:
-        monkeypatch.setattr("sys.argv", ["polylogue", *arguments, "--store", str(tmp_path / "p.db"), "--json"])
+        monkeypatch.setattr("sys.argv", ["tertulia", *arguments, "--store", str(tmp_path / "p.db"), "--json"])
         with pytest.raises(SystemExit) as exit:
             main()
         assert exit.value.code == 0

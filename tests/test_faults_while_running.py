@@ -32,7 +32,7 @@ ASKING = ("generate", "generate_batch", "generate_scored", "score", "log_likelih
 def expect_the_same(cli: Cli, command: tuple[str, ...], rounds: int, run: str) -> None:
     """A finished run of this folder's store equals one of the same command that nobody disturbed."""
     whole = cli(*command, str(rounds), "--store", "whole.db").json
-    with SqliteStore.open("polylogue.db") as disturbed, SqliteStore.open("whole.db") as undisturbed:
+    with SqliteStore.open("tertulia.db") as disturbed, SqliteStore.open("whole.db") as undisturbed:
         assert faults(disturbed) == []
         assert differences((undisturbed, whole["run"]), (disturbed, run)) == []
     assert list(Path().glob("*.lock")) == []
@@ -43,7 +43,7 @@ def expect_to_be_told(said: Said, *words: str) -> str:
     said.complains(1, *words)
     first, *_, way_on, _ = said.err.splitlines()
     run = first.removeprefix("run ")
-    assert way_on == f"to go on: polylogue resume {run}"
+    assert way_on == f"to go on: tertulia resume {run}"
     return run
 
 
@@ -110,7 +110,7 @@ def test_what_went_wrong_is_told_and_kept(cli: Cli, monkeypatch: pytest.MonkeyPa
     model = Trouble(monkeypatch)
     model.every = 2
     run = expect_to_be_told(cli(*DIALOGUE, "2"), "the server at localhost went away")
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         assert store.run(run).error == "the server at localhost went away"
     model.calls = 0
     expect_to_be_told(cli("resume", run, "--json"), "MemoryError")
@@ -154,13 +154,13 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
 
 def test_a_file_that_may_not_grow(cli: Cli, tmp_path: Path) -> None:
     said = tmp_path / "said.txt"
-    stopped = Forked([*MEETING, "5", "--store", str(tmp_path / "polylogue.db")], said, largest_file=700_000)
+    stopped = Forked([*MEETING, "5", "--store", str(tmp_path / "tertulia.db")], said, largest_file=700_000)
     assert stopped.wait() == 1
     first, way_on, problem = said.read_text().splitlines()
     run = first.removeprefix("run ")
-    assert way_on.startswith(f"to go on: polylogue resume {run} --store ")
+    assert way_on.startswith(f"to go on: tertulia resume {run} --store ")
     assert problem.startswith("error: ")
-    assert "polylogue.db could not be read or written" in problem
+    assert "tertulia.db could not be read or written" in problem
     assert cli("resume", run, "--json").json["status"] == "finished"
     expect_the_same(cli, MEETING, 5, run)
 
@@ -170,7 +170,7 @@ def test_a_file_that_may_not_grow(cli: Cli, tmp_path: Path) -> None:
 
 def begun(folder: Path, *command: str, turns: int) -> tuple[Forked, str]:
     """Start a run; return it, and its id, once it has some turns."""
-    said, store = folder / "said.txt", folder / "polylogue.db"
+    said, store = folder / "said.txt", folder / "tertulia.db"
     process = Forked([*command, "--store", str(store)], said)
     while not said.exists() or not said.read_text().startswith("run ") or turns_in(store) < turns:
         assert process.poll() is None, said.read_text()
@@ -193,7 +193,7 @@ def test_a_run_that_is_asked_to_stop(cli: Cli, tmp_path: Path, number: signal.Si
     send(process, number)
     assert process.wait() == 130
     told = (tmp_path / "said.txt").read_text()
-    assert f"to go on: polylogue resume {run} --store " in told
+    assert f"to go on: tertulia resume {run} --store " in told
     assert "Traceback" not in told
     assert cli("show", run, "--json").json["status"] == "interrupted"
     assert cli("resume", run, "--json").json["status"] == "finished"
@@ -206,7 +206,7 @@ def test_two_who_would_go_on_with_the_run_of_a_dead_one(cli: Cli, tmp_path: Path
     dead.wait()
     assert [lock.read_text() for lock in tmp_path.glob("*.lock")] == [str(dead.pid)]
     going_on, _ = begun(tmp_path, "resume", run, "--json", turns=3)
-    stop_between_writes(going_on.pid, tmp_path / "polylogue.db")
+    stop_between_writes(going_on.pid, tmp_path / "tertulia.db")
     try:
         cli("resume", run).complains(1, run, f"pid {going_on.pid}")
         assert cli("show", run, "--json").json["status"] == "running"

@@ -62,7 +62,7 @@ def documented(view: str) -> dict[str, str]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A store with a dialogue, two forks of it, and a meeting."""
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     with SqliteStore.open(path, create=True) as store:
         store.create_run(a_run(seed=2**70), a_case())
         write_turns(store, "k3f9", 1, 4)
@@ -151,7 +151,7 @@ def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
 def test_what_was_altered_is_refused(path: Path, statement: str, reader: Callable[..., pandas.DataFrame]) -> None:
     reader(path)
     altered(path, statement)
-    with pytest.raises(StorageError, match=r"polylogue\.db is damaged or was altered"):
+    with pytest.raises(StorageError, match=r"tertulia\.db is damaged or was altered"):
         reader(path)
 
 
@@ -164,7 +164,7 @@ def test_a_store_and_runs_that_are_not_there_are_told(path: Path) -> None:
     with pytest.raises(NotFoundError, match="no run 'zzzz'"):
         frames.turns(path, ["k3f9", "zzzz"])
     path.write_text("not a store " * 100)
-    with pytest.raises(StorageError, match="is not a Polylogue store"):
+    with pytest.raises(StorageError, match="is not a Tertulia store"):
         frames.turns(path)
 
 
@@ -186,7 +186,7 @@ def test_half_a_surrogate_pair_comes_back(path: Path) -> None:
 
 def test_without_pandas_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(UsageError, match=r"pip install 'polylogue\[frames\]'"):
+    with pytest.raises(UsageError, match=r"pip install --editable '\.\[frames\]'"):
         frames.runs(path)
 
 
@@ -223,7 +223,7 @@ def test_the_examples_give_the_figures_of_the_commands(cli: Cli, tmp_path: Path)
         switched_on = {name: count["on"] for name, count in figures["mechanisms"].items()}
         assert {name: row.get(name, 0) for name in switched_on} == switched_on
 
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         for removal_factor in (0, 0.5):
             alike = [
                 [(turn.speaker or "", turn.text) for turn in store.turns(one.run)]

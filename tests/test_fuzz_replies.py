@@ -156,7 +156,7 @@ def test_a_meeting_takes_any_reply(
 def _run(cli: Cli, monkeypatch: pytest.MonkeyPatch, model: FuzzedModel, scenario: str, *options: str) -> None:
     monkeypatch.setattr("cli.driving.open_language_model", lambda *_: model)
     Path("scenario.yaml").write_text(scenario)
-    for old in Path().glob("polylogue.db*"):
+    for old in Path().glob("tertulia.db*"):
         old.unlink()
     said = _sound(cli("run", "scenario.yaml", *options))
     assert said.code in (0, 1)
@@ -165,7 +165,7 @@ def _run(cli: Cli, monkeypatch: pytest.MonkeyPatch, model: FuzzedModel, scenario
 
 def _look(cli: Cli, seed: int) -> None:
     """Read a run back by some of the commands, for people and for programs."""
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         turns = store.turns(store.runs()[0].run)
     shown = _sound(cli("show", "@last"))
     assert shown.code == 0
@@ -199,7 +199,7 @@ def _sound(said: Said, as_json: bool = False) -> Said:
 
 
 def _check(model: FuzzedModel) -> None:
-    with SqliteStore.open("polylogue.db") as store:
+    with SqliteStore.open("tertulia.db") as store:
         run = store.runs()[0]
         start, turns = store.start(run.run), store.turns(run.run)
         stored = Counter(repr(reply) for call in store.calls(run.run) for reply in call.replies)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodes.mechanisms.registry import MECHANISMS
-from state.errors import PolylogueError
+from state.errors import TertuliaError
 from state.parameters import Parameters
 from worlds.catalog import MEETINGS, extensions_of, list_cases, resolve, settings_of
 from worlds.scenario_file import scenario_schema
@@ -163,7 +163,7 @@ def damage_values(values: Any, drawn: random.Random, other: Any) -> Any:
     return drawn.choice((other, other, values, str(values), [values], {str(values): values}))
 
 
-#: Everything that a file is read for, as `polylogue run` does it.
+#: Everything that a file is read for, as `tertulia run` does it.
 def read(scenario: str) -> None:
     extensions_of(scenario)
     Parameters().with_settings(settings_of(scenario, tuple(MECHANISMS)))
@@ -176,7 +176,7 @@ def check(reading: Callable[[], object], named: str) -> bool:
     try:
         reading()
         reads = True
-    except PolylogueError as error:
+    except TertuliaError as error:
         reads = False
         told = str(error)
         assert len(told.splitlines()) == 1
@@ -201,7 +201,7 @@ def check_file(content: bytes, cli: Cli, drawn: random.Random) -> None:
         assert (said.code == 0) == (not re.search("^error: ", said.err, re.MULTILINE)), said
         assert not re.search(r"\(in \S+\.py, line \d+\)", said.err), said.err  # an error that nobody foresaw
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", said.out + said.err)
-        for old in Path().glob("polylogue.db*"):
+        for old in Path().glob("tertulia.db*"):
             old.unlink()
     assert not Path("executed").exists()
 

@@ -161,7 +161,7 @@ def bytes_in(connection: sqlite3.Connection) -> int:
 
 
 async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path: Path) -> None:
-    path, sizes = tmp_path / "polylogue.db", {}
+    path, sizes = tmp_path / "tertulia.db", {}
     with SqliteStore.open(path, create=True) as store:
         context = a_context(going_on(), store, a_pier(memories=40), max_turns=40)
         async with open_checkpoints(path) as checkpointer:
@@ -184,7 +184,7 @@ async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path:
 
 
 async def test_checkpoints_hold_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     said, _ = await driven_anew(path)
     async with open_checkpoints(path) as checkpointer:
         held = b"".join(row[0] for row in checkpointer.conn.execute("SELECT checkpoint FROM checkpoints"))
@@ -198,7 +198,7 @@ async def test_checkpoints_hold_no_text(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Conversation:
-    told, steps = asyncio.run(driven_anew(tmp_path_factory.mktemp("uninterrupted") / "polylogue.db"))
+    told, steps = asyncio.run(driven_anew(tmp_path_factory.mktemp("uninterrupted") / "tertulia.db"))
     for step in ("take_turn", "generate", "record_turn", "turn_done"):
         assert [turn for name, turn in steps if name == step] == [1, 2, 3, 4]
     assert any(record.rollbacks for record, _ in told)
@@ -223,7 +223,7 @@ async def test_a_run_goes_on_from_any_call_in_which_the_model_fails(
 
 
 async def test_a_run_goes_on_after_several_failures(tmp_path: Path, uninterrupted: Conversation) -> None:
-    path, told = tmp_path / "polylogue.db", []
+    path, told = tmp_path / "tertulia.db", []
     for _ in range(100):
         try:
             told, _ = await driven_anew(path, model=going_on(fails_at=2))
@@ -248,7 +248,7 @@ class CopiedStore(SqliteStore):
 
 
 async def test_a_run_goes_on_from_whatever_moment_it_was_killed(tmp_path: Path, uninterrupted: Conversation) -> None:
-    path, copies = tmp_path / "polylogue.db", []
+    path, copies = tmp_path / "tertulia.db", []
 
     def copy() -> None:
         copies.append(tmp_path / f"copy_{len(copies)}.db")
@@ -269,7 +269,7 @@ async def test_a_run_goes_on_from_whatever_moment_it_was_killed(tmp_path: Path, 
 
 
 async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:
-    path, model = tmp_path / "polylogue.db", going_on()
+    path, model = tmp_path / "tertulia.db", going_on()
     told, _ = await driven_anew(path)
     before = path.read_bytes()
     assert await driven_anew(path, model=model) == (told, [])
@@ -295,7 +295,7 @@ async def test_without_checkpoints_the_conversation_is_the_same(uninterrupted: C
 
 
 async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conversation) -> None:
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     with SqliteStore.open(path, create=True) as store:
         context = a_context(going_on(), store, **SETTINGS)
         store.create_run(a_run("m2aa"), context.start)

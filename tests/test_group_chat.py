@@ -420,7 +420,7 @@ async def test_calls_of_a_round_that_were_stored_are_not_made_again(tmp_path: Pa
 
 
 async def test_checkpoints_hold_no_text_and_storage_grows_linearly(tmp_path: Path) -> None:
-    path, sizes = tmp_path / "polylogue.db", {}
+    path, sizes = tmp_path / "tertulia.db", {}
     five = a_quay(participants=(*a_quay().participants, an_attendee("Eli")))
     with SqliteStore.open(path, create=True) as store:
         context = a_context(ScriptedModel(), store, five, max_turns=60, max_minutes=100)

@@ -18,9 +18,9 @@ from commands import Cli
 )
 def test_a_row_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
     run = cli("run", "team_building", "--rehearse", "--rounds", "3", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "polylogue.db") as connection:
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(lost).rowcount == 1
-    cli("show", run, "--turn", "2").complains(1, "polylogue.db is damaged", "turn 2", "rows in")
+    cli("show", run, "--turn", "2").complains(1, "tertulia.db is damaged", "turn 2", "rows in")
     cli("export", run, "--jsonl", "run.jsonl").complains(1, "damaged")
     assert cli("show", run, "--turn", "1").code == 0
 
@@ -35,7 +35,7 @@ def test_a_row_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None
 )
 def test_figures_are_not_taken_of_what_is_left(cli: Cli, tmp_path: Path, lost: str) -> None:
     run = cli("run", "team_building", "--rehearse", "--rounds", "3", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "polylogue.db") as connection:
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(lost).rowcount == 1
     for command in ("stats", "timeline"):
-        cli(command, run).complains(1, "polylogue.db is damaged")
+        cli(command, run).complains(1, "tertulia.db is damaged")

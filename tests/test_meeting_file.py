@@ -627,7 +627,7 @@ def test_the_team_building_meeting_has_the_facts_of_the_paper() -> None:
 
 def test_meetings_are_listed_beside_the_towns(cli: Cli) -> None:
     lines = cli("scenarios").out.splitlines()
-    at = lines.index("polylogue run team_building")
+    at = lines.index("tertulia run team_building")
     assert lines[at + 1].startswith("Planning the team day, Thursday 14 May 2026, 15:00 to 15:30, ")
     assert lines[at + 2] == "Alice, Bob (until 15:15), Cindy, David, Eva"
     cases = cli("scenarios", "--json").json["cases"]
@@ -715,7 +715,7 @@ def is_number(value: Any) -> bool:
 def test_the_shipped_schema_is_current(cli: Cli) -> None:
     said = cli("scenarios", "--schema").out
     assert json.loads(said) == scenario_schema(KNOWN)
-    assert SCHEMA.read_text(encoding="utf-8") == said, "run `polylogue scenarios --schema > docs/scenario.schema.json`"
+    assert SCHEMA.read_text(encoding="utf-8") == said, "run `tertulia scenarios --schema > docs/scenario.schema.json`"
 
 
 @pytest.mark.parametrize("name", MEETINGS)

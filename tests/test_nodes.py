@@ -165,7 +165,7 @@ async def test_every_node_keeps_the_contract(settings: dict[str, Any]) -> None:
         assert set(update) <= set(get_type_hints(schema)), f"{name} writes unknown keys"
         TypeAdapter(schema).validate_python(update, strict=True)
         assert json.loads(json.dumps(update, allow_nan=False)) == update
-        serializer = PlainSerializer("polylogue.db")
+        serializer = PlainSerializer("tertulia.db")
         assert serializer.loads_typed(serializer.dumps_typed(update)) == update
 
 

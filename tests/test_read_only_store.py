@@ -15,7 +15,7 @@ from storage.store import SqliteStore
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    at = tmp_path / "polylogue.db"
+    at = tmp_path / "tertulia.db"
     with SqliteStore.open(at, create=True) as store:
         store.create_run(a_run(), a_case())
         write_turns(store, "k3f9", 1, 2)
@@ -57,6 +57,6 @@ def test_writing_is_told(unwritable: Path, cli: Cli) -> None:
 
 
 def test_changes_that_were_not_written_back_are_told(unwritable: Path) -> None:
-    unwritable.with_name("polylogue.db-wal").write_bytes(b"something")
-    with pytest.raises(StorageError, match=r"last changes are still in polylogue\.db-wal"):
+    unwritable.with_name("tertulia.db-wal").write_bytes(b"something")
+    with pytest.raises(StorageError, match=r"last changes are still in tertulia\.db-wal"):
         SqliteStore.open(unwritable)

@@ -272,7 +272,7 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
     tmp_path: Path, start: Start, seat: str, settings: dict[str, Any]
 ) -> None:
     settings = {"max_turns": 4, **settings}
-    path, copies, at_questions = tmp_path / "polylogue.db", [], []
+    path, copies, at_questions = tmp_path / "tertulia.db", [], []
 
     def copy() -> None:
         copies.append(tmp_path / f"copy_{len(copies)}_{len(at_questions)}.db")
@@ -304,7 +304,7 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
 
 @pytest.mark.parametrize(("start", "seat"), [(a_pier(), "Piotr"), (a_quay(), "Bo")])
 async def test_who_leaves_can_come_back(tmp_path: Path, start: Start, seat: str) -> None:
-    path, undisturbed = tmp_path / "polylogue.db", a_seated(seat, start)
+    path, undisturbed = tmp_path / "tertulia.db", a_seated(seat, start)
     await sat(undisturbed, Typist(in_every_round))
     for _ in range(2):  # they come back, and leave again at once
         with pytest.raises(LeftError, match=f"{seat} has left in turn 4"):
@@ -344,7 +344,7 @@ async def test_the_question_does_not_outlive_a_failure_of_the_others() -> None:
 
 
 async def test_checkpoints_hold_no_words_of_a_person(tmp_path: Path) -> None:
-    path = tmp_path / "polylogue.db"
+    path = tmp_path / "tertulia.db"
     await resumed(path, a_quay(), "Bo", Typist(lambda _: "A secret of mine."))
     with SqliteStore.open(path, create=False) as store:
         kept = store.file.rows("SELECT hex(value) AS it FROM writes UNION ALL SELECT hex(checkpoint) FROM checkpoints")

@@ -36,7 +36,7 @@ from state.cognition import (
     WillingnessParts,
 )
 from state.contracts import Store
-from state.errors import PolylogueError, StorageError
+from state.errors import StorageError, TertuliaError
 from state.records import Memory, Prompt, Record, Reply, TurnRecord, Unit
 from storage import migrations
 from storage.contents import content_hash
@@ -64,7 +64,7 @@ def begun(store: SqliteStore) -> SqliteStore:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "polylogue.db"
+    return tmp_path / "tertulia.db"
 
 
 def a_reply(text: str = '{"thought": "Hm."}', **fields: str | bool | int) -> Reply:
@@ -398,7 +398,7 @@ def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
         path.write_bytes(content[:at] + bytes([content[at] ^ (1 << drawn.randrange(8))]) + content[at + 1 :])
         try:
             noticed += read_everything() != sound
-        except PolylogueError as error:
+        except TertuliaError as error:
             noticed += str(path) in str(error) or "m33t" in str(error)
     assert noticed > 30
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from stored import a_case, a_prompt, a_run, write_turn, write_turns
 
-from state.errors import NotFoundError, PolylogueError, StorageError
+from state.errors import NotFoundError, StorageError, TertuliaError
 from storage import locks
 from storage.store import SqliteStore
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "polylogue.db"
+    return tmp_path / "tertulia.db"
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -27,12 +27,12 @@ def path(tmp_path: Path) -> Path:
 def test_a_missing_store_reads_as_an_empty_one_and_is_not_made(path: Path) -> None:
     with SqliteStore.open(path) as store:
         assert store.runs() == []
-        with pytest.raises(NotFoundError, match=r"no run '@last': the store .*polylogue.db does not exist yet"):
+        with pytest.raises(NotFoundError, match=r"no run '@last': the store .*tertulia.db does not exist yet"):
             store.run("@last")
     assert list(path.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["polylogue.db", "with space ?#%41.db", "Zürich 池.db"])
+@pytest.mark.parametrize("name", ["tertulia.db", "with space ?#%41.db", "Zürich 池.db"])
 def test_a_store_outlives_its_connection_and_leaves_one_file(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     with SqliteStore.open(path, create=True) as store:
@@ -64,9 +64,7 @@ def test_a_newer_store_is_refused_and_not_touched(path: Path) -> None:
         connection.execute("PRAGMA user_version = 41")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(
-        StorageError, match=r"polylogue.db was written by a newer Polylogue \(schema version 41.*upgrade"
-    ):
+    with pytest.raises(StorageError, match=r"tertulia.db was written by a newer Tertulia \(schema version 41.*upgrade"):
         SqliteStore.open(path)
     assert path.read_bytes() == before
 
@@ -83,7 +81,7 @@ def test_another_programs_database_is_refused_and_not_touched(path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(b"Dear diary, " * 100, "not a Polylogue store"), (b"SQLite format 3\x00" + b"\x07" * 3000, "store|damaged")],
+    [(b"Dear diary, " * 100, "not a Tertulia store"), (b"SQLite format 3\x00" + b"\x07" * 3000, "store|damaged")],
 )
 def test_what_is_no_store_is_told(path: Path, content: bytes, told: str) -> None:
     path.write_bytes(content)
@@ -92,7 +90,7 @@ def test_what_is_no_store_is_told(path: Path, content: bytes, told: str) -> None
 
 
 def test_a_folder_or_a_missing_folder_is_told(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "missing" / "polylogue.db"):
+    for place in (tmp_path, tmp_path / "missing" / "tertulia.db"):
         with pytest.raises(StorageError, match="can't be opened"):
             SqliteStore.open(place, create=True)
 
@@ -138,7 +136,7 @@ def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
         path.write_bytes(content[:at] + bytes([content[at] ^ (1 << drawn.randrange(8))]) + content[at + 1 :])
         try:
             noticed += read_everything(path) != sound
-        except PolylogueError as error:
+        except TertuliaError as error:
             noticed += str(path) in str(error) or "k3f9" in str(error)
     assert noticed > 60
 
@@ -149,7 +147,7 @@ def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
         write_turn(store, "k3f9", 1)
         pages = store.file.database.execute("PRAGMA page_count").fetchone()[0]
         store.file.database.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
-        with pytest.raises(StorageError, match=r"the disk is full, .*polylogue.db .*free some space"):
+        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db .*free some space"):
             write_turns(store, "k3f9", 2, 100)
         stored = store.run("k3f9").turns
         store.file.database.execute("PRAGMA max_page_count = 100000").fetchone()
@@ -280,13 +278,13 @@ def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) ->
             raise ZeroDivisionError
         with store.drive_lock("k3f9"):
             pass
-    assert [file.name for file in path.parent.iterdir()] == ["polylogue.db"]
+    assert [file.name for file in path.parent.iterdir()] == ["tertulia.db"]
 
 
 def test_a_lock_file_removed_between_opening_and_locking_is_made_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, flock, left = path.with_name("polylogue.db.k3f9.lock"), locks.fcntl.flock, [1]
+    lock, flock, left = path.with_name("tertulia.db.k3f9.lock"), locks.fcntl.flock, [1]
 
     def flock_after_another_finished(file: int, how: int) -> None:
         if left:

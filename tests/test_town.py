@@ -238,7 +238,7 @@ SHORT = ("--encounters-per-day", "3", "--set", "max_turns=4")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """A store with six days of one town."""
     folder = tmp_path_factory.mktemp("days")
-    path, settings = folder / "polylogue.db", ("--set", "retrieval_recency=3", "--set", "reflection_threshold=25")
+    path, settings = folder / "tertulia.db", ("--set", "retrieval_recency=3", "--set", "reflection_threshold=25")
     arguments = ["simulate", "tidewell", "--rehearse", "--days", "6", *SHORT, *settings, "--store", str(path)]
     assert Forked(arguments, folder / "said.txt").wait() == 0
     with SqliteStore.open(path) as opened:
@@ -310,13 +310,13 @@ def test_a_fork_remembers_what_its_parent_did_then(cli: Cli) -> None:
 
 def test_a_fork_forgets_and_remembers(cli: Cli) -> None:
     parent = f"{lived(cli, '--days', '2')}-2-1"
-    with SqliteStore.open("polylogue.db") as opened:
+    with SqliteStore.open("tertulia.db") as opened:
         first = prompts(opened, parent)[0]
     forgotten = next(unit for unit in first.units if unit.id.startswith("memory.") and unit.kind == "item")
     name, new = first.speaker, "The lighthouse fell into the sea."
     changes = ("--forget", f"{name}={forgotten.id.removeprefix('memory.')}", "--remember", f"{name}={new}")
     fork = cli("fork", parent, "--at", "1", *changes, "--set", "retrieval_importance=0", "--json").json["run"]
-    with SqliteStore.open("polylogue.db") as opened:
+    with SqliteStore.open("tertulia.db") as opened:
         texts = [unit.text for prompt in prompts(opened, fork) if prompt.speaker == name for unit in prompt.units]
     assert any(new in text for text in texts)
     assert forgotten.text not in texts
@@ -347,7 +347,7 @@ def test_killed_and_resumed_it_is_the_same_town(cli: Cli, tmp_path: Path, monkey
     assert kills >= 4
     monkeypatch.setattr(SqliteStore, "new_run_id", lambda self: simulation)
     lived(cli, *arguments[2:])
-    with SqliteStore.open(tmp_path / "polylogue.db") as one, SqliteStore.open(killed) as other:
+    with SqliteStore.open(tmp_path / "tertulia.db") as one, SqliteStore.open(killed) as other:
         assert other.simulations.get(simulation).status == "finished"
         assert faults(other) == []
         held = one.simulations.encounters(simulation)

@@ -18,7 +18,7 @@ def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path) -> None:
             with (tmp_path / name).open("a" if continued else "w", encoding="utf-8") as file:
                 file.write(content)
         if language == "console":
-            for command, shown in re.findall(r"^\$ polylogue (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
+            for command, shown in re.findall(r"^\$ tertulia (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
                 said = cli(*command.split())
                 assert said.code == 0, f"{command}: {said.err}{said.out}"
                 for line in shown.splitlines():

@@ -85,7 +85,7 @@ def resolve(scenario: str, mechanisms: Collection[str] | None = None) -> Start:
         if not one.memories:
             raise ScenarioError(
                 f"{scenario}: {one.persona.name!r} has no memory from before {case.time}; choose another case "
-                "(`polylogue scenarios` lists them)"
+                "(`tertulia scenarios` lists them)"
             )
     return case
 
@@ -115,7 +115,7 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
 
 
 def describe(listing: Listing) -> dict[str, Any]:
-    """Return what `polylogue scenarios --json` says of a listing: a row per case, and the chats that make none."""
+    """Return what `tertulia scenarios --json` says of a listing: a row per case, and the chats that make none."""
     return {"cases": [_row(listed) for listed in listing.cases], "skipped": dict(listing.skipped)}
 
 

@@ -151,7 +151,7 @@ def scenario_schema(mechanisms: Collection[str]) -> dict[str, Any]:
     definitions |= {"TwoPartyScenario": two, "MeetingScenario": group}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Polylogue scenario",
+        "title": "Tertulia scenario",
         "if": meeting_schema_condition(),
         "then": {"$ref": "#/$defs/MeetingScenario"},
         "else": {"$ref": "#/$defs/TwoPartyScenario"},
