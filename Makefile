@@ -21,10 +21,10 @@ demo: setup
 	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6
 
 test: setup
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 fuzz: setup
-	$(BIN)/pytest --hypothesis-profile=full tests/test_fuzz_replies.py tests/test_fuzz_scenarios.py tests/test_damaged_store.py
+	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py tests/storage/test_damaged_store.py
 
 lint: setup
 	$(BIN)/ruff check .

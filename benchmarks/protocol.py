@@ -34,7 +34,7 @@ from state.meeting import Meeting
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import RunRecord
 from storage.store import SqliteStore
-from tests.protocol_server import Served, serving
+from tests.support.protocol_server import Served, serving
 from worlds.catalog import resolve
 
 ROUNDS = 20

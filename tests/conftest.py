@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import Cli, Said
 from hypothesis import settings
+from support.commands import Cli, Said
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Cli
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
+from support.commands import Cli
 
 from cli import studio
 from models.rehearsal import RehearsalModel

@@ -1,0 +1,367 @@
+"""`diff`: two runs that differ in one record are told apart by that record; what is no part of a run does not count."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import Cli
+from support.group_stored import NAMES, a_group_run, a_meeting, write_meeting
+from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turns
+
+from metrics.comparison import differences, word_differences
+from models.rehearsal import RehearsalEmbedder
+from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from state.meeting import Meeting
+from state.records import Record, TurnRecord
+from storage.store import SqliteStore
+
+A, B = "aaaa", "bbbb"
+ADA, BEN, *_ = NAMES
+
+
+@pytest.fixture
+def store(cli: Cli) -> Iterator[SqliteStore]:
+    """The store of this folder; `cli` has gone to the folder."""
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def meetings(store: SqliteStore) -> SqliteStore:
+    """Two runs of one meeting that are the same."""
+    write_meeting(store, A)
+    write_meeting(store, B)
+    return store
+
+
+def rehearse(cli: Cli, *arguments: str) -> str:
+    return str(cli("run", *arguments, "--rehearse", "--json").json["run"])
+
+
+def compared(cli: Cli, *more: str) -> dict[str, Any]:
+    """The comparison of A and B as JSON; it exits with 4 exactly if something differs."""
+    document = cli("diff", A, B, *more, "--json").json
+    assert cli("diff", A, B, *more, "--exit-code").code == (0 if document["identical"] else 4)
+    assert cli("diff", A, B, *more).code == 0
+    return document
+
+
+# --- the same -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", ["tidewell", "ferry_timetable"])
+def test_the_same_run_twice(cli: Cli, scenario: str) -> None:
+    one, other = (rehearse(cli, scenario, "--rounds", "3") for _ in range(2))
+    said = cli("diff", one, other, "--exit-code")
+    assert (said.code, said.out) == (0, f"{one} and {other} are identical: 3 turns, to the last record\n")
+    document = cli("diff", one, other, "--json").json
+    assert document["schema_version"] == 1
+    assert (document["a"], document["b"]) == ({"run": one, "turns": 3}, {"run": other, "turns": 3})
+    assert document["identical"] is True
+    assert (document["settings"], document["first_divergence"], document["turns"]) == ([], None, [])
+    assert document["diversity"]["a"] == document["diversity"]["b"]
+
+
+def test_status_lineage_and_dates_do_not_count(cli: Cli, store: SqliteStore) -> None:
+    store.create_run(a_run(A), a_case())
+    later = {"status": "failed", "error": "no disk", "created": "2027-01-01T00:00:00+00:00"}
+    store.create_run(a_run(B, **later), a_case())
+    for run in (A, B):
+        write_turns(store, run, 1, 2)
+    assert compared(cli)["identical"] is True
+
+
+def test_neither_time_nor_an_unfinished_round_counts(cli: Cli, meetings: SqliteStore) -> None:
+    last = meetings.calls(A)[-1]
+    meetings.save_calls(B, [last.model_copy(update={"node": "late"})])
+    assert last.round == 8  # thought of, but never ended
+    for run, seconds in ((A, 1.0), (B, 2.0)):
+        meetings.save_calls(run, [Call(round=2, agent=ADA, node="x", model="m", prompt=last.prompt, seconds=seconds)])
+    assert compared(cli)["identical"] is True
+
+
+def test_a_run_and_itself(cli: Cli, meetings: SqliteStore) -> None:
+    said = cli("diff", A, A, "--exit-code")
+    assert (said.code, said.out) == (0, f"A and B are the same run, {A}\n")
+
+
+def test_runs_without_turns(cli: Cli, store: SqliteStore) -> None:
+    store.create_run(a_run(A), a_case())
+    store.create_run(a_run(B), a_case())
+    assert cli("diff", A, B).out == f"{A} and {B} are identical: neither has turns yet\n"
+    write_turns(store, B, 1, 1)
+    document = compared(cli)
+    assert document["first_divergence"] == {"turn": 1, "only_in": "b", "differs": []}
+    assert document["diversity"]["a"]["dist1"] is None
+
+
+# --- one record -----------------------------------------------------------------------------------------------------
+
+
+def changed_step(
+    round: int, agent: str, node: str, kind: type[Record], **changes: Any
+) -> Callable[[SqliteStore], None]:
+    def change(store: SqliteStore) -> None:
+        known = store.step(B, round, agent, node, kind)
+        assert known is not None
+        store.save_step(B, round, agent, node, known.model_copy(update=changes))
+
+    return change
+
+
+def with_comment(store: SqliteStore) -> None:
+    (known,) = store.candidates(B, 4)
+    store.save_candidate(B, 4, known.model_copy(update={"comment": "It does not fit."}))
+
+
+def with_backup(store: SqliteStore) -> None:
+    store.save_candidate(B, 2, a_candidate(1))
+
+
+def with_call(store: SqliteStore) -> None:
+    known = store.calls(B, 1)[0]
+    store.save_calls(B, [known.model_copy(update={"node": "appraise"})])
+
+
+@pytest.mark.parametrize(
+    ("change", "turn", "paths"),
+    [
+        (changed_step(0, BEN, "prepare", Character, descriptions=("quiet",)), 0, ["characters.Ben.descriptions"]),
+        (changed_step(3, ADA, "perceive", Perception, relevance=0.13), 3, ["perception.Ada.relevance"]),
+        (
+            changed_step(5, ADA, "choose_mechanisms", InformationNeed, key_information="a date"),
+            5,
+            ["mechanisms.Ada.key_information"],
+        ),
+        (
+            changed_step(7, ADA, "memory_retrieval", Finding, problem="it failed"),
+            7,
+            ["findings.Ada.memory_retrieval.problem"],
+        ),
+        (changed_step(6, ADA, "assess", Assessment, thought="Hm."), 6, ["thoughts.Ada.thought"]),
+        (changed_step(1, ADA, "bid", Bid, willingness=0.7), 1, ["willingness.Ada.willingness"]),
+        (
+            changed_step(2, ADA, "bid", Bid, latency_s=5.0, persistence=0.7),
+            2,
+            ["latency.Ada.persistence", "latency.Ada.latency_s"],
+        ),
+        (changed_step(4, "", "floor", Floor, tied=()), 4, ["floor.tied"]),
+        (with_comment, 4, ["judgement.0.comment"]),
+        (with_backup, 2, ["candidates.1", "judgement.1"]),
+        (with_call, 1, ["calls.Ada.appraise 0"]),
+    ],
+)
+def test_one_record(
+    cli: Cli, meetings: SqliteStore, change: Callable[[SqliteStore], None], turn: int, paths: list[str]
+) -> None:
+    change(meetings)
+    document = compared(cli)
+    assert document["identical"] is False
+    assert document["settings"] == []
+    (differing,) = document["turns"]
+    assert differing["turn"] == document["first_divergence"]["turn"] == turn
+    assert [".".join(one["path"]) for one in differing["differences"]] == paths
+    assert document["first_divergence"]["differs"] == list(dict.fromkeys(path.partition(".")[0] for path in paths))
+    assert compared(cli, "--turn", str(turn))["turns"] == [differing]
+    assert compared(cli, "--turn", str((turn + 1) % 8))["identical"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        ({"scores": {"x": 0.25, "y": 2.0}}, ["scores.units.y"]),
+        ({"scores": None}, ["scores.units"]),
+        ({"scored_by": "n"}, ["scores.by"]),
+        ({"removed": ("x",)}, ["removed"]),
+        ({"removed": ("y", "x")}, ["removed"]),
+        ({"judged_by": "off"}, ["judgement.by"]),
+        ({"rollbacks": 2, "chosen": 2}, ["judgement.rollbacks", "judgement.chosen"]),
+        ({"turn": {"text": "Other."}}, ["text"]),
+        ({"turn": {"sim_time_s": 4.0}}, ["clock"]),
+        ({"turn": {"ended": True}}, ["ending"]),
+        ({"turn": {"speaker": None, "text": ""}}, ["speaker", "text"]),
+    ],
+)
+def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, Any], paths: list[str]) -> None:
+    known = {"scores": {"x": 0.25, "y": 1.0}, "removed": ("x", "y"), "scored_by": "m"}
+    record = a_turn_record(1, **known)
+    turn = record.turn.model_copy(update=changes.get("turn", {}))
+    for run, one in ((A, record), (B, record.model_copy(update={**changes, "turn": turn}))):
+        store.create_run(a_run(run), a_case())
+        store.save_turn(run, one)
+    (differing,) = compared(cli)["turns"]
+    assert [".".join(one["path"]) for one in differing["differences"]] == paths
+    if paths == ["scores.units.y"]:
+        assert differing["largest_score_difference"] == {"unit": "y", "a": 1.0, "b": 2.0}
+    if changes.get("removed") == ("x",):
+        assert (differing["removed_only_in_a"], differing["removed_only_in_b"]) == (["y"], [])
+        assert "only in A: y" in cli("diff", A, B).out
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "values"),
+    [
+        ({"seed": 8}, ["seed"], (7, 8)),
+        ({"model": "n"}, ["model"], ("m", "n")),
+        ({"embedder": "f"}, ["embedder"], ("e", "f")),
+        ({"rehearsed": True}, ["rehearsed"], (False, True)),
+        ({"parameters": {"removal_factor": 0.8}}, ["parameters", "removal_factor"], (0.5, 0.8)),
+        (
+            {"voices": {"Ana": {"model": "n", "parameters": {}}}},
+            ["voices", "Ana"],
+            (None, {"model": "n", "parameters": {}}),
+        ),
+        ({"extensions": ({"source": "mine", "hash": "0"},)}, ["extensions"], ([], [{"source": "mine", "hash": "0"}])),
+    ],
+)
+def test_one_setting(
+    cli: Cli, store: SqliteStore, changes: dict[str, Any], path: list[str], values: tuple[Any, Any]
+) -> None:
+    store.create_run(a_run(A), a_case())
+    store.create_run(a_run(B, **changes), a_case())
+    for run in (A, B):
+        write_turns(store, run, 1, 1)
+    document = compared(cli)
+    assert document["settings"] == [{"path": path, "a": values[0], "b": values[1]}]
+    assert document["turns"] == []
+    shown = cli("diff", A, B).out
+    assert ".".join(path) in shown
+    assert "the conversations are identical" in shown
+
+
+def test_one_thing_about_a_person(cli: Cli, store: SqliteStore) -> None:
+    meeting = a_meeting()
+    first, *others = meeting.participants
+    persona = first.persona.model_copy(update={"age": 41})
+    changed = meeting.model_copy(
+        update={
+            "participants": (first.model_copy(update={"persona": persona}), *others),
+            "mechanisms": meeting.mechanisms[:2],
+        }
+    )
+    store.create_run(a_group_run(A), meeting)
+    store.create_run(a_group_run(B), Meeting.model_validate(changed.model_dump()))
+    assert [one["path"] for one in compared(cli)["settings"]] == [
+        ["start", "participants", ADA, "persona", "age"],
+        ["start", "mechanisms"],
+    ]
+
+
+# --- more than one --------------------------------------------------------------------------------------------------
+
+
+def test_another_factor(cli: Cli) -> None:
+    one, other = (rehearse(cli, "tidewell", "--rounds", "3", "--lambda", factor) for factor in ("0.3", "0.7"))
+    document = cli("diff", one, other, "--json").json
+    assert [row["path"] for row in document["settings"]] == [["parameters", "removal_factor"]]
+    assert document["first_divergence"]["turn"] == 1
+    assert document["first_divergence"]["differs"][0] == "removed"  # the prompt and its scores are still the same
+    units = [cli("show", run, "--turn", 1, "--json").json["units"] for run in (one, other)]
+    gone_a, gone_b = ({unit["id"] for unit in rows if unit["removed"]} for rows in units)
+    first = document["turns"][0]
+    assert set(first["removed_only_in_a"]) == gone_a - gone_b
+    assert set(first["removed_only_in_b"]) == gone_b - gone_a
+    shown = cli("diff", one, other)
+    assert shown.code == 0
+    assert "they part at turn 1: units removed" in shown.out
+    assert "dist1" in shown.out
+
+
+def test_a_run_that_goes_on(cli: Cli, store: SqliteStore) -> None:
+    for run, turns in ((A, 4), (B, 2)):
+        store.create_run(a_run(run), a_case())
+        write_turns(store, run, 1, turns)
+    document = compared(cli)
+    assert document["first_divergence"] == {"turn": 3, "only_in": "a", "differs": []}
+    assert [(row["turn"], row["b"]) for row in document["turns"]] == [(3, None), (4, None)]
+    shown = cli("diff", A, B).out
+    assert "they part at turn 3: only A goes on" in shown
+    assert "turns 1 to 2 are the same" in shown
+    assert "Ana: Line 3." in shown  # there is nothing to mark a word against
+
+
+def test_a_dialogue_and_a_meeting(cli: Cli, store: SqliteStore) -> None:
+    store.create_run(a_run(A), a_case())
+    write_turns(store, A, 1, 3)
+    write_meeting(store, B)
+    document = compared(cli)
+    assert {"path": ["start", "names"], "a": ["Ana", "Bo"], "b": list(NAMES)} in document["settings"]
+    assert [row["turn"] for row in document["turns"]] == list(range(8))
+    for turn in range(8):
+        assert cli("diff", A, B, "--turn", str(turn)).code == 0
+
+
+def test_in_a_terminal(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = a_turn_record(1).turn
+    for run, text in ((A, "one two three"), (B, "one \x1b[31mtwo\x1b]0;x\x07 four")):
+        store.create_run(a_run(run), a_case())
+        store.save_turn(run, TurnRecord(turn=said.model_copy(update={"text": text})))
+    piped = cli("diff", A, B).out
+    assert "Ana: one [-two three-]" in piped
+    assert "Ana: one {+�[31mtwo�]0;x� four+}" in piped
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    coloured = cli("diff", A, B).out
+    (line,) = [line for line in coloured.splitlines() if "three" in line]
+    assert "four" in line  # side by side
+    assert "\x1b[31mtwo\x1b]" not in coloured
+    assert "\x07" not in coloured
+
+
+def test_similarity(cli: Cli, meetings: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.comparing.open_embedding_model", lambda name: RehearsalEmbedder())
+    assert "sim" not in cli("diff", A, B, "--json").json["diversity"]
+    figures = cli("diff", A, B, "--similarity", "--json").json["diversity"]
+    assert figures["sim"] == figures["sim_untruncated"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((A, "zz99"), 3, ["'zz99'"]),
+        ((A, "b"), 2, ["'b' is ambiguous", "bbbb", "bccc"]),
+        ((A, B, "--turn", "8"), 3, ["turn 8", "turns 1 to 7"]),
+        ((A, B, "--turn", "-1"), 3, ["turn -1"]),
+    ],
+)
+def test_bad_requests(cli: Cli, meetings: SqliteStore, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
+    meetings.create_run(a_run("bccc"), a_case())
+    said = cli("diff", *arguments, "--exit-code")
+    said.complains(code, *words)
+    assert said.out == ""
+
+
+# --- the comparing itself -------------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=8,
+)
+TEXT = st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join)
+
+
+@given(JSON, JSON)
+def test_a_difference_is_where_its_path_says(a: Any, b: Any) -> None:
+    def at(document: Any, path: tuple[str, ...]) -> Any:
+        for name in path:
+            document = document[int(name)] if isinstance(document, list) else document.get(name)
+        return document
+
+    found = list(differences(a, b))
+    assert len({one.path for one in found}) == len(found)
+    assert all((at(a, one.path), at(b, one.path)) == (one.a, one.b) and one.a != one.b for one in found)
+    assert not list(differences(a, a))
+
+
+@given(TEXT, TEXT)
+def test_marked_words_are_all_words(a: str, b: str) -> None:
+    marked = word_differences(a, b)
+    assert [" ".join(words for words, _ in one) for one in marked] == [a, b]
+    common = [[words for words, is_common in one if is_common] for one in marked]
+    assert common[0] == common[1]
+    if a == b:
+        assert all(is_common for one in marked for _, is_common in one)

@@ -1,0 +1,234 @@
+"""`fork`: the parent's turns up to a point, and what follows from what was changed."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+MEETING = ("run", "team_building", "--rehearse", "--rounds", "6", "--seed", "3", "--json")
+#: A dialogue that nobody ends before its limit.
+DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "6", "--set", "ending=off", "--json")
+
+
+def turns(cli: Cli, run: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("show", run, "--json").json["turns"]
+    return found
+
+
+def forked(cli: Cli, run: str, *arguments: str) -> str:
+    return str(cli("fork", run, *arguments, "--json").json["run"])
+
+
+def rows_of(store: Path, run: str) -> list[Any]:
+    """All rows of a run, as they stand in the file."""
+    with sqlite3.connect(store) as connection:
+        tables = ("runs", "lineage", "turns", "unit_scores", "candidates", "steps", "calls", "traces")
+        return [connection.execute(f"SELECT * FROM {table} WHERE run = ?", (run,)).fetchall() for table in tables]
+
+
+@pytest.mark.parametrize("command", [MEETING, DIALOGUE])
+@pytest.mark.parametrize("at", ["1", "2", "4", "6"])
+def test_a_fork_without_a_change_is_its_parent(cli: Cli, tmp_path: Path, command: tuple[str, ...], at: str) -> None:
+    parent = cli(*command).json["run"]
+    before = rows_of(tmp_path / "tertulia.db", parent)
+    fork = forked(cli, parent, "--at", at)
+    assert cli("diff", parent, fork, "--exit-code").code == 0
+    assert rows_of(tmp_path / "tertulia.db", parent) == before
+    document = cli("show", fork, "--json").json
+    assert document["parent"] == {"run": parent, "turn": int(at)}
+    assert len(document["turns"]) == 6
+
+
+def test_a_fork_of_a_fork(cli: Cli) -> None:
+    parent = cli(*MEETING).json["run"]
+    first = forked(cli, parent, "--at", "4", "--set", "seed=9")
+    late, early = forked(cli, first, "--at", "6"), forked(cli, first, "--at", "3")
+    assert turns(cli, late) == turns(cli, first)
+    assert turns(cli, early)[:2] == turns(cli, parent)[:2]
+    # What the first fork changed at turn 4 it had not changed at turn 3: its seed holds for what comes anew.
+    assert turns(cli, early)[2:] != turns(cli, parent)[2:]
+
+
+def test_the_seed_holds_from_the_fork_on(cli: Cli) -> None:
+    parent = cli(*MEETING).json["run"]
+    fork = forked(cli, parent, "--at", "4", "--set", "seed=9")
+    assert turns(cli, fork)[:3] == turns(cli, parent)[:3]
+    assert turns(cli, fork)[3:] != turns(cli, parent)[3:]
+    anew = forked(cli, parent, "--at", "1", "--set", "seed=9")
+    assert turns(cli, anew) == turns(cli, cli(*MEETING, "--seed", "9").json["run"])
+
+
+def test_every_kind_of_change(cli: Cli) -> None:
+    parent = cli(*MEETING).json["run"]
+    assert any(unit["removed"] for unit in cli("show", parent, "--turn", "4", "--json").json["units"])
+    mild = forked(cli, parent, "--at", "4", "--lambda", "0")
+    assert all(not unit["removed"] for unit in cli("show", mild, "--turn", "4", "--json").json["units"])
+    ruled = forked(cli, parent, "--at", "4", "--order", "rule_based")
+    assert cli("show", ruled, "--turn", "5", "--json").json["floor"]["order"] == "rule_based"
+    fewer = forked(cli, parent, "--at", "4", "--mechanisms", "time_analysis, topic_analysis")
+    for turn, names in (("3", 6), ("4", 2)):
+        for mind in cli("show", fewer, "--turn", turn, "--json").json["cognition"]:
+            assert len(mind["mechanisms"]) == names
+    longer = forked(cli, parent, "--at", "7", "--rounds", "8")
+    assert len(turns(cli, longer)) == 8
+
+
+def test_people_change_where_the_fork_begins(cli: Cli) -> None:
+    parent = cli(*MEETING).json["run"]
+
+    def moved(fork: str) -> dict[str, Any]:
+        assert turns(cli, fork)[:3] == turns(cli, parent)[:3]
+        (visit,) = cli("show", fork, "--turn", "4", "--node", "perceive", "--agent", "Bob", "--json").json["visits"]
+        return dict(visit["before"]["mind"])
+
+    assert moved(forked(cli, parent, "--at", "4", "--person", "bob.emotion=sad"))["emotion"] == "sad"
+    heavy = forked(cli, parent, "--at", "4", "--person", "Bob.weights.goal=0.9")
+    minds = {mind["agent"]: mind for mind in cli("show", heavy, "--turn", "4", "--json").json["cognition"]}
+    assert minds["Bob"]["weights"]["goal"] == 0.9
+    assert minds["Bob"]["weights"]["topic"] < 0.9
+    told = forked(cli, parent, "--at", "4", "--person", "Bob.background=Bob keeps bees.", "--lambda", "0")
+    asked = cli("show", told, "--turn", "4", "--agent", "Bob", "--json").json["calls"][0]["prompt"]
+    assert any("Bob keeps bees." in unit["text"] for unit in asked)
+
+
+def test_whose_goals_change_is_prepared_again(cli: Cli) -> None:
+    parent = cli(*MEETING).json["run"]
+    fork = forked(cli, parent, "--at", "4", "--person", "Bob.goals=[keep bees, sell honey]")
+    plans = {
+        run: {one["agent"]: one["plan"] for one in cli("show", run, "--turn", "0", "--json").json["characters"]}
+        for run in (parent, fork)
+    }
+    assert plans[fork]["Bob"] != plans[parent]["Bob"]
+    assert {name: plan for name, plan in plans[fork].items() if name != "Bob"} == {
+        name: plan for name, plan in plans[parent].items() if name != "Bob"
+    }
+    assert turns(cli, fork)[:3] == turns(cli, parent)[:3]
+
+
+def test_memories_come_and_go(cli: Cli) -> None:
+    parent = cli(*DIALOGUE).json["run"]
+    found = cli("search", "lantern*", "--run", parent, "--kind", "memory", "--json").json["passages"]
+    assert found
+    fork = forked(cli, parent, "--at", "3", "--remember", "Leila Haddad=The zeppelin lands at noon.")
+    (passage,) = cli("search", "zeppelin", "--run", fork, "--json").json["passages"]
+    assert (passage["agent"], passage["kind"], passage["turn"]) == ("Leila Haddad", "memory", 0)
+    assert cli("search", "zeppelin", "--run", parent, "--json").json["passages"] == []
+    cli("fork", parent, "--at", "3", "--forget", "Leila Haddad=node_9999").complains(3, "node_9999", "Leila Haddad")
+
+
+@pytest.mark.parametrize("command", [MEETING, DIALOGUE])
+@pytest.mark.parametrize("at", [1, 4])
+def test_words_written_by_hand(cli: Cli, command: tuple[str, ...], at: int) -> None:
+    parent = cli(*command).json["run"]
+    before = turns(cli, parent)
+    fork = forked(cli, parent, "--at", str(at), "--say", "Give me  back\nmy net.")
+    after = turns(cli, fork)
+    assert after[: at - 1] == before[: at - 1]
+    assert after[at - 1]["text"] == "Give me back my net."
+    for field in ("turn", "speaker", "sim_time_s"):
+        assert after[at - 1][field] == before[at - 1][field]
+    assert len(after) == len(before)
+    assert [turn["text"] for turn in after[at:]] != [turn["text"] for turn in before[at:]]
+    shown = cli("show", fork, "--turn", str(at), "--json").json
+    assert [candidate["text"] for candidate in shown["candidates"]] == ["Give me back my net."]
+    assert (shown["rollbacks"], shown["scored_by"], shown["units"]) == (0, None, [])
+    if command is MEETING:
+        same = cli("show", parent, "--turn", str(at), "--json").json["cognition"]
+        assert shown["cognition"] == same
+        heard = cli("show", fork, "--turn", str(at + 1), "--node", "retrieve_memory", "--json").json
+        assert heard["visits"]
+    assert cli("search", "net", "--run", fork, "--kind", "utterance", "--json").json["passages"][0]["turn"] == at
+
+
+def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from models.rehearsal import RehearsalModel
+
+    parent = cli(*DIALOGUE, "--set", "judge=likelihood").json["run"]
+    other = RehearsalModel("other")
+    other.traits = replace(other.traits, layout="chat_turns", no_repeat_ngram=4)
+    monkeypatch.setattr(
+        "models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel(name)
+    )
+    document = cli("show", forked(cli, parent, "--at", "3", "--model", "other"), "--json").json
+    chosen = document["parameters"]
+    assert document["model"] == "other"
+    assert (chosen["layout"], chosen["judge"], chosen["no_repeat_ngram"]) == ("chat_turns", "rating", 4)
+    assert chosen["ending"] == "off"
+    rated = cli("show", forked(cli, parent, "--at", "3", "--set", "judge=rating"), "--json").json["parameters"]
+    assert rated["inconsistency_threshold"] == 6.67
+
+
+def test_forks_that_can_not_be(cli: Cli) -> None:
+    meeting, dialogue = cli(*MEETING).json["run"], cli(*DIALOGUE).json["run"]
+
+    def refused(run: str, *arguments: str) -> Any:
+        said = cli("fork", run, *arguments)
+        assert len(cli("runs", "--json").json["runs"]) == 2
+        return said
+
+    refused(meeting, "--at", "0").complains(2, "--at 0", "count from 1")
+    refused(meeting, "--at", "8").complains(3, meeting, "turn 8", "6 turns")
+    refused("zzzz", "--at", "2").complains(3, "zzzz")
+    refused(meeting, "--at", "4", "--rounds", "3").complains(2, "max_turns=3", "3 turns already")
+    refused(meeting, "--at", "5", "--set", "max_minutes=0.1").complains(2, "max_minutes=0.1", "over")
+    refused(meeting, "--at", "4", "--set", "lamda=3").complains(2, "lamda")
+    refused(meeting, "--at", "4", "--person", "Bob.name=Rob").complains(2, "name", "mid-run")
+    refused(meeting, "--at", "4", "--person", "Bob.schedule={leaves: '15:20'}").complains(2, "schedule", "clock")
+    refused(meeting, "--at", "4", "--person", "Bob.mood=sad").complains(2, "mood")
+    refused(meeting, "--at", "4", "--person", "Bob.emotion=rosy").complains(2, "rosy")
+    refused(meeting, "--at", "4", "--person", "Bob.age=-3").complains(2, "age")
+    refused(meeting, "--at", "4", "--person", "Bob").complains(2, "KEY=VALUE")
+    refused(meeting, "--at", "4", "--person", "Rob.emotion=sad").complains(3, "Rob", "Bob")
+    refused(meeting, "--at", "4", "--mechanisms", "telepathy").complains(2, "telepathy")
+    refused(meeting, "--at", "4", "--say", " ").complains(2, "--say")
+    refused(meeting, "--at", "7", "--say", "Hm.").complains(3, "turn 7")
+    refused(dialogue, "--at", "2", "--mechanisms", "time_analysis").complains(2, "dialogue")
+    refused(dialogue, "--at", "2", "--order", "random").complains(2, "dialogue")
+    refused(dialogue, "--at", "2", "--remember", "Leila Haddad=").complains(2, "remember")
+
+
+def test_a_silence_has_no_words_to_rewrite(cli: Cli) -> None:
+    run = cli(*MEETING, "--set", "willingness_threshold=0.9").json["run"]
+    (silent, *_) = [turn["turn"] for turn in turns(cli, run) if turn["speaker"] is None]
+    cli("fork", run, "--at", str(silent), "--say", "Well.").complains(2, f"turn {silent}", "silence")
+    assert cli("fork", run, "--at", str(silent), "--json").json["turns"] == 6
+
+
+def test_an_interrupted_fork_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from models.rehearsal import RehearsalModel
+    from state.errors import ModelError
+
+    parent = cli(*MEETING).json["run"]
+    for arguments in (("--at", "4", "--set", "seed=5"), ("--at", "4", "--say", "Stop."), ("--at", "1")):
+        whole = forked(cli, parent, *arguments)
+        with monkeypatch.context() as patched:
+            calls = iter(range(10**6))
+            generate = RehearsalModel.generate
+
+            async def failing(self: RehearsalModel, request: Any, calls: Any = calls, generate: Any = generate) -> Any:
+                if next(calls) == 15:
+                    raise ModelError("the model went away")
+                return await generate(self, request)
+
+            patched.setattr(RehearsalModel, "generate", failing)
+            assert cli("fork", parent, *arguments).code == 1
+        assert cli("resume", "@last", "--json").json["turns"] == 6
+        assert cli("diff", whole, "@last", "--exit-code").code == 0
+
+
+def test_runs_shows_the_tree(cli: Cli) -> None:
+    parent = cli(*DIALOGUE).json["run"]
+    child = forked(cli, parent, "--at", "3")
+    grandchild = forked(cli, child, "--at", "5")
+    other = cli(*DIALOGUE).json["run"]
+    printed = [line.rstrip() for line in cli("runs").out.splitlines()[1:]]
+    assert printed[0].startswith(other)
+    assert printed[1].startswith(parent)
+    assert printed[2].startswith(f"└ {child}")
+    assert printed[3].startswith(f"  └ {grandchild}")
+    assert printed[3].endswith(f"{child} turn 5")
+    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [other, grandchild, child, parent]

@@ -1,0 +1,365 @@
+"""What the terminal, and other programs, see of a group chat that is stored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.group_stored import BEGIN, MECHANISMS, NAMES, ROUNDS, write_meeting
+from support.stored import a_case, a_run, write_turns
+
+from cli import live
+from state.cognition import Bid, Floor
+from storage.store import SqliteStore
+
+RUN, DIALOGUE = "m33t", "d1a1"
+ADA, BEN, CLEO, DEV = NAMES
+
+
+@pytest.fixture
+def store(cli: Cli) -> SqliteStore:
+    """The store of this folder, with a meeting and a dialogue of two; `cli` has gone to the folder."""
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        opened.create_run(a_run(DIALOGUE), a_case())
+        write_turns(opened, DIALOGUE, 1, 3)
+        write_meeting(opened, RUN)
+        yield opened
+
+
+def turn_of(cli: Cli, number: int, *more: str) -> dict[str, Any]:
+    return cli("show", RUN, "--turn", number, *more, "--json").json
+
+
+def by_agent(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["agent"]: one for one in document["cognition"]}
+
+
+# --- show, as JSON --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("store")
+def test_runs_tell_the_order_of_a_meeting(cli: Cli) -> None:
+    rows = {row["run"]: row for row in cli("runs", "--json").json["runs"]}
+    assert (rows[RUN]["scenario"], rows[RUN]["order"], rows[RUN]["turns"]) == ("summer_day", "self_driven", ROUNDS)
+    assert rows[DIALOGUE]["order"] is None
+    listed = {line.split()[0]: line for line in cli("runs").out.splitlines()[1:]}
+    assert "self driven" in listed[RUN]
+    assert "self driven" not in listed[DIALOGUE]
+
+
+@pytest.mark.usefixtures("store")
+def test_show_a_meeting(cli: Cli) -> None:
+    document = cli("show", RUN, "--json").json
+    assert [turn["speaker"] for turn in document["turns"]] == [ADA, BEN, None, CLEO, DEV, None, ADA]
+    assert document["order"] == "self_driven"
+    assert document["meeting"]["title"] == "The summer day"
+    assert document["meeting"]["opening"] == {"speaker": ADA, "text": "Good that you are here."}
+    assert [one["name"] for one in document["meeting"]["participants"]] == list(NAMES)
+    assert document["meeting"]["participants"][1]["leaves_for"] == "a call at half past"
+    dialogue = cli("show", DIALOGUE, "--json").json
+    assert dialogue["order"] is None
+    assert "meeting" not in dialogue
+
+
+@pytest.mark.usefixtures("store")
+def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
+    document = turn_of(cli, 4)
+    agents = by_agent(document)
+    assert list(agents) == [ADA, BEN, CLEO]  # Dev has not come yet
+    keys = {"agent", "mechanisms", "thought", "willingness", "willingness_parts", "similarity", "latency_scale_s"}
+    keys |= {"latency_spread_s", "persistence", "latency_s", "won"}
+    assert all(keys <= one.keys() for one in agents.values())
+    assert agents[BEN]["mechanisms"]["time_analysis"] == {"active": True, "reason": "I have to go soon"}
+    assert list(agents[BEN]["mechanisms"]) == list(MECHANISMS)
+    assert agents[CLEO]["willingness_parts"] == {"topic": 0.6, "goal": 0.7, "emotion": 0.5, "personality": 0.8}
+    parts, weights = agents[CLEO]["willingness_parts"], agents[CLEO]["weights"]
+    assert sum(weights[part] * parts[part] for part in parts) == pytest.approx(agents[CLEO]["willingness"])
+    assert [one["won"] for one in agents.values()] == [False, False, True]
+    assert [one["latency_s"] for one in agents.values()] == [3.58, None, 3.5]
+    assert agents[ADA]["thought"] == "Ada thinks number 4."
+    assert document["floor"]["tied"] == [ADA, CLEO]
+    assert [unit["block"] for unit in document["units"]] == ["goals", "situation"]
+    assert [one["text"] for one in document["candidates"] if one["chosen"]] == [document["text"]]
+
+
+@pytest.mark.usefixtures("store")
+def test_what_was_noticed_found_and_kept(cli: Cli) -> None:
+    silent, last = by_agent(turn_of(cli, 3)), by_agent(turn_of(cli, 7))
+    assert silent[ADA]["perception"]["noticed"] is False
+    assert silent[CLEO]["perception"]["named"] is True
+    assert silent[CLEO]["findings"]["mention_response"]["lines"] == ["mention_response says something."]
+    assert last[ADA]["findings"]["memory_retrieval"]["problem"] == "memory_retrieval took longer than 20 s"
+    assert (last[ADA]["similarity"], last[ADA]["persistence"]) == (0.8, 0.7)
+    assert list(last) == [ADA, CLEO, DEV]  # Ben has left
+
+
+@pytest.mark.usefixtures("store")
+def test_a_silence_has_no_prompt_but_cognition(cli: Cli) -> None:
+    for number, agents in ((3, 3), (6, 4)):
+        document = turn_of(cli, number)
+        assert (document["speaker"], document["text"], document["rollbacks"]) == (None, "", 0)
+        assert (document["units"], document["candidates"]) == ([], [])
+        assert len(document["cognition"]) == agents
+        assert document["floor"]["waited_s"] is None
+    cli("show", RUN, "--turn", 3, "--lambda", 0.5).complains(3, "turn 3", "silence")
+
+
+@pytest.mark.usefixtures("store")
+def test_one_agent_with_every_prompt_and_reply(cli: Cli) -> None:
+    document = turn_of(cli, 4, "--agent", "cleo")
+    assert list(by_agent(document)) == [CLEO]
+    (call,) = document["calls"]
+    assert (call["node"], call["attempt"], call["model"]) == ("assess", 0, "m")
+    assert call["prompt"][0] == {"id": "self.0", "block": "self", "kind": "text", "text": "You are Cleo."}
+    assert call["replies"] == [
+        {"text": '{"thought": "Cleo thinks number 4."}', "fields": {"thought": "Cleo thinks number 4."}}
+    ]
+    shown = cli("show", RUN, "--turn", 4, "--agent", "Cleo").out
+    assert "You are Cleo." in shown
+    assert '→ {"thought": "Cleo thinks number 4."}' in shown
+    assert "Ada thinks number 4." not in shown
+    assert "calls" not in turn_of(cli, 4)
+
+
+@pytest.mark.usefixtures("store")
+def test_how_a_meeting_began(cli: Cli) -> None:
+    document = turn_of(cli, 0)
+    assert [one["agent"] for one in document["characters"]] == list(NAMES)
+    assert document["characters"][0]["plan"] == [{"goal": 0, "text": "ask for places", "share": 1.0}]
+    (call,) = turn_of(cli, 0, "--agent", ADA)["calls"]
+    assert call["node"] == "plan"
+    shown = cli("show", RUN, "--turn", 0).out
+    assert "Four colleagues look for a place and a date." in shown
+    assert "ask for places (100%)" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("show", RUN, "--turn", 2, "--agent", "Adda"), 3, ["'Adda'", "did you mean 'Ada'"]),
+        (("show", RUN, "--turn", 2, "--agent", DEV), 3, ["Dev was not there in turn 2"]),
+        (("show", RUN, "--lambda", 0.5), 2, ["--turn"]),
+        (("show", RUN, "--turn", 8), 3, ["no turn 8", "turns 1 to 7"]),
+        (("show", RUN, "--turn", 0, "--lambda", 0.5), 3, ["no turn 0", "turns 1 to 7"]),
+        (("show", DIALOGUE, "--turn", 1, "--agent", "Zoe"), 3, ["'Zoe'", DIALOGUE]),
+        (("show", DIALOGUE, "--turn", 0), 3, ["no turn 0"]),
+        (("timeline", RUN, "--agent", "Ana"), 3, ["'Ana'", "did you mean 'Ada'"]),
+        (("timeline", "zz99"), 3, ["'zz99'"]),
+        (("stats", "zz99"), 3, ["'zz99'"]),
+        (("stats", RUN, "--paper"), 3, [RUN, "Alice", "team_building"]),
+    ],
+)
+@pytest.mark.usefixtures("store")
+def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
+    said = cli(*arguments)
+    said.complains(code, *words)
+    assert said.out == ""
+
+
+# --- show and timeline, for people ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("store")
+def test_a_meeting_is_shown_with_its_clock_and_silences(cli: Cli) -> None:
+    lines = cli("show", RUN).out.splitlines()
+    assert lines[1] == "The summer day, Thursday 12 June 2025, 14:59 to 15:29, the small meeting room"
+    assert lines[2] == "Ada, Ben (until 15:00), Cleo, Dev (from 15:00)"
+    assert "self driven" in lines[3]
+    assert lines[5] == "  0  14:59:40   0:00  Ada: Good that you are here."
+    assert lines[8] == "  3  14:59:53   0:13  … ten seconds of silence"
+    assert lines[9] == "  4  15:00:07   0:27  Cleo: I have it here. The lake was the favourite."
+
+
+@pytest.mark.usefixtures("store")
+def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
+    lines = [line.strip() for line in cli("show", RUN, "--turn", 4).out.splitlines()]
+    cleo, ada, ben = (
+        next(line for line in lines if line.startswith(start)) for start in ("→ Cleo", "Ada   █", "Ben   ")
+    )
+    assert cleo.count("█") < ada.count("█")
+    assert "3.50 s" in cleo
+    assert "3.58 s" in ada
+    assert "not willing: W 0.25 < θ 0.5" in ben
+    assert "self driven; a tie of Ada and Cleo was drawn; first word after 3.50 s" in lines
+    assert any("0.25 × 0.60 topic" in line and "= 0.65 ≥ θ = 0.5" in line for line in lines)
+    assert "off        memory retrieval, mention response" in lines
+    assert any(line.startswith("→ said") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (3, "willingness was looked at 7 times, every 1.5 s; nobody was willing; … ten seconds of silence"),
+        (6, "the first word would have come after 11.30 s; … ten seconds of silence"),
+    ],
+)
+@pytest.mark.usefixtures("store")
+def test_why_nobody_spoke(cli: Cli, number: int, said: str) -> None:
+    assert said in cli("show", RUN, "--turn", number).out
+
+
+def test_who_was_willing_and_not_asked(cli: Cli, store: SqliteStore) -> None:
+    """In an order that appoints the speaker, the others draw no latency."""
+    bid = store.step(RUN, 2, ADA, "bid", Bid)
+    assert bid is not None
+    store.save_step(RUN, 2, ADA, "bid", bid.model_copy(update={"latency_s": None}))
+    store.save_step(RUN, 2, "", "floor", Floor(order="designated", waited_s=3.1, reason="named by Ada"))
+    out = cli("show", RUN, "--turn", 2).out
+    assert "willing, not asked" in out
+    assert "designated; named by Ada; first word after 3.10 s" in out
+
+
+@pytest.mark.usefixtures("store")
+def test_what_went_wrong_in_an_agent_is_shown(cli: Cli) -> None:
+    assert "went without: memory_retrieval took longer than 20 s" in cli("show", RUN, "--turn", 7).out
+    assert "noticed    not turn 2: relevance 0.12, below 0.25" in cli("show", RUN, "--turn", 3).out
+
+
+@pytest.mark.usefixtures("store")
+def test_timeline(cli: Cli) -> None:
+    document = cli("timeline", RUN, "--json").json
+    assert [turn["turn"] for turn in document["turns"]] == list(range(ROUNDS + 1))
+    assert document["turns"][0]["time"] == BEGIN.isoformat()
+    thoughts = {
+        turn["turn"]: [(t["agent"], t["willing"], t["won"]) for t in turn["thoughts"]] for turn in document["turns"]
+    }
+    assert thoughts[0] == thoughts[3] == []
+    assert thoughts[4] == [(CLEO, True, True), (ADA, True, False)]
+    assert thoughts[6] == [(ADA, True, False)]  # too slow, in a silence
+    assert document["joined"] == [{"agent": DEV, "sim_time_s": 30.0, "reason": None}]
+    assert document["left"] == [{"agent": BEN, "sim_time_s": 40.0, "reason": "a call at half past"}]
+    shown = cli("timeline", RUN).out
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 120
+    assert (
+        shown.index("Dev joins") < shown.index("Sorry that I am late.") < shown.index("Ben leaves: a call at half past")
+    )
+    assert lines[-2:] == ["joined meanwhile: Dev (15:00)", "left meanwhile: Ben (15:00, a call at half past)"]
+
+
+@pytest.mark.usefixtures("store")
+def test_timeline_of_one_agents_thoughts(cli: Cli) -> None:
+    document = cli("timeline", RUN, "--agent", "ben", "--json").json
+    thoughts = {turn["turn"]: [t["agent"] for t in turn["thoughts"]] for turn in document["turns"]}
+    assert thoughts == {0: []} | {turn: [BEN] if turn <= 6 else [] for turn in range(1, ROUNDS + 1)}
+    dialogue = cli("timeline", DIALOGUE, "--json").json
+    assert [turn["thoughts"] for turn in dialogue["turns"]] == [[], [], []]
+    assert "joined" not in cli("timeline", DIALOGUE).out
+
+
+# --- stats ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("store")
+def test_stats(cli: Cli) -> None:
+    document = cli("stats", RUN, "--json").json
+    assert document.keys() >= {"schema_version", "run", "scenario", "order", "agents", "turns", "silences", "evenness"}
+    assert (document["turns"], document["silences"], document["silence_s"]) == (7, 2, 20.0)
+    ada, ben, cleo, dev = document["agents"]
+    assert ada["latency"]["class"] == "proactive"
+    assert cleo["latency"] == {"class": None, "scale_s": 4.5, "spread_s": 2.6}
+    assert ben["latency"] == {"class": None, "scale_s": 2.0, "spread_s": 1.0}
+    assert (ada["setting"], ben["setting"], len(ada["traits"])) == ("wants a decision today", None, 5)
+    figures = [(one["spoken"], one["wanting_to_speak"], one["silent"], one["decisions"]) for one in document["agents"]]
+    assert figures == [(2, 5, 2, 7), (1, 2, 4, 6), (1, 1, 6, 7), (1, 1, 2, 3)]
+    assert ben["mechanisms"]["time_analysis"] == {"on": 6, "off": 0}
+    assert list(dev["mechanisms"]) == list(MECHANISMS)
+    after = [(one["wanting_after_silence"], one["speaking_after_silence"]) for one in document["agents"]]
+    assert after == [(2, 1), (0, 0), (1, 1), (0, 0)]
+    assert ada["speaking_time_s"] == ada["words"] / 150 * 60
+
+
+@pytest.mark.usefixtures("store")
+def test_stats_of_a_dialogue(cli: Cli) -> None:
+    document = cli("stats", DIALOGUE, "--json").json
+    ana, bo = document["agents"]
+    assert (ana["spoken"], ana["share_of_utterances"], bo["spoken"], bo["share_of_utterances"]) == (3, 1.0, 0, 0.0)
+    for needs_cognition in ("latency", "traits", "wanting_to_speak", "silent", "decisions", "mechanisms"):
+        assert ana[needs_cognition] is None
+    assert document["order"] is None
+    assert "wanting" not in cli("stats", DIALOGUE).out
+
+
+@pytest.mark.usefixtures("store")
+def test_stats_for_people(cli: Cli) -> None:
+    lines = cli("stats", RUN).out.splitlines()
+    assert max(map(len, lines)) <= 120
+    row = next(line.split() for line in lines if line.startswith("Ben ") and "6-0" in line)
+    assert row == ["Ben", "1", "2", "4", "0-6", "6-0", "0-6", "0", "0"]
+    assert lines[-1].startswith("the run: 7 turns in 0.84 simulated minutes; silences: 2, 20 s together; evenness: 0.9")
+
+
+def test_stats_beside_the_papers_figures(cli: Cli) -> None:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        write_meeting(opened, RUN, names=("Alice", "Bob", "Cindy", "Zoe"))
+    document = cli("stats", RUN, "--paper", "--json").json
+    theirs = {one["agent"]: one for one in document["paper"]["agents"]}
+    assert (theirs["Cindy"]["spoken"], theirs["Bob"]["mechanisms"]["time_analysis"]) == (29, {"on": 119, "off": 0})
+    assert theirs["Cindy"]["words"] is None
+    lines = [line.split() for line in cli("stats", RUN, "--paper").out.splitlines()]
+    at = next(i for i, words in enumerate(lines) if words[:1] == ["Bob"] and "6-0" in words)
+    assert lines[at + 1] == ["paper", "18", "28", "91", "12-107", "119-0", "–", "9", "5"]
+    assert sum(words[:1] == ["paper"] for words in lines) == 6  # three of the paper's people, in two tables
+
+
+# --- a live run -----------------------------------------------------------------------------------------------------
+
+
+def test_a_live_run_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+    run, start = store.run(RUN), store.start(RUN)
+    live.tell_heading(start, run)
+    for turn in store.turns(RUN):
+        live.tell_turn(turn, start, 10.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "The summer day, Thursday 12 June 2025, 14:59 to 15:29, the small meeting room",
+        "Ada, Ben (until 15:00), Cleo, Dev (from 15:00)",
+        "self driven, λ = 0.5, m, seed 7",
+    ]
+    assert lines[4] == "  0  14:59:40   0:00  Ada: Good that you are here."
+    assert lines[7] == "  3  14:59:53   0:13  … ten seconds of silence"
+    live.tell_turn(store.turns(RUN)[2], start)
+    assert capsys.readouterr().out == "  3  14:59:53   0:13  … silence\n"
+
+
+def test_thoughts_are_told_under_a_turn(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+    live.tell_round(store, store.run(RUN), 2)
+    out = capsys.readouterr().out
+    ben, ada, cleo = (line.strip() for line in out.splitlines()[:3])
+    assert ben.startswith("→ Ben")
+    assert ben.endswith("3.10 s  W 0.65  Ben thinks number 2.  [time analysis]")
+    assert ada.endswith("5.25 s  W 0.65  Ada thinks number 2.")
+    assert cleo.endswith("–  W 0.25  Cleo thinks number 2.")
+    live.tell_round(store, store.run(DIALOGUE), 1)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_round_that_was_interrupted_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+    live.tell_round(store, store.run(RUN), ROUNDS + 1)
+    assert "the floor was not given: the round was interrupted" in capsys.readouterr().out
+
+
+# --- what a terminal must not obey ----------------------------------------------------------------------------------
+
+
+def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs", "[red]Lu\u202e[/red]", "Åsa\x07")
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        write_meeting(opened, RUN, names=names)
+        start = opened.start(RUN)
+        live.tell_heading(start, opened.run(RUN))
+        live.tell_turn(opened.turns(RUN)[0], start)
+        live.tell_round(opened, opened.run(RUN), 2)
+    printed = capsys.readouterr().out
+    asked = [("runs",), ("show", RUN), ("timeline", RUN), ("timeline", RUN, "--agent", names[1]), ("stats", RUN)]
+    asked += [("show", RUN, "--turn", number, *agent) for number in (0, 2, 4) for agent in ((), ("--agent", names[0]))]
+    for arguments in asked:
+        for more in ((), ("--json",)):
+            said = cli(*arguments, *more)
+            assert said.code == 0, said.err
+            printed += said.out + said.err
+    assert all(char == "\n" or char.isprintable() for char in printed)
+    assert "[red]Lu�[/red]" in printed  # shown as it is, not read as markup
+    said = cli("show", RUN, "--turn", 2, "--agent", "\x1b[31mnobody")
+    said.complains(3, "nobody")
+    assert said.err.replace("\n", "").isprintable()

@@ -1,0 +1,194 @@
+"""`show` by agent, node and cost; `search`; `gc`; and what a run would take before it is begun."""
+
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+MEETING = ("run", "team_building", "--rehearse", "--rounds", "4", "--json")
+DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json")
+
+
+@pytest.fixture
+def meeting(cli: Cli) -> str:
+    return str(cli(*MEETING).json["run"])
+
+
+@pytest.fixture
+def dialogue(cli: Cli) -> str:
+    return str(cli(*DIALOGUE).json["run"])
+
+
+# --- the state before and after a node ------------------------------------------------------------------------------
+
+
+def visits(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("show", *arguments, "--json").json["visits"]
+    return found
+
+
+def test_every_node_has_its_state_before_and_after(cli: Cli, meeting: str, dialogue: str) -> None:
+    nodes = [visit["node"] for visit in visits(cli, dialogue, "--turn", "2", "--node", "all")]
+    assert nodes[:3] == ["take_turn", "retrieve_memory", "score"]
+    assert nodes[-3:] == ["settle", "decide_ending", "record_turn"]
+    for one in visits(cli, meeting, "--node", "all"):
+        for key in set(one["update"]) - {"minds", "bids"}:
+            assert one["after"][key] == one["update"][key]
+        assert one["before"].items() <= one["after"].items() or one["update"]
+    thinking = visits(cli, meeting, "--turn", "1", "--node", "assess")
+    assert [one["agent"] for one in thinking] == ["Alice", "Bob", "Cindy", "David", "Eva"]
+    for one in thinking:
+        assert one["update"]["mind"]["emotion"] == one["after"]["mind"]["emotion"]
+    (bob,) = visits(cli, meeting, "--turn", "1", "--node", "assess", "--agent", "bob")
+    assert bob in thinking
+    assert [one["turn"] for one in visits(cli, meeting, "--node", "open_round")] == [1, 2, 3, 4]
+    one_speaker = visits(cli, dialogue, "--node", "prune", "--agent", "Leila Haddad")
+    assert [one["turn"] for one in one_speaker] == [2, 4]
+
+
+def test_states_follow_from_each_other(cli: Cli, dialogue: str) -> None:
+    """Turn by turn and within a turn: what one node leaves, the next one finds."""
+    found = visits(cli, dialogue, "--node", "all")
+    for before, after in pairwise(found):
+        shared = set(before["after"]) & set(after["before"])
+        assert {key: before["after"][key] for key in shared} == {key: after["before"][key] for key in shared}
+
+
+def test_gc_leaves_every_state(cli: Cli, tmp_path: Path, meeting: str) -> None:
+    before = visits(cli, meeting, "--node", "all")
+    dry = cli("gc", "--json").json
+    assert (dry["done"], [row["run"] for row in dry["runs"]]) == (False, [meeting])
+    assert dry["runs"][0]["bytes"] > 1000
+    assert "fork need no checkpoint" in cli("gc").out
+    assert checkpoints(tmp_path) > 0
+    assert cli("gc", "--yes", "--json").json["done"]
+    assert checkpoints(tmp_path) == 0
+    assert visits(cli, meeting, "--node", "all") == before
+    fork = cli("fork", meeting, "--at", "3", "--json").json["run"]
+    assert cli("diff", meeting, fork, "--exit-code").code == 0
+    assert "nothing to do" in cli("gc", meeting).out
+
+
+def test_gc_spares_a_run_that_is_not_finished(cli: Cli, tmp_path: Path, meeting: str) -> None:
+    from storage.store import SqliteStore
+
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:
+        store.set_status(meeting, "interrupted")
+    assert f"{meeting} is interrupted" in cli("gc", "--yes").out
+    assert checkpoints(tmp_path) > 0
+    assert cli("gc", "--store", "none.db").code == 0
+
+
+def checkpoints(folder: Path) -> int:
+    with sqlite3.connect(folder / "tertulia.db") as connection:
+        (count,) = connection.execute("SELECT count(*) FROM checkpoints").fetchone()
+        return int(count)
+
+
+# --- cost -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_cost_is_that_of_the_journal(cli: Cli, tmp_path: Path, meeting: str) -> None:
+    document = cli("show", meeting, "--cost", "--json").json
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        rows = connection.execute(
+            """SELECT agent, node, count(*), sum(prompt_tokens), sum(reply_tokens) FROM calls GROUP BY agent, node"""
+        ).fetchall()
+    known = {(agent, node): figures for agent, node, *figures in rows}
+    told = {
+        (row["agent"], row["node"]): [row["calls"], row["prompt_tokens"], row["reply_tokens"]]
+        for row in document["cost"]
+    }
+    assert told == known
+    assert document["total"]["calls"] == sum(figures[0] for figures in known.values())
+    (bob,) = {row["agent"] for row in cli("show", meeting, "--cost", "--agent", "Bob", "--json").json["cost"]}
+    assert bob == "Bob"
+    by_turn = [cli("show", meeting, "--cost", "--turn", str(turn), "--json").json for turn in range(1, 5)]
+    in_turns = sum(one["total"]["calls"] for one in by_turn)
+    assert in_turns == sum(figures[0] for (_, node), figures in known.items() if node not in ("plan", "personality"))
+    assert "tokens read" in cli("show", meeting, "--cost").out
+
+
+def test_a_fork_pays_for_its_own_turns(cli: Cli, dialogue: str) -> None:
+    fork = cli("fork", dialogue, "--at", "4", "--json").json["run"]
+    own, whole = (cli("show", run, "--cost", "--json").json["total"]["calls"] for run in (fork, dialogue))
+    assert 0 < own < whole
+    assert f"paid by {dialogue}" in cli("show", fork, "--cost").out
+    shared = [cli("show", run, "--cost", "--turn", "2", "--json").json["cost"] for run in (fork, dialogue)]
+    assert shared[0] == shared[1] != []
+
+
+def test_what_a_run_would_take(cli: Cli, tmp_path: Path) -> None:
+    for command, rehearsed in ((MEETING[:2], ("--rounds", "4")), (DIALOGUE[:2], ("--rounds", "4", *DIALOGUE[5:7]))):
+        estimate = cli(*command, *rehearsed, "--dry-run", "--rehearse", "--json").json
+        assert not (tmp_path / "tertulia.db").exists() or command is not MEETING[:2]
+        run = cli(*command, "--rehearse", *rehearsed, "--json").json["run"]
+        real = cli("show", run, "--cost", "--json").json
+        assert estimate["cost"] == [{**row, "seconds": None} for row in real["cost"]]
+        assert estimate["turns"] == 4
+    embedded = cli("run", "tidewell", "--dry-run", "--rounds", "2", "--json").json
+    assert "decide_ending" in {row["node"] for row in embedded["cost"]}
+    assert "in all" in cli("run", "tidewell", "--dry-run", "--rounds", "2").out
+
+
+# --- one agent ------------------------------------------------------------------------------------------------------
+
+
+def test_one_agent_through_a_run(cli: Cli, meeting: str, dialogue: str) -> None:
+    document = cli("show", meeting, "--agent", "eva", "--json").json
+    assert document["agent"] == "Eva"
+    assert [mind["round"] for mind in document["cognition"]] == [1, 2, 3, 4]
+    (at_two,) = [m for m in cli("show", meeting, "--turn", "2", "--json").json["cognition"] if m["agent"] == "Eva"]
+    assert {**at_two, "round": 2} == document["cognition"][1]
+    assert {turn["speaker"] for turn in document["turns"]} <= {"Eva"}
+    assert document["cognition"][1]["thought"][:20] in " ".join(cli("show", meeting, "--agent", "Eva").out.split())
+    said = cli("show", dialogue, "--agent", "Leila Haddad", "--json").json
+    assert [turn["turn"] for turn in said["turns"]] == [2, 4]
+    calls = cli("show", dialogue, "--turn", "2", "--agent", "Leila Haddad", "--json").json["calls"]
+    assert [call["node"] for call in calls][:2] == ["score", "generate"]
+
+
+def test_what_there_is_not(cli: Cli, meeting: str, dialogue: str) -> None:
+    cli("show", meeting, "--agent", "Zoe").complains(3, "Zoe", "Bob")
+    cli("show", meeting, "--node", "asess").complains(3, "asess", "assess")
+    cli("show", meeting, "--node", "assess", "--turn", "9").complains(3, "turn 9")
+    cli("show", meeting, "--cost", "--turn", "9").complains(3, "turn 9")
+    cli("show", meeting, "--cost", "--lambda", "0.2", "--turn", "1").complains(2, "--cost")
+    cli("show", dialogue, "--node", "race").complains(3, "race")
+
+
+# --- search ---------------------------------------------------------------------------------------------------------
+
+
+def found(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
+    passages: list[dict[str, Any]] = cli("search", *arguments, "--json").json["passages"]
+    return passages
+
+
+def test_what_was_said_thought_and_remembered_is_found(cli: Cli, meeting: str) -> None:
+    said = [turn for turn in cli("show", meeting, "--json").json["turns"] if turn["speaker"]]
+    for turn in said:
+        words = f'"{turn["text"].split(".")[0]}"'
+        assert (meeting, turn["turn"], turn["speaker"]) in [
+            (one["run"], one["turn"], one["agent"]) for one in found(cli, words, "--kind", "utterance")
+        ]
+    for mind in cli("show", meeting, "--turn", "3", "--json").json["cognition"]:
+        thoughts = found(cli, f'"{mind["thought"]}"', "--kind", "thought", "--run", meeting)
+        assert (3, mind["agent"]) in [(one["turn"], one["agent"]) for one in thoughts]
+    assert {one["kind"] for one in found(cli, "the", "--limit", "1000")} == {"utterance", "thought", "memory"}
+    assert len(found(cli, "the", "--limit", "3")) == 3
+    assert "thinks: " in cli("search", "the", "--kind", "thought").out
+
+
+def test_words_are_words(cli: Cli, meeting: str) -> None:
+    for odd in ("the OR", "NEAR(", "text:the", "'; DROP TABLE passages; --", '"the', "the* -x", "^the", "(*)"):
+        assert isinstance(found(cli, odd), list)
+    assert found(cli, "the zzzz") == []
+    assert found(cli, "TH*") == found(cli, "th*") != []
+    cli("search", " ").complains(2, "nothing to search")
+    cli("search", "the", "--kind", "dream").complains(2, "dream")
+    cli("search", "the", "--run", "zzzz").complains(3, "zzzz")
+    assert "nothing found" in cli("search", "zzzz").out

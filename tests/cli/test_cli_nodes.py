@@ -1,0 +1,362 @@
+"""`nodes list`, `nodes check` and `graph`, and runs with nodes and mechanisms of one's own."""
+
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+from cli.node_checks import check_all
+from nodes import extensions
+from nodes.extensions import load
+from nodes.node import PLACES
+
+MINIMAL = """\
+kind: group_chat
+name: the crane
+description: Three people talk about the broken crane.
+time: 2026-05-06 15:00:00
+participants: [{name: Ana}, {name: Bo}, {name: Cy}]
+"""
+
+HEAD = '''"""Nodes of a test."""
+
+import asyncio
+import random
+import time
+
+import numpy as np
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.node import Node
+from state.cognition import Finding
+from state.randomness import keyed_generator
+from state.records import Record
+
+
+class Settings(Record):
+    window: int = 3
+
+
+def scored(state, runtime, score):
+    units = runtime.context.store.prompt(state["prompt"]).units
+    return {"scores": {unit.id: score(unit) for unit in units}, "scored_by": "mine"}
+
+
+def scorer(run, **more):
+    return Node("mine", "score", "scores as a test says", run, ("prompt",), ("scores", "scored_by"), **more)
+
+
+def mechanism(run, **more):
+    return Mechanism("gossip", "Gossip", "think of what is said", (True, "I heard."), run, **more)
+
+'''
+
+GOOD = """
+async def run(state, runtime):
+    settings = runtime.context.settings("mine", Settings)
+    return scored(state, runtime, lambda unit: float(len(unit.text) % settings.window))
+
+async def recall(view):
+    return Finding(lines=(f"{view.name} heard.",), data={"round": view.round})
+
+NODES = (scorer(run, parameters=Settings, timeout_s=5.0),)
+MECHANISMS = (mechanism(recall, condition=lambda view: "always"),)
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def write(body: str, name: str = "mine.py") -> str:
+        (tmp_path / name).write_text(HEAD + body, encoding="utf-8")
+        return name
+
+    return write
+
+
+# --- list -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_has_every_place_and_where_nodes_are_from(cli: Cli, write: Any) -> None:
+    shown = cli("nodes", "list", "--extension", write(GOOD), "--json").json
+    places = {place["place"]: place for place in shown["places"]}
+    assert list(places) == list(PLACES)
+    assert places["after_assess"]["nodes"] == []
+    scorers = {node["name"]: node for node in places["score"]["nodes"]}
+    assert list(scorers) == ["attention", "embedding_similarity", "leave_one_out", "length", "random", "mine"]
+    assert [name for name, node in scorers.items() if node["default"]] == ["attention"]
+    assert scorers["length"]["source"] == "shipped"
+    assert scorers["mine"]["source"].endswith("mine.py")
+    assert (scorers["mine"]["parameters"], scorers["mine"]["timeout_s"]) == ({"window": 3}, 5.0)
+    assert [one["name"] for one in shown["mechanisms"]][-1] == "gossip"
+    table = cli("nodes", "list", "--extension", "mine.py")
+    assert table.code == 0
+    for words in ("attention (default)", "scores as a test says", "after_perceive", "empty", "gossip"):
+        assert words in table.out
+
+
+def test_what_is_installed_and_broken_is_left_out(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = EntryPoints([EntryPoint("gone", "harbour_that_is_gone.nodes", extensions.ENTRY_POINTS)])
+    monkeypatch.setattr(extensions, "entry_points", lambda **wanted: found.select(**wanted))
+    said = cli("nodes", "list", "--json")
+    assert said.json["places"]
+    assert "left out: the entry point 'gone' names a module that is not there" in said.err
+    cli("run", "tidewell", "--rehearse", "--extension", "gone").complains(3, "install its package again")
+
+
+# --- check ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_good_extension_passes(cli: Cli, write: Any) -> None:
+    shown = cli("nodes", "check", write(GOOD), "--json").json
+    assert shown["ok"] is True
+    assert {check["problem"] for check in shown["checks"]} == {None}
+    assert {check["name"] for check in shown["checks"]} == {"mine", "gossip"}
+    assert len(shown["checks"]) == 19
+    said = cli("nodes", "check", "mine.py")
+    assert said.code == 0
+    assert said.out.count("ok") == 19
+
+
+BAD = {
+    "async def run(state, runtime):\n    return scored(state, runtime, lambda unit: random.random())": (
+        "is the same again",
+        "keyed_generator",
+    ),
+    "async def run(state, runtime):\n    return scored(state, runtime, lambda unit: np.float32(1))": (
+        "returns what it declares",
+        "numpy.float32",
+    ),
+    "async def run(state, runtime):\n    return {'scores': {}, 'scored_by': 'mine'}": (
+        "returns what it declares",
+        "scores has none for",
+    ),
+    "async def run(state, runtime):\n    return {**scored(state, runtime, lambda unit: 1.0), 'removed': []}": (
+        "returns what it declares",
+        "wrote 'removed'",
+    ),
+    "async def run(state, runtime):\n    state['present'].append('Nobody')\n    return scored(state, runtime, len)": (
+        "comes to its end",
+        "TypeError",
+    ),
+    "async def run(state, runtime):\n    state['turn'] += 1\n    return scored(state, runtime, lambda unit: 1.0)": (
+        "leaves the state as it was",
+        "return what is new instead",
+    ),
+    "async def run(state, runtime):\n    return scored(state, runtime, lambda unit: 1 / 0)": (
+        "comes to its end",
+        "ZeroDivisionError: division by zero (line ",
+    ),
+    "async def run(state, runtime):\n    return state['chosen']": ("comes to its end", "declare it in reads"),
+    "async def run(state, runtime):\n    await asyncio.sleep(9)": ("keeps its time limit", "belongs in a thread"),
+    "async def run(state, runtime):\n    time.sleep(0.2)\n    return scored(state, runtime, lambda unit: 1.0)": (
+        "keeps its time limit",
+        "belongs in a thread",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "check", "words"), [(body, *told) for body, told in BAD.items()])
+def test_what_has_to_be_mended_is_told(cli: Cli, write: Any, body: str, check: str, words: str) -> None:
+    said = cli("nodes", "check", write(body + "\n\nNODES = (scorer(run, timeout_s=0.1),)"))
+    assert said.code == 1
+    assert "Traceback" not in said.err
+    failed = [line for line in said.out.splitlines() if line.startswith("FAIL")]
+    assert all(check in line for line in failed), failed
+    assert words in failed[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "check", "words"),
+    [
+        ("async def run(view):\n    return 'heard'", "returns a finding", "it returns a str"),
+        ("async def run(view):\n    raise ValueError('no')", "comes to its end", "ValueError: no (line "),
+        ("async def run(view):\n    await asyncio.sleep(9)", "keeps its time limit", "takes longer"),
+        (
+            "async def run(view):\n    return Finding(data={'at': time.time()})",
+            "is the same again",
+            "no clock but the simulated one",
+        ),
+        ("async def run(view):\n    return Finding(data={'to': (1, 2)})", "comes to its end", "lists for tuples"),
+    ],
+)
+def test_what_has_to_be_mended_of_a_mechanism_is_told(cli: Cli, write: Any, body: str, check: str, words: str) -> None:
+    said = cli("nodes", "check", write(body + "\n\nMECHANISMS = (mechanism(run, timeout_s=0.1),)"))
+    assert said.code == 1
+    failed = [line for line in said.out.splitlines() if line.startswith("FAIL")]
+    assert len(failed) == 1
+    assert check in failed[0]
+    assert words in failed[0]
+
+
+def test_a_condition_that_gives_no_reason_in_words_is_told(cli: Cli, write: Any) -> None:
+    body = "async def run(view):\n    return Finding()\n\nMECHANISMS = (mechanism(run, condition=lambda view: True),)"
+    said = cli("nodes", "check", write(body))
+    assert said.code == 1
+    assert "returned True, not a text or None" in said.out
+
+
+def test_what_never_ends_is_told(write: Any, tmp_path: Path) -> None:
+    name = write("async def run(state, runtime):\n    while True:\n        pass\n\nNODES = (scorer(run),)")
+    checks = list(check_all(load([str(tmp_path / name)]), patience_s=0.2))
+    (stuck, _) = [check for check in checks if check.problem is not None]
+    assert stuck.check == "keeps its time limit in tidewell"
+    assert "does not come to an end" in str(stuck.problem)
+
+
+def test_what_can_not_be_loaded_is_told(cli: Cli, write: Any) -> None:
+    said = cli("nodes", "check", write("NODES = (Node('mine', 'scor', 'x', None),)"))
+    assert said.code == 1
+    assert "did you mean 'score'" in said.out
+    assert cli("nodes", "check", "mine.py", "--json").code == 1
+    cli("nodes", "check", "nowhere.py").complains(3, "nowhere.py")
+    cli("nodes", "check", "nowhere").complains(3, "nowhere")
+
+
+def test_a_module_that_can_be_imported_is_checked(cli: Cli, write: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    write(GOOD, "harbour_to_import.py")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert cli("nodes", "check", "harbour_to_import", "--json").json["ok"] is True
+
+
+@pytest.mark.parametrize("text", ["\x1b[31mred", "[bold]x[/bold]", "\u202egnirts"])
+def test_what_a_file_says_is_no_markup(cli: Cli, write: Any, text: str) -> None:
+    body = f"async def run(state, runtime):\n    raise ValueError({text!r})\n\nNODES = (scorer(run),)"
+    said = cli("nodes", "check", write(body))
+    assert "\x1b" not in said.out
+    assert "\u202e" not in said.out
+    assert ("[bold]x[/bold]" in said.out) == ("bold" in text)
+
+
+# --- graph ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_graph_shows_what_stands_in_it(cli: Cli, write: Any) -> None:
+    assert "score(score)" in cli("graph", "utterance").out
+    chosen = cli("graph", "utterance", "--extension", write(GOOD), "--set", "nodes.score=mine")
+    assert "score(score<br/>mine)" in chosen.out
+    shown = cli("graph", "utterance", "--extension", "mine.py", "--set", "nodes.score=mine", "--json").json
+    assert shown["mermaid"] == chosen.out
+    (node,) = shown["nodes"]
+    assert (node["place"], node["name"], Path(node["source"]).name) == ("score", "mine", "mine.py")
+    assert "designated(designated)" in cli("graph", "group_chat", "--set", "order=designated").out
+
+
+def test_a_graph_shows_what_was_added(cli: Cli, write: Any) -> None:
+    body = """
+async def run(state, runtime):
+    return {}
+
+NODES = (Node("musing", "after_perceive", "muses", run),)
+"""
+    drawing = cli("graph", "cognition", "--extension", write(body), "--set", "nodes.after_perceive=musing").out
+    assert "after_perceive(after_perceive<br/>musing)" in drawing
+    assert "perceive --> after_perceive;" in drawing
+    assert "after_perceive --> choose_mechanisms;" in drawing
+
+
+def test_graphs_that_are_not_there_are_told(cli: Cli) -> None:
+    cli("graph", "utterence").complains(2, "did you mean 'utterance'")
+    cli("graph", "utterance", "--scenario", "tidewell", "--set", "nodes.race=race").complains(2, "a dialogue of two")
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------
+
+SCENARIO = (
+    MINIMAL
+    + """
+extensions: [own/mine.py]
+nodes: {score: mine}
+mechanisms: [gossip, goal_summary]
+order: random
+settings: {mine: {window: 7}}
+"""
+)
+
+
+def test_a_scenario_brings_its_own_nodes(cli: Cli, write: Any, tmp_path: Path) -> None:
+    (tmp_path / "far" / "own").mkdir(parents=True)
+    (tmp_path / "far" / "own" / "mine.py").write_text(HEAD + GOOD, encoding="utf-8")
+    (tmp_path / "far" / "meeting.yaml").write_text(SCENARIO, encoding="utf-8")
+    ended = cli("run", "far/meeting.yaml", "--rehearse", "--rounds", "4", "--lambda", "0.4", "--json").json
+    shown = cli("show", ended["run"], "--json").json
+    assert shown["parameters"]["nodes"] == {"score": "mine"}
+    assert shown["parameters"]["node_settings"] == {"mine": {"window": 7}}
+    spoken = [turn["turn"] for turn in shown["turns"] if turn["speaker"]]
+    turn = cli("show", ended["run"], "--turn", str(spoken[0]), "--json").json
+    assert turn["scored_by"] == "mine"
+    assert {unit["score"] for unit in turn["units"]} <= set(range(7))
+    assert all(one["mechanisms"]["gossip"]["active"] for one in turn["cognition"])
+    assert "score(score<br/>mine)" in cli("graph", "utterance", "--scenario", "far/meeting.yaml").out
+    assert cli("scenarios", "far/meeting.yaml", "--json").json["cases"]
+
+
+def test_a_run_goes_on_with_the_extension_that_it_began_with(cli: Cli, write: Any, tmp_path: Path) -> None:
+    body = GOOD.replace("settings =", 'if state["turn"] == 3:\n        raise ValueError("no")\n    settings =', 1)
+    arguments = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "nodes.score=mine", "--set", "ending=off")
+    failed = cli(*arguments, "--extension", write(body))
+    assert failed.code == 1
+    assert "round 3: the node 'mine', in the place score, failed: ValueError: no (line" in failed.err
+    write(GOOD)
+    cli("resume", "@last").complains(2, "changed since the run began", "--extension")
+    assert cli("resume", "@last", "--extension", "mine.py", "--json").json["turns"] == 4
+    (tmp_path / "mine.py").unlink()
+    assert len(cli("show", "@last", "--json").json["turns"]) == 4
+
+
+def test_a_fork_has_what_its_parent_has_and_more(cli: Cli, write: Any) -> None:
+    parent = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+    child = cli("fork", parent, "--at", "2", "--extension", write(GOOD), "--set", "nodes.score=mine", "--json").json
+    assert scored_by(cli, child["run"]) == ["rehearsal", "mine", "mine"]
+    again = cli("fork", child["run"], "--at", "3", "--set", "nodes.score=length", "--json").json
+    assert scored_by(cli, again["run"]) == ["rehearsal", "mine", "length in tokens of rehearsal"]
+    cli("fork", parent, "--at", "2", "--set", "nodes.score=mine").complains(2, "no node 'mine'", "--extension")
+
+
+def scored_by(cli: Cli, run: str) -> list[str]:
+    return [cli("show", run, "--turn", str(turn), "--json").json["scored_by"] for turn in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("mechanisms: [gossip]", "unknown mechanism 'gossip'"),
+        ("extensions: [nowhere.py]", "nowhere.py"),
+        ("extensions: [~nobody_at_all/nowhere.py]", "nowhere.py"),
+        ('extensions: ["odd\\0.py"]', "can't be read: embedded null byte"),
+        ("extensions: [3]", "extensions[0]"),
+        ("extensions: mine.py", "extensions: takes a list"),
+        ("settings: {length: 3}", "settings.length: takes fields"),
+        ("settings: {length: {window: [3]}}", "settings.length.window: takes one value"),
+        ("nodes: {score: lenght}", "did you mean 'length'"),
+        ("nodes: [length]", "nodes"),
+        ("settings: {length: {window: 3}}", "length takes none"),
+        ("parameters: {nodes: length}", "stands beside parameters"),
+    ],
+)
+def test_mistakes_of_a_scenario_are_told(cli: Cli, tmp_path: Path, written: str, words: str) -> None:
+    (tmp_path / "meeting.yaml").write_text(f"{MINIMAL}\n{written}\n", encoding="utf-8")
+    code = 3 if "nowhere" in written else 2
+    cli("run", "meeting.yaml", "--rehearse").complains(code, words)
+
+
+def test_a_changed_file_is_taken_once_it_is_accepted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from storage.store import SqliteStore
+
+    at = tmp_path / "own.py"
+    at.write_text(
+        "from nodes.mechanisms.mechanism import Mechanism\n"
+        "from state.cognition import Finding\n"
+        "async def look(view):\n    return Finding()\n"
+        "MECHANISMS = (Mechanism('look', 'Look', 'look around', (True, 'It is quiet.'), look),)\n",
+        encoding="utf-8",
+    )
+    own = ("--extension", str(at))
+    run = cli("run", "team_building", "--rehearse", "--rounds", "2", *own, "--json").json["run"]
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:
+        store.set_status(run, "interrupted")
+    at.write_text(at.read_text(encoding="utf-8") + "# other\n", encoding="utf-8")
+    cli("resume", run).complains(2, "changed since", "--extension")
+    cli("fork", run, "--at", "2").complains(2, "changed since")
+    assert cli("resume", run, *own, "--json").json["status"] == "finished"
+    assert cli("fork", run, "--at", "2", "--json").json["turns"] == 2

@@ -1,0 +1,278 @@
+"""`inventory` and `behaviour` on stored runs: what is asked, how often, what is kept, and how it is shown."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.group_stored import a_group_run
+from support.meeting_case import a_meeting_of
+from support.scripted import ScriptedModel
+from support.stored import a_case, a_run
+
+from lab.asking import answers_to
+from lab.inventory import inventory_inquiries, rated_segments
+from lab.speech_acts import acts_by_model, speech_act_inquiries
+from models.rehearsal import RehearsalModel
+from state.cognition import Character
+from state.errors import ModelError
+from state.meeting import BIG_FIVE
+from state.reading import Reading
+from state.records import RunRecord, Turn, TurnRecord
+from storage.readings import Readings
+from storage.store import SqliteStore
+
+POLES = (tuple(high for high, _ in BIG_FIVE.values()), tuple(low for _, low in BIG_FIVE.values()))
+
+
+def store_meeting(store: SqliteStore, turns: int, people: int = 5, run: str = "m33t", silent: int = 7) -> RunRecord:
+    """Store a meeting: everybody speaks in turn, every seventh turn is a silence; poles alternate by person."""
+    record = a_group_run(run, status="finished", model="rehearsal", rehearsed=True)
+    meeting = a_meeting_of(people)
+    store.create_run(record, meeting)
+    for at, name in enumerate(meeting.names):
+        store.save_step(run, 0, name, "prepare", Character(big_five=POLES[at % 2], descriptions=(), plan=()))
+    write_lines(store, run, meeting.names, 1, turns, silent)
+    return store.run(run)
+
+
+def write_lines(store: SqliteStore, run: str, names: tuple[str, ...], first: int, last: int, silent: int = 7) -> None:
+    for turn in range(first, last + 1):
+        name = None if turn % silent == 0 else names[turn % len(names)]
+        text = "" if name is None else f"I suggest that we do thing {turn}."
+        said = Turn(turn=turn, round=turn, speaker=name, text=text, sim_time_s=10 * turn, ended=False)
+        store.save_turn(run, TurnRecord(turn=said))
+
+
+async def asked(store: SqliteStore, run: str, model: RehearsalModel | None) -> list[Reading]:
+    """Answer the inventory about a run; without a model nothing may be asked."""
+
+    def opened() -> RehearsalModel:
+        assert model is not None, "a model was asked for"
+        return model
+
+    inquiries = inventory_inquiries(store.turns(run))
+    return await answers_to(inquiries, store, store.run(run), "scripted", opened)
+
+
+def questions(model: ScriptedModel) -> int:
+    return sum(map(len, model.asked("generate_batch")))
+
+
+@pytest.fixture
+def store() -> SqliteStore:
+    return SqliteStore.open(":memory:", create=True)
+
+
+# --- what is asked --------------------------------------------------------------------------------------------------
+
+
+async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: SqliteStore) -> None:
+    store_meeting(store, turns=100)
+    model = ScriptedModel()
+    readings = await asked(store, "m33t", model)
+    calls = {name: sum(one.agent == name for one in readings) for name in store.start("m33t").names}
+    assert calls == dict.fromkeys(calls, 8)
+    assert questions(model) == len(readings) == 40
+    assert len(model.asked("generate_batch")) == 4  # ten at once
+    assert all(set(one.answers.values()) <= {1, 2, 3, 4, 5} for one in readings)
+
+
+async def test_what_was_answered_is_not_asked_again(store: SqliteStore) -> None:
+    store_meeting(store, turns=40)
+    readings = await asked(store, "m33t", ScriptedModel())
+    assert await asked(store, "m33t", None) == readings
+    assert store.calls("m33t") == []  # they are no part of what the run cost
+
+
+async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: SqliteStore) -> None:
+    store_meeting(store, turns=31)
+    names = store.start("m33t").names
+    await asked(store, "m33t", ScriptedModel())
+    write_lines(store, "m33t", names, 32, 33)
+    model = ScriptedModel()
+    readings = await asked(store, "m33t", model)
+    assert questions(model) == 6  # the second segment, three people
+    assert {(one.first, one.last) for one in readings} == {(1, 30), (31, 33)}
+    assert len(Readings(store.file).of("m33t")) == len(readings) == 16
+
+
+async def test_a_fork_has_the_answers_about_what_it_shares(store: SqliteStore) -> None:
+    store_meeting(store, turns=60)
+    await asked(store, "m33t", ScriptedModel())
+    fork = a_group_run("f0rk", parent=("m33t", 45))
+    store.create_run(fork, store.start("m33t"))
+    write_lines(store, "f0rk", store.start("m33t").names, 45, 60, silent=5)
+    model = ScriptedModel()
+    readings = await asked(store, "f0rk", model)
+    assert questions(model) == sum(one.first == 31 for one in readings) == 10
+    assert len(Readings(store.file).of("f0rk")) == 20
+
+
+async def test_a_failure_keeps_what_was_answered(store: SqliteStore) -> None:
+    store_meeting(store, turns=60)
+    with pytest.raises(ModelError):
+        await asked(store, "m33t", ScriptedModel(fails_at=12))
+    assert len(Readings(store.file).of("m33t")) == 10
+    model = ScriptedModel()
+    assert len(await asked(store, "m33t", model)) == 20
+    assert questions(model) == 10
+
+
+async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqliteStore) -> None:
+    store_meeting(store, turns=10)
+    with pytest.raises(ModelError, match="scripted answered 6 to 'speaks a lot'"):
+        await asked(store, "m33t", ScriptedModel(ratings=[6]))
+    assert Readings(store.file).of("m33t") == []
+
+
+async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqliteStore) -> None:
+    store_meeting(store, turns=60)
+    (inquiry, *_) = [one for one in inventory_inquiries(store.turns("m33t")) if one.first == 31]
+    lines = [unit.text for unit in inquiry.prompt.units if unit.block == "conversation"][1:]
+    assert len(lines) == 30
+    assert lines[0] == f"{store.turns('m33t', 31, 31)[0].speaker}: I suggest that we do thing 31."
+    assert lines[4] == "(ten seconds of silence)"
+    assert inquiry.agent in inquiry.prompt.units[-2].text
+
+
+async def test_ratings_come_back_under_their_items(store: SqliteStore) -> None:
+    record = store_meeting(store, turns=2)
+    model = ScriptedModel(ratings=[1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2] * 4)
+    readings = await asked(store, "m33t", model)
+    first, _ = rated_segments(record, readings, {})
+    assert [first.ratings[item] for item in (1, 2, 5, 22, 23, 24, 44)] == [1, 2, 5, 2, 1, 2, 2]
+
+
+async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
+    store_meeting(store, turns=25)
+    turns = store.turns("m33t")
+    inquiries = speech_act_inquiries(turns)
+    readings = await answers_to(inquiries, store, store.run("m33t"), "rehearsal", RehearsalModel)
+    told = acts_by_model(turns, readings)
+    assert [len(one.fields) for one in inquiries] == [10, 10, 2]
+    assert len(told) == sum(turn.speaker is not None for turn in turns) == 22
+    assert {len(one) for one in told} == {0, 1}
+    before = [unit.text for unit in inquiries[1].prompt.units if unit.block == "conversation"]
+    assert len(before) == 4  # the three turns before the lines, under their heading
+
+
+# --- how it is shown ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> RunRecord:
+    """A stored meeting of a hundred turns in the store of the folder that `cli` works in."""
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+        return store_meeting(store, turns=100)
+
+
+def test_table_one_has_two_poles_and_one_p_per_dimension(cli: Cli, held: RunRecord) -> None:
+    document = cli("inventory", "@last", "--json").json
+    assert (document["runs"], document["models"], document["rehearsed"]) == (["m33t"], ["rehearsal"], True)
+    assert [one["dimension"] for one in document["table"]] == list(BIG_FIVE)
+    for one in document["table"]:
+        assert (one["high"]["pole"], one["low"]["pole"]) == BIG_FIVE[one["dimension"]]
+        assert (one["high"]["people"], one["high"]["ratings"]) == (3, 12)
+        assert (one["low"]["people"], one["low"]["ratings"]) == (2, 8)
+        assert one["high"]["ci_low"] < one["high"]["mean"] < one["high"]["ci_high"]
+        assert 0 < one["p"] <= 1
+        assert 0 < one["p_people"] <= 1
+    assert len(document["segments"]) == 20
+    assert all(len(one["ratings"]) == 44 and len(one["scores"]) == 5 for one in document["segments"])
+    assert document["cost"][0]["calls"] == 40
+    shown = cli("inventory", "@last", "--paper").out
+    rows = [text for text in shown.splitlines() if text.strip()]
+    assert sum("extroverted" in row for row in rows) == sum("emotionally stable" in row for row in rows) == 1
+    assert sum(row.strip().startswith("paper") for row in rows) == 10
+    assert "4.80 [4.61, 4.99]" in shown
+    assert "rehearsed: the figures mean nothing" in shown
+
+
+def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = cli("inventory", "m33t", "--json").json
+    monkeypatch.setattr("cli.reading.open_language_model", lambda *_: pytest.fail("a model was opened"))
+    assert cli("inventory", "m33t", "--json").json == first
+    assert cli("inventory", "m33t", "--rehearse", "--json").json == first
+
+
+def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> None:
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:
+        store_meeting(store, turns=30, run="n3xt")
+    document = cli("inventory", "m33t", "n3xt", "m33t", "--json").json
+    assert document["runs"] == ["m33t", "n3xt"]
+    assert (document["table"][0]["high"]["people"], document["table"][0]["high"]["ratings"]) == (6, 15)
+    assert "n3xt" in cli("inventory", "m33t", "n3xt").out
+
+
+def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+        store.create_run(a_run(model="rehearsal", rehearsed=True), a_case())
+        write_lines(store, "k3f9", ("Ana", "Bo"), 1, 8)
+    document = cli("inventory", "@last", "--json").json
+    assert [(one["agent"], one["first"], one["last"]) for one in document["segments"]] == [("Bo", 1, 8), ("Ana", 1, 8)]
+    assert all(one["high"]["people"] == one["low"]["people"] == 0 for one in document["table"])
+    shown = cli("inventory", "@last").out
+    assert "Ana" in shown
+    assert "extroverted" not in shown
+    told = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
+    assert [(one["agent"], one["plan"], one["goals_met"]) for one in told["agents"]] == [
+        ("Ana", None, None),
+        ("Bo", None, None),
+    ]
+
+
+def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) -> None:
+    document = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
+    assert (document["run"], document["labelled_by"], document["embedder"]) == ("m33t", "prototypes", "rehearsal")
+    assert [one["turn"] for one in document["turns"]] == [turn for turn in range(1, 101) if turn % 7]
+    proposals = [one for agent in document["agents"] for one in agent["proposals"]]
+    assert len(proposals) == sum("proposes" in one["acts"] for one in document["turns"]) > 0
+    assert sum(agent["acts"]["proposes"] for agent in document["agents"]) == len(proposals)
+    shown = cli("behaviour", "@last", "--embedder", "rehearsal").out
+    assert f"turn {proposals[0]['turn']} · {proposals[0]['text']}" in shown
+
+
+def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("behaviour", "@last", "--labelled-by", "rehearsal", "--embedder", "rehearsal", "--json")
+    first = cli(*arguments).json
+    monkeypatch.setattr("cli.reading.open_language_model", lambda *_: pytest.fail("a model was opened"))
+    assert cli(*arguments).json == first
+    assert {len(one["acts"]) for one in first["turns"]} == {0, 1}
+
+
+def test_nothing_said_is_told(cli: Cli, tmp_path: Path) -> None:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+        store_meeting(store, turns=3, silent=1)
+    assert "nobody has spoken yet" in cli("inventory", "@last").out
+    document = cli("behaviour", "@last", "--json").json
+    assert all(one["utterances"] == 0 for one in document["agents"])
+
+
+def test_what_can_not_be_is_told(cli: Cli, held: RunRecord) -> None:
+    cli("inventory", "@last", "--rehearse", "--model", "smollm2").complains(2, "--rehearse", "--model smollm2")
+    cli("inventory", "@last", "--model", "smolm2").complains(3, "unknown model 'smolm2'", "smollm2")
+    cli("inventory", "none").complains(3, "no run 'none'")
+    cli("behaviour", "@last", "--labelled-by", "prototype").complains(3, "unknown model 'prototype'")
+    cli("behaviour", "@last", "--embedder", "./nowhere").complains(1, "nowhere")
+
+
+@pytest.mark.parametrize("change", ["answers = '{}'", "answers = answers || ' '", "last = 29", "model = 'x'"])
+def test_an_altered_answer_is_told(cli: Cli, held: RunRecord, tmp_path: Path, change: str) -> None:
+    cli("inventory", "@last")
+    with closing(sqlite3.connect(tmp_path / "tertulia.db")) as connection, connection:
+        connection.execute(f"UPDATE readings SET {change} WHERE agent = 'Person 1' AND part = 0 AND first = 1")
+    cli("inventory", "@last").complains(1, "damaged or was altered", "readings")
+
+
+def test_text_that_a_terminal_would_obey_is_shown_as_text(cli: Cli, tmp_path: Path) -> None:
+    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+        store_meeting(store, turns=2)
+        turn = Turn(
+            turn=3, round=3, speaker="Person 1", text="How about a boat trip? [red]\x1b[31m", sim_time_s=40, ended=False
+        )
+        store.save_turn("m33t", TurnRecord(turn=turn))
+    shown = cli("behaviour", "@last", "--embedder", "rehearsal").out
+    assert "[red]" in shown
+    assert "\x1b" not in shown

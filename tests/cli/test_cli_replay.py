@@ -1,0 +1,171 @@
+"""`replay`: what was recorded is told again as it was told live; and what reads a store needs no model."""
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.stored import a_case, a_run, write_turns
+
+from storage.store import SqliteStore
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def dialogue(cli: Cli) -> str:
+    return str(cli("run", "tidewell", "--rehearse", "--rounds", "4", "--json").json["run"])
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Standard output is a terminal; nobody waits, and the seconds that would be waited are kept."""
+    waited: list[float] = []
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("cli.replaying.time.sleep", waited.append)
+    return waited
+
+
+def clocks(cli: Cli, run: str) -> list[float]:
+    return [turn["sim_time_s"] for turn in cli("show", run, "--json").json["turns"]]
+
+
+@pytest.mark.parametrize("scenario", ["tidewell", "ferry_timetable"])
+@pytest.mark.parametrize("more", [(), ("--thoughts",)])
+def test_it_is_told_as_it_was_told_live(cli: Cli, scenario: str, more: tuple[str, ...]) -> None:
+    live = cli("run", scenario, "--rehearse", "--rounds", "3", *more)
+    replayed = cli("replay", "@last", *more)
+    assert (replayed.code, replayed.out, replayed.err) == (0, live.out, "")
+    assert "rehearsed: a stand-in speaks, not a model" in replayed.out
+
+
+def test_a_part_of_it(cli: Cli, dialogue: str) -> None:
+    turns = cli("show", dialogue, "--json").json["turns"]
+    document = cli("replay", dialogue, "--from", 2, "--to", 3, "--json").json
+    assert document["schema_version"] == 1
+    assert document["run"] == dialogue
+    assert document["turns"] == turns[1:3]
+    told = cli("replay", dialogue, "--from", 3).out
+    assert [turn["text"] in told for turn in turns] == [False, False, True, True]
+
+
+def test_json_has_the_thoughts_on_demand(cli: Cli) -> None:
+    run = cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"]
+    turns = cli("replay", run, "--thoughts", "--json").json["turns"]
+    assert [turn.pop("cognition") for turn in turns] == [
+        cli("show", run, "--turn", number, "--json").json["cognition"] for number in (1, 2)
+    ]
+    assert turns == cli("show", run, "--json").json["turns"]
+
+
+def test_pauses_follow_the_simulated_clock(cli: Cli, dialogue: str, pauses: list[float]) -> None:
+    told_s = clocks(cli, dialogue)
+    steps_s = [0.0, *(after - before for before, after in pairwise(told_s))]
+    assert min(steps_s[1:]) > 2
+    cli("replay", dialogue, "--speed", 2)
+    assert pauses == pytest.approx([step_s / 2 for step_s in steps_s])
+    pauses.clear()
+    cli("replay", dialogue)
+    assert 0.5 < max(pauses) <= 3
+    pauses.clear()
+    cli("replay", dialogue, "--speed", 0)
+    assert pauses == []
+
+
+def test_nobody_waits_where_there_is_no_terminal(cli: Cli, dialogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.replaying.time.sleep", lambda _: pytest.fail("it waited"))
+    assert cli("replay", dialogue, "--speed", 1).code == 0
+
+
+def test_ctrl_c(cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(seconds: float) -> None:
+        if seconds:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("cli.replaying.time.sleep", interrupt)
+    said = cli("replay", dialogue)
+    assert said.code == 130
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(("keys", "turns"), [("q", 0), ("\r\rq", 2), ("\r   ", 4)])
+def test_step_by_step(
+    cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch, keys: str, turns: int
+) -> None:
+    pressed = iter(keys)
+    monkeypatch.setattr("cli.replaying.typer.getchar", lambda: next(pressed))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    said = cli("replay", dialogue, "--step")
+    assert said.code == 0
+    assert said.out.count("  00:") == turns
+    assert pauses == []
+    assert next(pressed, None) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("zz99",), 3, ["'zz99'"]),
+        (("@last", "--from", "9"), 3, ["no turn 9", "turns 1 to 3"]),
+        (("@last", "--to", "0"), 3, ["no turn 0", "turns 1 to 3"]),
+        (("@last", "--from", "3", "--to", "2"), 2, ["--from 3 --to 2"]),
+        (("@last", "--speed", "-1"), 2, ["--speed -1"]),
+        (("@last", "--speed", "nan"), 2, ["--speed nan"]),
+        (("@last", "--speed", "inf"), 2, ["--speed inf"]),
+        (("@last", "--speed", "1e-9"), 2, ["from 0.01"]),
+        (("@last", "--step"), 2, ["no terminal"]),
+        (("@last", "--step", "--speed", "2"), 2, ["--step", "--speed"]),
+        (("@last", "--step", "--json"), 2, ["--step"]),
+        (("empty", "--from", "1"), 3, ["no turn 1", "no turns yet"]),
+    ],
+)
+def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
+        store.create_run(a_run("empty"), a_case())
+        store.create_run(a_run("d1a1"), a_case())
+        write_turns(store, "d1a1", 1, 3)
+    said = cli("replay", *arguments)
+    said.complains(code, *words)
+    assert said.out == ""
+
+
+def test_a_run_without_turns(cli: Cli) -> None:
+    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
+        store.create_run(a_run("empty"), a_case())
+    said = cli("replay", "empty")
+    assert said.code == 0
+    assert "no turns yet" in said.err
+    assert cli("replay", "empty", "--json").json["turns"] == []
+
+
+WITHOUT_MODELS = """
+import sys
+sys.modules.update(dict.fromkeys(("torch", "transformers", "sentence_transformers", "langgraph", "langchain_core")))
+sys.argv = ["tertulia", *sys.argv[1:]]
+from cli.main import main
+main()
+"""
+
+
+def test_neither_torch_nor_langgraph_is_needed(cli: Cli, dialogue: str, tmp_path: Path) -> None:
+    other = str(cli("run", "ferry_timetable", "--rehearse", "--rounds", "2", "--json").json["run"])
+
+    def run(*arguments: str) -> Any:
+        command = [sys.executable, "-c", WITHOUT_MODELS, *arguments, "--store", str(tmp_path / "tertulia.db")]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    for arguments in (
+        ("replay", dialogue, "--json"),
+        ("replay", other, "--thoughts"),
+        ("diff", dialogue, other),
+        ("export", other, "--jsonl", str(tmp_path / "run.jsonl"), "--markdown", str(tmp_path / "run.md"), "--thoughts"),
+    ):
+        said = run(*arguments)
+        assert (said.returncode, "error" in said.stderr) == (0, False), said.stderr
+    replayed = json.loads(run("replay", dialogue, "--json").stdout)
+    assert len(replayed["turns"]) == 4
+    assert run("run", "tidewell", "--rehearse").returncode != 0  # what needs langgraph fails here: it is kept out

@@ -1,0 +1,343 @@
+"""A seat for a person on the command line: from a pipe, at a terminal, left and taken again."""
+
+import asyncio
+import json
+import os
+import re
+import select
+import signal
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli, Said
+from support.meeting_case import NOW, a_quay, an_attendee
+
+import cli.seat
+from cli.seat import Keyboard, check_is_there
+from state.errors import UsageError
+from state.records import Turn
+from state.seat import LONGEST
+from storage.store import SqliteStore
+
+Types = Callable[..., Said]
+QUARTER_PAST = NOW.replace(minute=15)
+DIALOGUE = ("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "4", "--set", "ending=off")
+MEETING = ("run", "team_building", "--rehearse", "--seat", "bob", "--rounds", "4")
+
+
+@pytest.fixture
+def types(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Types:
+    """Run a command whose standard input is a pipe that holds these lines."""
+
+    def run(*arguments: str, text: str | bytes = "") -> Said:
+        piped = tmp_path / "typed"
+        piped.write_bytes(text.encode() if isinstance(text, str) else text)
+        with piped.open() as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            return cli(*arguments)
+
+    return run
+
+
+def turns() -> list[Turn]:
+    with SqliteStore.open("tertulia.db", create=False) as store:
+        return store.turns(store.run("@last").run)
+
+
+def own(name: str) -> list[str]:
+    return [turn.text for turn in turns() if turn.speaker == name]
+
+
+# --- from a pipe ----------------------------------------------------------------------------------------------------
+
+
+def test_lines_of_a_pipe_are_what_is_said(types: Types) -> None:
+    said = types(*DIALOGUE, text="Good morning.\nI have to go.")
+    assert said.code == 0
+    assert own("Emeka Obiora") == ["Good morning.", "I have to go."]
+    assert "Good morning." in said.out
+    assert "You are Emeka Obiora" in said.err
+    assert "turn 1" in said.err
+
+
+def test_where_the_input_ends_the_run_is_interrupted_and_goes_on(types: Types, cli: Cli) -> None:
+    whole = types(*DIALOGUE, text="Good morning.\nI have to go.\n")
+    first = turns()
+    left = types(*DIALOGUE, text="Good morning.\n")
+    (run,) = re.findall(r"to go on: tertulia resume (\w+)", left.err)
+    assert (whole.code, left.code) == (0, 130)
+    assert "error" not in left.err
+    assert cli("runs", "--json").json["runs"][0]["status"] == "interrupted"
+    back = types("resume", run, "--seat", "emeka obiora", text="I have to go.\n")
+    assert back.code == 0
+    assert turns() == first
+
+
+def test_who_types_leave_leaves(types: Types) -> None:
+    said = types(*MEETING, text="Hello, all of you.\n/leave\nnot said\n")
+    assert said.code == 130
+    assert "to go on: tertulia resume" in said.err
+    assert types("resume", "@last", text="/pass\n" * 4).code == 0
+    assert "not said" not in own("Bob")
+
+
+def test_an_empty_line_is_silence_in_a_meeting_and_asked_again_in_a_dialogue(types: Types) -> None:
+    assert types(*MEETING, text="\n" * 4).code == 0
+    assert own("Bob") == []
+    said = types(*DIALOGUE, text="\n  \nWell then.\nYes.\n")
+    assert own("Emeka Obiora") == ["Well then.", "Yes."]
+    assert said.err.count("nobody else can speak now") == 2
+
+
+def test_words_that_got_no_floor_are_said_again_with_enter(types: Types) -> None:
+    words = "We could go to the lake."
+    said = types(*MEETING, text=f"{words}\n\n\n\n")
+    assert f"you did not get the floor for: {words}" in said.err
+    assert own("Bob") == [words]
+
+
+def test_a_word_behind_a_slash_is_no_speech(types: Types) -> None:
+    said = types(*DIALOGUE, text="/leev\n/pass\nGood morning.\n/etc is a folder.\n")
+    assert own("Emeka Obiora") == ["Good morning.", "/etc is a folder."]
+    assert "there is no /leev here; type /leave" in said.err
+    assert "there is no /pass here" in said.err
+
+
+def test_a_megabyte_is_cut_with_a_word_about_it(types: Types) -> None:
+    said = types(*DIALOGUE, text="so much " * 131_072 + "\nI have to go.\n")
+    assert [len(text) <= LONGEST for text in own("Emeka Obiora")] == [True, True]
+    assert own("Emeka Obiora")[1] == "I have to go."
+    assert said.err.count(f"first {LONGEST} characters") == 1
+
+
+def test_what_is_no_text_does_no_harm(types: Types) -> None:
+    assert types(*DIALOGUE, text=b"caf\xff\x00\x1b[2J\xc3\xa9\r\nYes.\r\n").code == 0
+    assert own("Emeka Obiora") == ["caf\N{REPLACEMENT CHARACTER}é", "Yes."]
+
+
+def test_without_standard_input_the_run_waits_to_be_resumed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert cli(*DIALOGUE).code == 130
+
+
+def test_json_is_one_line_and_what_was_said_is_told_with_the_question(types: Types) -> None:
+    said = types(*DIALOGUE, "--json", text="Good morning.\nI have to go.\n")
+    assert json.loads(said.out) == {"run": said.err.split()[1], "status": "finished", "turns": 4}
+    (second,) = [turn.text for turn in turns() if turn.turn == 2]
+    assert second in said.err
+
+
+def test_a_name_that_nobody_has_is_told_with_those_there_are(types: Types) -> None:
+    types("run", "tidewell", "--rehearse", "--seat", "Nobody").complains(3, "Nobody", "Emeka Obiora", "Leila Haddad")
+    types("run", "tidewell", "--rehearse", "--set", "seat=Nobody").complains(3, "Nobody", "Emeka Obiora")
+
+
+def test_a_scenario_that_gives_the_seat_is_a_setting_like_others(types: Types, cli: Cli) -> None:
+    assert types(*DIALOGUE[:3], "--rounds", "1", "--set", "seat=Emeka Obiora", text="Hi.\n").code == 0
+    assert cli("show", "@last", "--json").json["parameters"]["seat"] == "Emeka Obiora"
+
+
+def test_a_dry_run_counts_the_calls_of_the_others(cli: Cli) -> None:
+    counted = cli("run", "tidewell", "--dry-run", "--rounds", "4", "--seat", "Emeka", "--json").json
+    assert {one["agent"] for one in counted["cost"]} == {"Leila Haddad"}
+    assert cli("run", "team_building", "--dry-run", "--rounds", "2", "--seat", "Bob").code == 0
+
+
+# --- looked at afterwards -------------------------------------------------------------------------------------------
+
+
+def test_a_typed_run_is_shown_replayed_compared_and_exported(types: Types, cli: Cli) -> None:
+    assert types(*MEETING, text="We could go to the lake.\n\n\n\n").code == 0
+    (turn,) = [turn.turn for turn in turns() if turn.speaker == "Bob"]
+    shown = cli("show", "@last", "--turn", "1", "--json").json
+    (bob,) = [one for one in shown["cognition"] if one["agent"] == "Bob"]
+    assert (bob["typed"], bob["willing"], bob["willingness"], bob["thought"]) == (
+        "We could go to the lake.",
+        True,
+        None,
+        None,
+    )
+    assert {one["typed"] for one in shown["cognition"] if one["agent"] != "Bob"} == {None}
+    made = cli("show", "@last", "--turn", str(turn), "--json").json
+    assert [(one["origin"], one["chosen"]) for one in made["candidates"]] == [("by_hand", True)]
+    assert made["units"] == []
+    assert "written by hand" in cli("show", "@last", "--turn", str(turn)).out
+    cli("show", "@last", "--turn", str(turn), "--lambda", "0.5").complains(3, "written by hand")
+    assert "typed: We could go to the lake." in cli("replay", "@last", "--thoughts").out
+    assert "typed" in cli("show", "@last", "--turn", "1", "--agent", "Bob").out
+    figures = {one["agent"]: one for one in cli("stats", "@last", "--json").json["agents"]}
+    assert figures["Bob"]["spoken"] == 1
+    for command in (("timeline",), ("show", "--cost"), ("diff", "@last"), ("export", "--jsonl", "run.jsonl")):
+        assert cli(command[0], "@last", *command[1:]).code == 0
+    assert "We could go to the lake." in cli("export", "@last", "--markdown", "-", "--thoughts").out
+
+
+def test_a_fork_has_the_seat_and_may_give_it_back(types: Types, cli: Cli) -> None:
+    assert types(*DIALOGUE, text="Good morning.\nI have to go.\n").code == 0
+    parent = cli("runs", "--json").json["runs"][0]["run"]
+    assert types("fork", parent, "--at", "3", text="No, wait.\n").code == 0
+    assert own("Emeka Obiora") == ["Good morning.", "No, wait."]
+    assert types("fork", parent, "--at", "3", "--set", "seat=null").code == 0
+    first, second = own("Emeka Obiora")
+    assert first == "Good morning."
+    assert second not in ("", "I have to go.")
+    assert types("fork", parent, "--at", "4", "--seat", "Leila", text="As Leila.\n").code == 0
+    assert own("Leila Haddad")[-1] == "As Leila."
+    assert cli("diff", parent, "@last", "--exit-code").code == 4
+
+
+def test_another_seat_needs_a_fork(types: Types) -> None:
+    assert types(*DIALOGUE, text="Good morning.\n").code == 130
+    said = types("resume", "@last", "--seat", "Leila Haddad")
+    said.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
+
+
+def test_who_has_a_seat_is_told_who_they_are_and_the_run_says_that_they_had_it(types: Types, cli: Cli) -> None:
+    said = types(*MEETING, "--json", text="\n" * 4)
+    *before, you, about, want = said.err.splitlines()[1:5]
+    assert before[0].startswith("Five colleagues")
+    assert you == "You are Bob, with Alice, Cindy, David, Eva."
+    assert about.startswith("About you: Bob looks after")
+    assert want.startswith("You want: settle on")
+    assert "Eva: He knows that she depends on him for a clear answer." in said.err
+    assert "a person as Bob" in cli("show", "@last").out
+
+
+def test_a_seat_is_not_taken_by_who_has_left() -> None:
+    meeting = a_quay(participants=(an_attendee("Ana"), an_attendee("Bo", leaves=QUARTER_PAST)))
+    after_s = meeting.offset_s(QUARTER_PAST, 0.0)
+    check_is_there("Bo", meeting, after_s - 1)
+    check_is_there("Ana", meeting, after_s)
+    with pytest.raises(UsageError, match="--seat Bo: they have left by then, at 15:15"):
+        check_is_there("Bo", meeting, after_s)
+
+
+# --- at a terminal --------------------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A command at a terminal of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.pid, self._screen = os.forkpty()
+        if not self.pid:
+            os.execv(sys.executable, [sys.executable, "-c", "from cli.main import main; main()", *arguments])
+        self.seen = ""
+
+    def wait_for(self, what: str, seconds: float = 30.0) -> None:
+        """Read until the screen shows this, behind what was waited for before."""
+        until = time.monotonic() + seconds
+        while what not in self.seen:
+            assert time.monotonic() < until, f"{what!r} did not come: {self.seen[-2000:]}"
+            if select.select([self._screen], [], [], 0.1)[0]:
+                self.seen += os.read(self._screen, 65_536).decode(errors="replace")
+        self.seen = self.seen.split(what, 1)[1]
+
+    def type(self, keys: bytes) -> None:
+        while keys:  # a terminal takes so many at once
+            while select.select([self._screen], [], [], 0)[0]:
+                self.seen += os.read(self._screen, 65_536).decode(errors="replace")
+            keys = keys[os.write(self._screen, keys[:512]) :]
+
+    def code(self) -> int:
+        """Return the exit code, once the command has ended."""
+        while True:
+            try:
+                if not os.read(self._screen, 65_536):
+                    break
+            except OSError:
+                break
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.pid = 0
+        return code
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TERTULIA_STORE", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    opened: list[Terminal] = []
+
+    def start(*arguments: str) -> Terminal:
+        opened.append(Terminal(*arguments))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        if one.pid:
+            os.kill(one.pid, signal.SIGKILL)
+            os.waitpid(one.pid, 0)
+
+
+def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> None:
+    at = terminal(*DIALOGUE)
+    at.wait_for("> ")
+    at.type(b"Good mornink\x7fg, \x1b[Dall\nof you,\nand so")
+    at.wait_for("Leila Haddad:")
+    at.wait_for("> ")
+    at.type(b"and more " * 20_000 + b"\n")
+    at.wait_for("that was long")
+    assert at.code() == 0
+    first, second = own("Emeka Obiora")
+    assert first == "Good morning, all of you, and so"
+    assert second.startswith("and more and more")
+    assert len(second) <= LONGEST
+
+
+async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli.seat, "_QUIET_S", 0.3)
+    screen, terminal = os.openpty()
+
+    def buffers_lines() -> bool:
+        return bool(termios.tcgetattr(terminal)[3] & termios.ICANON)
+
+    with os.fdopen(screen, "wb"), os.fdopen(terminal) as file:
+        keyboard = Keyboard(file)
+        asked = asyncio.create_task(keyboard.line())
+        os.write(screen, b"one\ntwo")
+        while buffers_lines():
+            await asyncio.sleep(0.01)
+        keyboard.restore()
+        assert buffers_lines()
+        assert (await asked)[0] == "one\ntwo"
+        assert buffers_lines()
+
+
+@pytest.mark.parametrize("keys", [b"\x04", b"half a line\x03"])
+def test_who_leaves_a_terminal_comes_back_to_the_same_question(terminal: Any, keys: bytes) -> None:
+    at = terminal(*DIALOGUE)
+    at.wait_for("> ")
+    at.type(keys)
+    at.wait_for("to go on: tertulia resume")
+    assert at.code() == 130
+    back = terminal("resume", "@last")
+    back.wait_for("turn 1,")
+    back.wait_for("> ")
+    back.type(b"Good morning.\n")
+    back.wait_for("turn 3,")
+    back.wait_for("> ")
+    back.type(b"Yes.\n")
+    assert back.code() == 0
+    assert own("Emeka Obiora") == ["Good morning.", "Yes."]
+
+
+def test_what_was_typed_is_not_asked_for_again_after_a_kill(terminal: Any) -> None:
+    at = terminal(*DIALOGUE)
+    at.wait_for("> ")
+    at.type(b"Good morning.\n")
+    at.wait_for("turn 3,")
+    at.wait_for("> ")
+    os.kill(at.pid, signal.SIGKILL)
+    at.code()
+    back = terminal("resume", "@last")
+    back.wait_for("turn 3,")
+    back.wait_for("> ")
+    back.type(b"Yes.\n")
+    assert back.code() == 0
+    assert own("Emeka Obiora") == ["Good morning.", "Yes."]

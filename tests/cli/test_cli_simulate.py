@@ -1,0 +1,281 @@
+"""`simulate` and `days` as other programs and people rely on them."""
+
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.ga_builder import RunBuilder, event
+
+from metrics.diversity import metrics_of_cases
+from models.rehearsal import RehearsalEmbedder, RehearsalModel
+from state.contracts import GenerationRequest
+from state.errors import ModelError
+from state.records import Reply
+from storage.store import SqliteStore
+
+SHORT = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2", "--set", "max_turns=3")
+
+
+def dump(path: Path, simulation: str) -> list[object]:
+    """What two simulations that are the same have in common, without their ids."""
+    with SqliteStore.open(path) as store:
+        held = store.simulations.encounters(simulation)
+        people = [one.persona.name for one in store.simulations.town(simulation).residents]
+        found = store.simulations.get(simulation)
+        memories = [store.remembered(store.simulations.stream(found, name)) for name in people]
+        calls = [[call.model_dump(exclude={"seconds"}) for call in store.calls(one.run)] for one in held]
+        return [
+            [one.model_dump(exclude={"run"}) for one in held],
+            [store.turns(one.run) for one in held],
+            calls,
+            memories,
+        ]
+
+
+# --- simulate -------------------------------------------------------------------------------------------------------
+
+
+def test_it_tells_who_met_and_every_conversation_is_a_run(cli: Cli) -> None:
+    said = cli(*SHORT, "--days", "2")
+    assert said.code == 0
+    simulation = said.err.split()[1]
+    lines = said.out.splitlines()
+    assert lines[0] == "tidewell: 2 days, 2 encounters a day"
+    assert "rehearsed: a stand-in speaks, not a model" in lines[1]
+    runs = cli("runs", "--json").json["runs"]
+    assert [(one["run"], one["status"]) for one in runs] == [
+        (f"{simulation}-{key}", "finished") for key in ("2-2", "2-1", "1-2", "1-1")
+    ]
+    for line, one in zip(lines[3:], reversed(runs), strict=True):
+        assert line.startswith(f"day {one['run'].split('-')[1]} ")
+        assert line.endswith(f"({one['run']})")
+    assert len(cli("show", f"{simulation}-1-1", "--json").json["turns"]) == runs[-1]["turns"]
+    assert cli("replay", f"{simulation}-1-1", "--speed", "0").code == 0
+
+
+def test_json_is_one_line_last(cli: Cli) -> None:
+    said = cli(*SHORT, "--json").json
+    assert {**said, "turns": None} == {
+        "simulation": said["simulation"], "status": "finished", "days": 1, "encounters": 2, "turns": None
+    }  # fmt: skip
+    turns = [one["turns"] for one in cli("runs", "--json").json["runs"]]
+    assert said["turns"] == sum(turns)
+
+
+def test_the_same_seed_is_the_same_town(cli: Cli, tmp_path: Path) -> None:
+    stores = {}
+    for name, seed in (("one", "3"), ("two", "3"), ("three", "4")):
+        path = tmp_path / f"{name}.db"
+        said = cli(*SHORT, "--days", "2", "--seed", seed, "--store", str(path), "--json").json
+        stores[name] = dump(path, said["simulation"])
+    assert stores["one"] == stores["two"]
+    assert stores["one"][0] != stores["three"][0]
+
+
+def test_more_days_are_those_that_would_have_come(cli: Cli, tmp_path: Path) -> None:
+    long, short = tmp_path / "long.db", tmp_path / "short.db"
+    whole = cli(*SHORT, "--days", "3", "--store", str(long), "--json").json
+    begun = cli(*SHORT, "--days", "1", "--store", str(short), "--json").json
+    resumed = cli("simulate", "--resume", begun["simulation"], "--days", "3", "--store", str(short), "--json").json
+    assert {**resumed, "simulation": ""} == {**whole, "simulation": ""}
+    assert dump(long, whole["simulation"]) == dump(short, begun["simulation"])
+
+
+def test_a_finished_one_says_how_to_have_more(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--json").json["simulation"]
+    said = cli("simulate", "--resume", "@last")
+    assert said.code == 0
+    assert f"tertulia simulate --resume {simulation} --days 2" in said.err
+
+
+@pytest.mark.parametrize("failing", ["utterance", "summarise", "rate_importance"])
+def test_the_model_goes_away_and_comes_back(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    whole = cli(*SHORT, "--store", str(tmp_path / "whole.db"), "--json").json
+    with monkeypatch.context() as patched:
+        generate = RehearsalModel.generate
+        asked = iter(range(100))
+
+        async def fail(self: RehearsalModel, request: GenerationRequest) -> list[Reply]:
+            names = {field.name for field in request.fields}
+            what = "summarise" if "summary" in names else "rate_importance" if "1" in names else "utterance"
+            if what == failing and next(asked) == 1:
+                raise ModelError("the model went away")
+            return await generate(self, request)
+
+        patched.setattr(RehearsalModel, "generate", fail)
+        said = cli(*SHORT)
+    said.complains(1, "the model went away")
+    (row,) = cli("days", "--json").json["simulations"]
+    assert (row["status"], row["error"]) == ("failed", "the model went away")
+    assert f"to go on: tertulia simulate --resume {row['simulation']}" in said.err
+    resumed = cli("simulate", "--resume", row["simulation"], "--json").json
+    assert {**resumed, "simulation": ""} == {**whole, "simulation": ""}
+    assert dump(Path("tertulia.db"), row["simulation"]) == dump(tmp_path / "whole.db", whole["simulation"])
+
+
+def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "log")
+    for name in ("Ann", "Bea"):
+        run.person(name, event("08:00:00", name, "waking up"))
+    run.talk("12:00:00", "Ann", "Bea", [["Ann", "Hello."]]).talk("12:00:10", "Bea", "Ann", [["Bea", "Again?"]])
+    # At a word a minute, the first conversation takes longer than ten seconds.
+    arguments = ("--from-log", "--rehearse", "--set", "speaking_rate_wpm=1", "--json")
+    simulation = cli("simulate", f"ga:{run.write()}", *arguments).json["simulation"]
+    with SqliteStore.open("tertulia.db") as store:
+        first, second = store.simulations.encounters(simulation)
+        ann = store.simulations.stream(store.simulations.get(simulation), "Ann")
+        kept = [one for one in store.remembered(ann) if one.id.startswith("day_1_1")]
+        assert all(first.time < one.created < second.time for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("simulate",), 2, ("no town", "tidewell")),
+        (("simulate", "tidewel"), 3, ("unknown town 'tidewel'", "did you mean 'tidewell'")),
+        (("simulate", "ga:nowhere"), 3, ("nowhere", "there is no such folder")),
+        (("simulate", "tidewell", "--days", "0"), 2, ("0", "--days")),
+        (("simulate", "tidewell", "--days", "99999999"), 2, ("99999999", "--days")),
+        (("simulate", "quay"), 3, ("unknown town 'quay'",)),
+        (("simulate", "tidewell", "--rehearse", "--set", "seat=Priya Nambiar"), 2, ("seat=Priya", "fork")),
+        (("simulate", "tidewell", "--encounters-per-day", "1000"), 2, ("1000",)),
+        (("simulate", "tidewell", "--from-log", "--encounters-per-day", "3"), 2, ("leave out --encounters-per-day",)),
+        (("simulate", "tidewell", "--lambda", "2"), 2, ("removal_factor=2",)),
+        (("simulate", "tidewell", "--set", "reflection_threshold=0"), 2, ("reflection_threshold=0",)),
+        (("simulate", "--resume", "k3f9"), 3, ("no simulation 'k3f9'",)),
+        (("simulate", "tidewell", "--resume", "k3f9"), 2, ("leave out TOWN",)),
+        (("simulate", "--resume", "k3f9", "--lambda", "0.1"), 2, ("leave out --lambda",)),
+        (("simulate", "--resume", "k3f9", "--seed", "0"), 2, ("leave out --seed",)),
+        (("simulate", "--resume", "k3f9", "--model", "smollm2"), 2, ("leave out --model",)),
+        (("simulate", "--resume", "k3f9", "--rehearse"), 2, ("leave out --rehearse",)),
+        (("days", "k3f9"), 3, ("no simulation 'k3f9'",)),
+    ],
+)
+def test_bad_input(cli: Cli, arguments: tuple[str, ...], code: int, words: tuple[str, ...]) -> None:
+    cli(*arguments).complains(code, *words)
+
+
+def test_bad_input_where_there_are_simulations(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--days", "2", "--json").json["simulation"]
+    cli("simulate", "--resume", simulation, "--days", "1").complains(2, "--days 1", "has 2 already")
+    cli("days", simulation, "--agent", "Nobody").complains(3, "nobody named 'Nobody'")
+    cli("days", simulation, "--agent", "Priya", "--encounters").complains(2, "leave out one of them")
+    for command in ("show", "resume", "replay", "stats"):
+        cli(command, simulation).complains(2, f"{simulation} is a simulation", f"tertulia days {simulation}")
+    with SqliteStore.open("tertulia.db") as store, store.drive_lock(simulation):
+        cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another process")
+
+
+def test_runs_shows_a_simulation_as_one_line_and_forks_under_it(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--days", "2", "--json").json["simulation"]
+    cli("fork", f"{simulation}-1-2", "--at", "1")
+    shown = cli("runs").out.splitlines()
+    rows = cli("runs", "--json").json["runs"]
+    fork = rows[0]["run"]
+    assert [line.split()[0] for line in shown] == ["run", simulation, "└", "the"]
+    assert shown[1].endswith("4 conversations")
+    assert str(sum(row["turns"] for row in rows[1:])) in shown[1].split()
+    assert shown[2].split()[1] == fork
+    assert shown[2].endswith(f"{simulation}-1-2 turn 1")
+    assert [row["simulation"] for row in rows] == [None, *[simulation] * 4]
+
+
+# --- days -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_a_day_are_those_of_its_conversations(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--days", "3", "--json").json["simulation"]
+    document = cli("days", simulation, "--json").json
+    assert (document["schema_version"], document["simulation"], document["status"]) == (1, simulation, "finished")
+    assert [row["day"] for row in document["days"]] == [1, 2, 3]
+    memories = calls = 0
+    with SqliteStore.open("tertulia.db") as store:
+        for row in document["days"]:
+            assert row["runs"] == [f"{simulation}-{row['day']}-{number}" for number in (1, 2)]
+            dialogues = [[(t.speaker or "", t.text) for t in store.turns(run)] for run in row["runs"]]
+            figures = metrics_of_cases({"": dialogues}, RehearsalEmbedder())[""].model_dump()
+            assert {name: row[name] for name in figures} == figures
+            assert row["calls"] == sum(len(store.calls(run)) for run in row["runs"])
+            memories, calls = memories + row["memories"], calls + row["calls"]
+        (everything,) = store.file.rows("SELECT count(*) AS n FROM calls")
+        (formed,) = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")
+        assert (calls, memories) == (everything["n"], formed["n"])
+    shown = cli("days", simulation).out
+    assert [line.split()[0] for line in shown.splitlines()[4:7]] == ["1", "2", "3"]
+
+
+def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
+    days = ("--from-log", "--days", "2")
+    tidewell = ("simulate", "tidewell", "--rehearse", "--set", "max_turns=2")
+    found = [cli(*tidewell, *days, "--seed", seed, "--json").json["simulation"] for seed in "123"]
+    document = cli("days", *found, found[0], "--json").json
+    assert document["simulations"] == found
+    assert [(row["day"], row["encounters"]) for row in document["days"]] == [(1, 5), (2, 3)]
+    with SqliteStore.open("tertulia.db") as store:
+        cases = {
+            str(number): [[(t.speaker or "", t.text) for t in store.turns(f"{one}-2-{number}")] for one in found]
+            for number in (1, 2, 3)
+        }
+    figures = metrics_of_cases(cases, RehearsalEmbedder()).values()
+    assert document["days"][1]["sim"] == pytest.approx(sum(one.sim or 0 for one in figures) / 3)
+    drawn = cli(*SHORT, "--json").json["simulation"]
+    cli("days", drawn, found[0]).complains(2, "no encounter in common")
+    cli("days", *found, "--agent", "Piotr").complains(2, "--agent is about one simulation")
+    cli("days", "--encounters").complains(2, "--encounters is about one simulation")
+
+
+def test_what_somebody_remembers_and_why(cli: Cli) -> None:
+    simulation = cli(*SHORT, "--days", "3", "--set", "reflection_threshold=5", "--json").json["simulation"]
+    with SqliteStore.open("tertulia.db") as store:
+        name = store.simulations.encounters(simulation)[0].initiator
+    document = cli("days", simulation, "--agent", name.split()[0].lower(), "--json").json
+    assert document["agent"] == name
+    assert document["before"] > 100
+    resting = [one for one in document["memories"] if one["evidence"]]
+    assert resting
+    shown = cli("days", simulation, "--agent", name).out
+    assert shown.count("rests on: ") == sum(len(one["evidence"]) for one in resting)
+    assert all(one["text"] in shown for one in document["memories"])
+
+
+def test_who_met_is_told_again(cli: Cli) -> None:
+    told = cli(*SHORT, "--days", "2")
+    simulation = told.err.split()[1]
+    assert cli("days", simulation, "--encounters").out.splitlines() == told.out.splitlines()[3:]
+    rows = cli("days", simulation, "--encounters", "--json").json["encounters"]
+    assert [(row["day"], row["number"]) for row in rows] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    runs = {row["run"]: row["turns"] for row in cli("runs", "--json").json["runs"]}
+    assert {row["run"]: row["turns"] for row in rows} == runs
+
+
+def test_memories_of_the_log_are_not_those_of_its_first_day(cli: Cli) -> None:
+    """With --from-log the first day begins while the log's does: some memories of that date are from before."""
+    settings = ("--set", "max_turns=1", "--set", "reflection_threshold=1000")
+    simulation = cli("simulate", "tidewell", "--from-log", "--rehearse", *settings, "--json").json
+    (row,) = cli("days", simulation["simulation"], "--json").json["days"]
+    with SqliteStore.open("tertulia.db") as store:
+        formed = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")[0]["n"]
+        people = [one.persona.name for one in store.simulations.town(simulation["simulation"]).residents]
+    assert row["memories"] == formed <= row["encounters"] * 6
+    told = [cli("days", simulation["simulation"], "--agent", name, "--json").json["memories"] for name in people]
+    assert sum(map(len, told)) == formed
+
+
+def test_before_anybody_has_met(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ModelError("no model today")
+
+    monkeypatch.setattr("nodes.encounter.start_of", fails)
+    cli(*SHORT).complains(1, "no model today")
+    shown = cli("days", "@last").out
+    assert "failed: no model today; to go on: tertulia simulate --resume" in shown
+    assert "nobody has met yet" in shown
+    assert cli("days", "@last", "--json").json["days"] == []
+
+
+def test_without_simulations(cli: Cli) -> None:
+    assert cli("days", "--json").json == {"schema_version": 1, "simulations": []}
+    assert "begin with: tertulia simulate tidewell" in cli("days").out
+    assert not Path("tertulia.db").exists()

@@ -1,0 +1,217 @@
+"""What can go wrong while a run is driven: each time one line, how to go on, and no difference in the end."""
+
+import itertools
+import os
+import signal
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli, Said, stop_between_writes
+from support.forked import Forked
+
+from benchmarks.soak import differences, faults
+from models.rehearsal import RehearsalModel
+from state.errors import ModelError
+from storage.store import SqliteStore
+
+MEETING = ("run", "team_building", "--rehearse", "--json", "--rounds")
+DIALOGUE = ("run", "tidewell", "--rehearse", "--json", "--rounds")
+
+#: What a model raises when it can't go on.
+TROUBLE = (ModelError("the server at localhost went away"), MemoryError(), ConnectionResetError("reset by peer"))
+
+#: Every way in which a run asks a model.
+ASKING = ("generate", "generate_batch", "generate_scored", "score", "log_likelihood", "probabilities")
+
+
+def expect_the_same(cli: Cli, command: tuple[str, ...], rounds: int, run: str) -> None:
+    """A finished run of this folder's store equals one of the same command that nobody disturbed."""
+    whole = cli(*command, str(rounds), "--store", "whole.db").json
+    with SqliteStore.open("tertulia.db") as disturbed, SqliteStore.open("whole.db") as undisturbed:
+        assert faults(disturbed) == []
+        assert differences((undisturbed, whole["run"]), (disturbed, run)) == []
+    assert list(Path().glob("*.lock")) == []
+
+
+def expect_to_be_told(said: Said, *words: str) -> str:
+    """The run failed, in one line with these words, and how to go on; return its id."""
+    said.complains(1, *words)
+    first, *_, way_on, _ = said.err.splitlines()
+    run = first.removeprefix("run ")
+    assert way_on == f"to go on: tertulia resume {run}"
+    return run
+
+
+# --- the model ------------------------------------------------------------------------------------------------------
+
+
+class Trouble:
+    """A model that goes away in every third call of a process.
+
+    Attributes:
+        asked: How often each prompt was answered.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: Counter[str] = Counter()
+        self.calls = 0
+        self.every: int | None = None
+        self._trouble = itertools.cycle(TROUBLE)
+        self._within = False
+        for name in ASKING:
+            monkeypatch.setattr(RehearsalModel, name, self._troubled(name, getattr(RehearsalModel, name)))
+
+    def _troubled(self, name: str, ask: Callable[..., Any]) -> Callable[..., Any]:
+        async def troubled(model: RehearsalModel, asked: Any, *more: Any) -> Any:
+            if self._within:  # the stand-in's own ways of asking build on one another
+                return await ask(model, asked, *more)
+            self.calls += 1
+            if self.calls == self.every:
+                raise next(self._trouble)
+            self._within = True
+            try:
+                answer = await ask(model, asked, *more)
+            finally:
+                self._within = False
+            for one in asked if name == "generate_batch" else [asked]:
+                prompt = getattr(one, "prompt", one)
+                self.asked[f"{name} {prompt.input_ids}"] += 1
+            return answer
+
+        return troubled
+
+
+@pytest.mark.parametrize(("command", "rounds"), [(MEETING, 5), (DIALOGUE, 6)])
+def test_a_model_that_goes_away_again_and_again(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], rounds: int
+) -> None:
+    model = Trouble(monkeypatch)
+    model.every = 3
+    said = cli(*command, str(rounds))
+    times = 0
+    while said.code and times < 100:
+        run = expect_to_be_told(said)
+        assert cli("show", run, "--json").json["status"] == "failed"
+        model.calls, times = 0, times + 1
+        said = cli("resume", run, "--json")
+    assert said.json["status"] == "finished"
+    assert times >= 10
+    answered, model.asked, model.every = model.asked, Counter(), None
+    expect_the_same(cli, command, rounds, run)
+    assert model.asked == answered, "a call was made again, or not at all"
+
+
+def test_what_went_wrong_is_told_and_kept(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Trouble(monkeypatch)
+    model.every = 2
+    run = expect_to_be_told(cli(*DIALOGUE, "2"), "the server at localhost went away")
+    with SqliteStore.open("tertulia.db") as store:
+        assert store.run(run).error == "the server at localhost went away"
+    model.calls = 0
+    expect_to_be_told(cli("resume", run, "--json"), "MemoryError")
+
+
+# --- the disk -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
+    """Set how many pages a store may have; `None`: as many as it likes."""
+    connect, room = sqlite3.connect, [0]
+
+    def connected(*place: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*place, **options)
+        connection.execute(f"PRAGMA max_page_count = {room[0]}")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    return lambda pages: room.__setitem__(0, pages or 2**30)
+
+
+@pytest.mark.parametrize(("command", "rounds"), [(MEETING, 4), (DIALOGUE, 12)])
+def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tuple[str, ...], rounds: int) -> None:
+    disk(None)
+    cli("run", "tidewell", "--rehearse", "--rounds", "1", "--store", "small.db")
+    pages = Path("small.db").stat().st_size // 4096
+    disk(pages)
+    said = cli(*command, str(rounds))
+    times = 0
+    while said.code and times < 100:
+        run = expect_to_be_told(said, "the disk is full", "free some space")
+        times += 1
+        disk(pages + 8 * times)
+        said = cli("resume", run, "--json")
+    assert said.json["status"] == "finished"
+    assert times >= 4
+    disk(None)
+    expect_the_same(cli, command, rounds, run)
+
+
+def test_a_file_that_may_not_grow(cli: Cli, tmp_path: Path) -> None:
+    said = tmp_path / "said.txt"
+    stopped = Forked([*MEETING, "5", "--store", str(tmp_path / "tertulia.db")], said, largest_file=700_000)
+    assert stopped.wait() == 1
+    first, way_on, problem = said.read_text().splitlines()
+    run = first.removeprefix("run ")
+    assert way_on.startswith(f"to go on: tertulia resume {run} --store ")
+    assert problem.startswith("error: ")
+    assert "tertulia.db could not be read or written" in problem
+    assert cli("resume", run, "--json").json["status"] == "finished"
+    expect_the_same(cli, MEETING, 5, run)
+
+
+# --- signals --------------------------------------------------------------------------------------------------------
+
+
+def begun(folder: Path, *command: str, turns: int) -> tuple[Forked, str]:
+    """Start a run; return it, and its id, once it has some turns."""
+    said, store = folder / "said.txt", folder / "tertulia.db"
+    process = Forked([*command, "--store", str(store)], said)
+    while not said.exists() or not said.read_text().startswith("run ") or turns_in(store) < turns:
+        assert process.poll() is None, said.read_text()
+        time.sleep(0.005)
+    return process, said.read_text().split()[1]
+
+
+def turns_in(store: Path) -> int:
+    with SqliteStore.open(store) as opened:
+        return opened.runs()[0].turns
+
+
+def send(process: Forked, number: signal.Signals) -> None:
+    os.kill(process.pid, number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_asked_to_stop(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
+    process, run = begun(tmp_path, *MEETING, "16", turns=3)
+    send(process, number)
+    assert process.wait() == 130
+    told = (tmp_path / "said.txt").read_text()
+    assert f"to go on: tertulia resume {run} --store " in told
+    assert "Traceback" not in told
+    assert cli("show", run, "--json").json["status"] == "interrupted"
+    assert cli("resume", run, "--json").json["status"] == "finished"
+    expect_the_same(cli, MEETING, 16, run)
+
+
+def test_two_who_would_go_on_with_the_run_of_a_dead_one(cli: Cli, tmp_path: Path) -> None:
+    dead, run = begun(tmp_path, *MEETING, "16", turns=2)
+    dead.kill()
+    dead.wait()
+    assert [lock.read_text() for lock in tmp_path.glob("*.lock")] == [str(dead.pid)]
+    going_on, _ = begun(tmp_path, "resume", run, "--json", turns=3)
+    stop_between_writes(going_on.pid, tmp_path / "tertulia.db")
+    try:
+        cli("resume", run).complains(1, run, f"pid {going_on.pid}")
+        assert cli("show", run, "--json").json["status"] == "running"
+    finally:
+        going_on.kill()
+    going_on.wait()
+    assert cli("resume", run, "--json").json["status"] == "finished"
+    expect_the_same(cli, MEETING, 16, run)

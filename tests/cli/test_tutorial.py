@@ -1,0 +1,50 @@
+"""The page on extending, followed from nothing: its files are written, its commands run and say what the page shows."""
+
+import re
+from pathlib import Path
+
+from support.commands import Cli
+
+PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path) -> None:
+    commands = 0
+    for language, text in BLOCKS:
+        if language in ("python", "yaml"):
+            title, _, content = text.partition("\n")
+            name, _, continued = title.removeprefix("# ").partition(", ")
+            with (tmp_path / name).open("a" if continued else "w", encoding="utf-8") as file:
+                file.write(content)
+        if language == "console":
+            for command, shown in re.findall(r"^\$ tertulia (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
+                said = cli(*command.split())
+                assert said.code == 0, f"{command}: {said.err}{said.out}"
+                for line in shown.splitlines():
+                    assert line == "…" or line in said.out.splitlines(), f"{command} does not say {line!r}"
+                commands += 1
+    assert commands == 5
+
+
+def test_the_tutorial_s_scorer_and_mechanism_do_what_the_page_says(cli: Cli, tmp_path: Path) -> None:
+    test_the_tutorial_can_be_followed(cli, tmp_path)
+    runs = [one["run"] for one in cli("runs", "--json").json["runs"]]
+    turn = cli("show", runs[1], "--turn", "2", "--json").json
+    assert turn["scored_by"] == "shared_words"
+    assert {unit["score"] for unit in turn["units"]} >= {0.0, 1.0}
+    assert {name for one in turn["cognition"] for name in one["mechanisms"]} == {"open_question", "goal_summary"}
+    assert cli("show", runs[0], "--json").json["parameters"]["node_settings"] == {"open_question": {"lines": 1}}
+
+
+def test_every_place_and_check_of_the_page_is_there(cli: Cli) -> None:
+    checks = {re.sub(r" in \w+$", "", check["check"]) for check in cli_checks(cli)}
+    for check in checks:
+        assert f"| {check} |" in PAGE or check == "returns a finding"
+
+
+def cli_checks(cli: Cli) -> list[dict[str, str]]:
+    python = [text for language, text in BLOCKS if language == "python"]
+    Path("harbour.py").write_text("\n".join(python), encoding="utf-8")
+    checks: list[dict[str, str]] = cli("nodes", "check", "harbour.py", "--json").json["checks"]
+    return checks

@@ -1,0 +1,359 @@
+"""Days of a town: who meets when, what stays of a conversation, and what people make of it."""
+
+import random
+import re
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.dialogue_case import NOW, a_context, a_pier, many_memories, some_turns
+from support.forked import Forked
+from support.ga_builder import RunBuilder, event, real_run
+from support.scripted import ScriptedModel
+
+from benchmarks.soak import differences, faults
+from models.rehearsal import RehearsalEmbedder
+from nodes.reflect import insights
+from nodes.remember import keep
+from state.contracts import Context
+from state.errors import NotFoundError, ScenarioError
+from state.records import Case, Prompt, Remembered, TurnRecord
+from state.town import Encounter, Simulation, Town
+from storage.store import SqliteStore
+from worlds.town import encounters_of, open_town
+
+HELLO = [["Ann", "Hello."], ["Bea", "Good day."]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunBuilder:
+    """Three people on one day; Ann and Bea talk at noon and at three."""
+    builder = RunBuilder(tmp_path / "log")
+    for name in ("Ann", "Bea", "Cy"):
+        builder.person(name, event("08:00:00", name, "waking up"), event("16:00:00", name, "washing up"))
+        builder.step("08:00:00", name, f"reading the paper @ Ville:{name}'s house:kitchen:table")
+        builder.step("15:00:00", name, f"napping @ Ville:{name}'s house:bedroom:bed")
+    builder.step("07:00:00", "Cy", "sleeping @ Ville:Cy's house:bedroom:bed")
+    builder.step("08:00:00", "Cy", "sleeping @ Ville:Cy's house:bedroom:bed")
+    builder.step("15:00:00", "Cy", "sleeping @ Ville:Cy's house:bedroom:bed")
+    builder.talk("12:00:00", "Ann", "Bea", HELLO, "greeting each other")
+    return builder.talk("15:30:00", "Bea", "Ann", [["Bea", "Rain again."]], "talking about the rain")
+
+
+def the_town(run: RunBuilder, from_log: bool = False) -> tuple[Town, dict[str, list[Remembered]]]:
+    opened = open_town(f"ga:{run.write()}", from_log)
+    return opened.town, {name: list(memories) for name, memories in opened.memories.items()}
+
+
+# --- who meets when -------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_draws_the_same_encounters() -> None:
+    town = open_town("tidewell", from_log=False).town
+    days = [encounters_of(town, day, 1, 5) for day in range(1, 8)]
+    assert days == [encounters_of(town, day, 1, 5) for day in range(1, 8)]
+    assert days != [encounters_of(town, day, 2, 5) for day in range(1, 8)]
+    for day, encounters in enumerate(days, start=1):
+        assert [one.number for one in encounters] == [1, 2, 3, 4, 5]
+        assert {one.time.date() for one in encounters} == {(town.begins + timedelta(days=day - 1)).date()}
+        moments = [one.time for one in encounters]
+        assert all(later - earlier >= timedelta(minutes=20) for earlier, later in pairwise(moments))
+        assert len({frozenset(one.pair) for one in encounters}) == 5, "nobody meets twice while others have not met"
+
+
+def test_a_day_holds_as_many_encounters_as_are_asked_for() -> None:
+    town = open_town("tidewell", from_log=False).town
+    encounters = encounters_of(town, 1, 1, 390)
+    assert len({one.time for one in encounters}) == 390
+
+
+def test_nobody_meets_in_their_sleep(run: RunBuilder) -> None:
+    town, _ = the_town(run)
+    met = {name for day in range(1, 30) for one in encounters_of(town, day, 1, 4) for name in one.pair}
+    assert met == {"Ann", "Bea"}
+
+
+def test_what_people_do_and_where_is_what_the_log_shows_at_that_hour(run: RunBuilder) -> None:
+    town, _ = the_town(run)
+    for one in encounters_of(town, 1, 1, 20):
+        early = one.time.hour < 15
+        assert one.activities == (("reading the paper",) * 2 if early else ("napping",) * 2)
+        assert one.place == f"{'kitchen' if early else 'bedroom'} at {one.initiator}'s house"
+
+
+def test_encounters_of_the_log_are_at_its_own_times_and_begin_again(run: RunBuilder) -> None:
+    town, _ = the_town(run, from_log=True)
+    for day in (1, 2):
+        encounters = encounters_of(town, day, 1, None)
+        date = f"2023-02-{12 + day}"
+        assert [(str(one.time), one.pair) for one in encounters] == [
+            (f"{date} 12:00:00", ("Ann", "Bea")),
+            (f"{date} 15:30:00", ("Bea", "Ann")),
+        ]
+        assert [(one.day, one.number) for one in encounters] == [(day, 1), (day, 2)]
+
+
+# --- what is known at the beginning ---------------------------------------------------------------------------------
+
+
+def test_drawn_days_follow_the_log_and_everything_in_it_is_known(run: RunBuilder) -> None:
+    town, memories = the_town(run)
+    assert town.begins == datetime(2023, 2, 14)
+    assert [one.text for one in memories["Ann"] if one.kind == "event"] == ["Ann is waking up", "Ann is washing up"]
+    assert [[line.text for line in past.dialogue.utterances] for past in town.past] == [
+        ["Hello.", "Good day."],
+        ["Rain again."],
+    ]
+
+
+def test_days_of_the_log_begin_with_what_is_from_before_its_first_dialogue(run: RunBuilder) -> None:
+    run.person("Ann", event("11:00:00", "Ann", "greeting each other"))  # planned ahead: it tells of the dialogue
+    town, memories = the_town(run, from_log=True)
+    assert town.begins == datetime(2023, 2, 13)
+    assert [one.text for one in memories["Ann"]] == ["Ann is waking up"]
+    assert town.past == ()
+
+
+def test_a_town_needs_two(run: RunBuilder) -> None:
+    with pytest.raises(NotFoundError, match=r"unknown town 'tidewel' \(did you mean 'tidewell'"):
+        open_town("tidewel", from_log=False)
+    with pytest.raises(NotFoundError, match="there is no such folder"):
+        open_town("ga:/nowhere", from_log=False)
+    with pytest.raises(ScenarioError, match="holds no dialogue"):
+        open_town(f"ga:{RunBuilder(run.folder).person('Ann').write()}", from_log=False)
+
+
+def test_a_real_log_is_a_town() -> None:
+    opened = open_town(f"ga:{real_run()}", from_log=True)
+    (day,) = opened.town.logged
+    assert len(day) == 8
+    first = day[0].time
+    assert all(one.created < first for memories in opened.memories.values() for one in memories)
+    drawn = open_town(f"ga:{real_run()}", from_log=False)
+    said = [activity or "" for one in encounters_of(drawn.town, 1, 1, 30) for activity in one.activities]
+    assert not any("conversing about" in activity or activity.startswith("sleeping") for activity in said)
+
+
+# --- what stays of a conversation -----------------------------------------------------------------------------------
+
+
+def an_encounter(**changes: Any) -> Encounter:
+    known = {"day": 2, "number": 1, "time": NOW, "place": "the pier", "initiator": "Mara", "partner": "Piotr"}
+    return Encounter.model_validate({**known, "activities": ("mending a net", "reading"), "run": "k3f9"} | changes)
+
+
+def a_talk(model: ScriptedModel, start: Case | None = None, store: SqliteStore | None = None) -> Context:
+    """The run of an encounter whose conversation is over."""
+    context = a_context(model, store, start)
+    for turn in some_turns(4):
+        context.store.save_turn(context.run, TurnRecord(turn=turn))
+    return context
+
+
+async def test_an_event_a_summary_and_a_thought_each_with_its_importance() -> None:
+    model = ScriptedModel(comments=["They spoke of the lamp.", "He may need help."], ratings=[2, 5, 9])
+    memories = await keep(a_talk(model), an_encounter(), "Mara", round=5)
+    assert [(one.id, one.kind, one.importance, one.text) for one in memories] == [
+        ("day_2_1_event", "event", 2, "On Wednesday 6 May Piotr was reading."),
+        (
+            "day_2_1_summary",
+            "event",
+            5,
+            "On Wednesday 6 May Mara talked with Piotr (the pier): They spoke of the lamp.",
+        ),
+        ("day_2_1_thought", "thought", 9, "He may need help."),
+    ]
+    over = NOW + timedelta(seconds=4 + 2 / 150 * 60)  # the last line has two words
+    assert {one.created for one in memories} == {over}
+
+
+async def test_what_was_said_is_what_is_summed_up() -> None:
+    model = ScriptedModel()
+    await keep(a_talk(model), an_encounter(), "Piotr", round=5)
+    summarise, rate = (request.prompt.source for request in model.asked("generate"))
+    said = [unit.text for unit in summarise.units if unit.kind == "item"]
+    assert said == ["Mara: Line 1.", "Piotr: Line 2.", "Mara: Line 3.", "Piotr: Line 4."]
+    assert "what Piotr and Mara talked about" in "".join(unit.text for unit in summarise.units)
+    assert [unit.text[:3] for unit in rate.units if unit.kind == "item"] == ["1. ", "2. ", "3. "]
+
+
+async def test_nothing_is_kept_that_says_nothing_or_is_not_known() -> None:
+    model = ScriptedModel(comments=["", "Rain."], ratings=[4])
+    encounter = an_encounter(activities=("mending a net", None), place=None)
+    memories = await keep(a_talk(model), encounter, "Mara", round=5)
+    assert [(one.id, one.text) for one in memories] == [("day_2_1_thought", "Rain.")]
+
+
+# --- reflection -----------------------------------------------------------------------------------------------------
+
+
+def a_simulation(**changes: Any) -> Simulation:
+    known = {"simulation": "town", "status": "running", "town": "pier", "model": "scripted", "embedder": "rehearsal"}
+    known |= {"rehearsed": True, "seed": 1, "days": 1, "encounters_per_day": 2, "parameters": {}, "created": NOW}
+    return Simulation.model_validate(known | changes)
+
+
+async def test_insights_with_what_they_rest_on() -> None:
+    store = SqliteStore.open(":memory:")
+    known = [Remembered(**memory.model_dump()) for memory in many_memories("Mara", 40)]
+    vectors = RehearsalEmbedder().embed([memory.text for memory in known])
+    town = Town(name="pier", begins=NOW, residents=())
+    store.simulations.create(a_simulation(), town, {"Mara": (known, vectors)})
+    stream = store.simulations.stream(a_simulation(), "Mara")
+    case = a_pier()
+    mara = case.initiator.model_copy(update={"stream": stream, "memories": ()})
+    model = ScriptedModel(
+        comments=["Who has the lantern?", "What of the ferry?", "Who has the lantern?", "She waits.", "She hopes."],
+        ratings=[3, 1, 3, 15, 15, 2, 8, 6],  # twice three pieces of evidence, twice an importance
+    )
+    context = a_talk(model, case.model_copy(update={"initiator": mara}), store)
+    found = await insights(context, an_encounter(), stream, round=6)
+    assert [(one.id, one.kind, one.text, one.importance) for one in found] == [
+        ("day_2_1_insight_1", "thought", "She waits.", 8),
+        ("day_2_1_insight_2", "thought", "She hopes.", 6),
+    ]
+    assert [len(one.evidence) for one in found] == [2, 2], "each memory counts once"
+    questions, lantern, ferry, _ = (request.prompt.source for request in model.asked("generate"))
+    assert sum(unit.kind == "item" for unit in questions.units) == 40
+    for prompt, question, insight in ((lantern, "lantern", found[0]), (ferry, "ferry", found[1])):
+        recalled = [unit.text for unit in prompt.units if unit.kind == "item"]
+        assert len(recalled) == 15
+        assert any(question in line for line in recalled)
+        assert {memory.text for memory in known if memory.id in insight.evidence} <= {
+            line.partition(" ")[2] for line in recalled
+        }
+
+
+# --- days -----------------------------------------------------------------------------------------------------------
+
+SHORT = ("--encounters-per-day", "3", "--set", "max_turns=4")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """A store with six days of one town."""
+    folder = tmp_path_factory.mktemp("days")
+    path, settings = folder / "tertulia.db", ("--set", "retrieval_recency=3", "--set", "reflection_threshold=25")
+    arguments = ["simulate", "tidewell", "--rehearse", "--days", "6", *SHORT, *settings, "--store", str(path)]
+    assert Forked(arguments, folder / "said.txt").wait() == 0
+    with SqliteStore.open(path) as opened:
+        yield opened
+
+
+def lived(cli: Cli, *arguments: str) -> str:
+    """Let days pass, rehearsed; return the id of the simulation."""
+    return str(cli("simulate", "tidewell", "--rehearse", *SHORT, *arguments, "--json").json["simulation"])
+
+
+def prompts(store: SqliteStore, run: str) -> list[Prompt]:
+    turns = range(1, store.run(run).turns + 1)
+    return [store.prompt(store.turn_record(run, turn).prompt or "") for turn in turns]
+
+
+def test_what_was_said_yesterday_is_recalled_tomorrow_and_prompts_stay_as_long(store: SqliteStore) -> None:
+    recalled: dict[int, int] = {}
+    for one in store.simulations.encounters(store.simulations.get("@last").simulation):
+        for prompt in prompts(store, one.run):
+            ids = [unit.id for unit in prompt.units]
+            days = [int(found[1]) for id in ids if (found := re.match(r"memory\.day_(\d+)_", id))]
+            assert all(day <= one.day for day in days), "nobody remembers the future"
+            assert sum(id.startswith("memory.") for id in ids) <= 46  # with what stands before them
+            assert sum(id.startswith("previous_dialogues.item") for id in ids) <= 3
+            recalled[one.day] = recalled.get(one.day, 0) + sum(day < one.day for day in days)
+    assert not recalled[1]
+    assert all(recalled[day] for day in (2, 3, 4, 5, 6))
+
+
+def test_a_conversation_begins_where_the_last_one_of_the_two_ended(store: SqliteStore) -> None:
+    held = store.simulations.encounters(store.simulations.get("@last").simulation)
+    for at, one in enumerate(held):
+        start = store.start(one.run)
+        assert isinstance(start, Case)
+        assert start.names == one.pair
+        before = [other for other in held[:at] if set(other.pair) == set(one.pair)]
+        if before:
+            lines = [(line.speaker, line.text) for line in start.previous_dialogues[-1].utterances]
+            assert lines == [(turn.speaker, turn.text) for turn in store.turns(before[-1].run)]
+    assert any(len(store.start(one.run).previous_dialogues) > 1 for one in held)
+
+
+def test_who_reflects_begins_to_gather_anew(store: SqliteStore) -> None:
+    simulation = store.simulations.get("@last")
+    reflected = 0
+    for one in store.simulations.town(simulation.simulation).residents:
+        stream = store.simulations.stream(simulation, one.persona.name)
+        gathered, formed = 0.0, [m for m in store.remembered(stream) if m.id.startswith("day_")]
+        by_encounter = groupby(formed, key=lambda memory: memory.id.rpartition("_")[0].removesuffix("_insight"))
+        for _, memories in by_encounter:
+            kept, concluded = [], []
+            for memory in memories:
+                (concluded if memory.evidence else kept).append(memory)
+            gathered += sum(memory.importance for memory in kept)
+            assert bool(concluded) == (gathered >= 25)
+            if concluded:
+                gathered, reflected = 0.0, reflected + 1
+                known = {memory.id for memory in store.remembered(stream)}
+                assert all(set(memory.evidence) <= known for memory in concluded)
+    assert reflected > 3
+
+
+def test_a_fork_remembers_what_its_parent_did_then(cli: Cli) -> None:
+    simulation = lived(cli, "--days", "3")
+    fork = cli("fork", f"{simulation}-1-2", "--at", "1", "--json").json["run"]
+    assert cli("diff", f"{simulation}-1-2", fork, "--exit-code").code == 0
+
+
+def test_a_fork_forgets_and_remembers(cli: Cli) -> None:
+    parent = f"{lived(cli, '--days', '2')}-2-1"
+    with SqliteStore.open("tertulia.db") as opened:
+        first = prompts(opened, parent)[0]
+    forgotten = next(unit for unit in first.units if unit.id.startswith("memory.") and unit.kind == "item")
+    name, new = first.speaker, "The lighthouse fell into the sea."
+    changes = ("--forget", f"{name}={forgotten.id.removeprefix('memory.')}", "--remember", f"{name}={new}")
+    fork = cli("fork", parent, "--at", "1", *changes, "--set", "retrieval_importance=0", "--json").json["run"]
+    with SqliteStore.open("tertulia.db") as opened:
+        texts = [unit.text for prompt in prompts(opened, fork) if prompt.speaker == name for unit in prompt.units]
+    assert any(new in text for text in texts)
+    assert forgotten.text not in texts
+    cli("fork", parent, "--at", "1", "--forget", f"{name}=node_99999").complains(3, "has no memory 'node_99999'")
+
+
+# --- killed ---------------------------------------------------------------------------------------------------------
+
+
+def test_killed_and_resumed_it_is_the_same_town(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, killed = tmp_path / "said.txt", tmp_path / "killed.db"
+    arguments = ["tidewell", "--rehearse", "--days", "4", *SHORT, "--set", "reflection_threshold=15"]
+    drawn = random.Random(5)
+    process = Forked(["simulate", *arguments, "--store", str(killed)], said)
+    while not (said.exists() and said.read_text().startswith("simulation ")):
+        time.sleep(0.005)
+    simulation = said.read_text().split()[1]
+    kills = 0
+    while kills < 8:
+        time.sleep(drawn.uniform(0.02, 0.5))
+        if process.poll() is not None:
+            break
+        process.kill()
+        process.wait()
+        kills += 1
+        process = Forked(["simulate", "--resume", simulation, "--store", str(killed)], said)
+    assert process.wait() == 0, said.read_text()
+    assert kills >= 4
+    monkeypatch.setattr(SqliteStore, "new_run_id", lambda self: simulation)
+    lived(cli, *arguments[2:])
+    with SqliteStore.open(tmp_path / "tertulia.db") as one, SqliteStore.open(killed) as other:
+        assert other.simulations.get(simulation).status == "finished"
+        assert faults(other) == []
+        held = one.simulations.encounters(simulation)
+        assert other.simulations.encounters(simulation) == held
+        for encounter in held:
+            assert differences((one, encounter.run), (other, encounter.run)) == []
+        memories = "SELECT agent, number, memory, hash, created, importance, evidence, vector FROM memories"
+        memories += " JOIN contents ON contents.id = content_id ORDER BY agent, number"
+        assert one.file.rows(memories) == other.file.rows(memories)

@@ -1,0 +1,233 @@
+"""Speech acts by prototypes, and who leads, mediates, proposes and gets things done, on hand-made conversations."""
+
+from collections.abc import Sequence
+
+import pytest
+from support.spoken_lines import CALIBRATION, HELD_OUT, STEERED
+
+from metrics.behaviour import NEAR, ActedLine, PersonBehaviour, behaviour
+from metrics.speech_acts import ACTS, NO_ACT, PROTOTYPES, acts_by_prototypes, cosine, sentences_of
+from models.rehearsal import RehearsalEmbedder
+from state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
+
+#: Two subjects that have nothing to do with each other, and what lies between them.
+FRUIT, DATE, BOTH = (1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5)
+
+_LETTERS = dict(zip("PAOMSTJC", ACTS, strict=True))
+
+
+def line(turn: int, speaker: str, *acts: str) -> ActedLine:
+    return ActedLine(turn=turn, round=turn, speaker=speaker, text=f"Line {turn}.", acts=acts)
+
+
+def turns_of(lines: Sequence[object]) -> list[int]:
+    return [one.turn for one in lines]  # type: ignore[attr-defined]
+
+
+def behaviour_of(
+    lines: list[ActedLine], vectors: list[tuple[float, float]] | None = None, **minds: object
+) -> dict[str, PersonBehaviour]:
+    people = tuple(dict.fromkeys(one.speaker for one in lines)) or ("Ana",)
+    found = behaviour(people, lines, vectors or [FRUIT] * len(lines), **minds)  # type: ignore[arg-type]
+    return {one.agent: one for one in found}
+
+
+# --- speech acts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("act", PROTOTYPES)
+def test_a_prototype_does_its_own_act(act: str) -> None:
+    for sentence in PROTOTYPES[act]:
+        (found,) = acts_by_prototypes([sentence], RehearsalEmbedder())
+        # The stand-in's few dimensions may take two prototypes for the same.
+        assert act in found or (act == NO_ACT and not found) or max(found.values(), default=1.0) > 0.99
+
+
+def test_an_utterance_does_what_its_sentences_do() -> None:
+    both = f"{PROTOTYPES['agrees'][1]} {PROTOTYPES['minds_time'][0]}"
+    nothing = PROTOTYPES[NO_ACT][0]
+    found = acts_by_prototypes([both, nothing, "", "…"], RehearsalEmbedder(), threshold=0.99)
+    assert [set(one) for one in found] == [{"agrees", "minds_time"}, set(), set(), set()]
+    assert acts_by_prototypes([], RehearsalEmbedder()) == []
+    assert acts_by_prototypes([both], RehearsalEmbedder(), threshold=1.1) == [{}]
+
+
+def test_sentences_are_taken_apart_at_their_ends() -> None:
+    text = "Well, at 3.15 p.m. then! “Really?” Yes…  I will."
+    assert sentences_of(text) == ["Well, at 3.15 p.m.", "then!", "“Really?", "Yes…", "I will."]
+
+
+def _f1(lines: Sequence[tuple[str, str]], found: Sequence[dict[str, float]]) -> float:
+    given = [{_LETTERS[one] for one in letters if one != "-"} for _, letters in lines]
+    right = sum(len(a & b.keys()) for a, b in zip(given, found, strict=True))
+    return 2 * right / (sum(map(len, given)) + sum(map(len, found)))
+
+
+@pytest.mark.slow
+def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
+    from models.loading import open_embedder
+
+    embedder = open_embedder("minilm")
+    figures = [
+        _f1(lines, acts_by_prototypes([text for text, _ in lines], embedder)) for lines in (CALIBRATION, HELD_OUT)
+    ]
+    assert figures == pytest.approx([0.86, 0.73], abs=0.02)
+    near = [
+        sum(
+            cosine(embedder.embed([said])[0], vector) >= NEAR
+            for said, *kinds in STEERED
+            for vector in embedder.embed(kinds[k])
+        )
+        for k in (0, 1)
+    ]
+    assert near == [12, 4]
+
+
+# --- leadership -----------------------------------------------------------------------------------------------------
+
+
+def test_to_lead_is_to_be_followed() -> None:
+    # Eva turns from fruit to the date, and is followed; Bo turns back to fruit, and is not.
+    lines = [
+        line(1, "Bo"),
+        line(2, "Cy"),
+        line(3, "Eva", "steers"),
+        line(4, "Bo"),
+        line(5, "Eva"),
+        line(6, "Cy"),
+        line(7, "Bo", "steers"),
+        line(8, "Cy"),
+        line(9, "Eva"),
+    ]
+    found = behaviour_of(lines, [FRUIT, FRUIT, DATE, DATE, DATE, DATE, FRUIT, DATE, DATE])
+    (eva,), (bo,) = found["Eva"].steering, found["Bo"].steering
+    assert (eva.turn, eva.next, turns_of(eva.followed_by), eva.followed) == (3, 2, [4, 6], True)
+    assert (bo.turn, bo.next, turns_of(bo.followed_by), bo.followed) == (7, 2, [], False)
+    assert {name: (one.followed, one.leadership) for name, one in found.items()} == {
+        "Bo": (0, 0.0),
+        "Cy": (0, 0.0),
+        "Eva": (1, 1.0),
+    }
+
+
+def test_staying_with_what_was_talked_of_before_is_not_following() -> None:
+    lines = [line(1, "Bo"), line(2, "Eva", "steers"), line(3, "Bo"), line(4, "Cy")]
+    assert not behaviour_of(lines, [FRUIT, BOTH, FRUIT, FRUIT])["Eva"].steering[0].followed
+    assert behaviour_of(lines, [FRUIT, BOTH, DATE, FRUIT])["Eva"].steering[0].followed  # one of two
+    off_topic = (0.0, -1.0)
+    assert not behaviour_of(lines, [FRUIT, DATE, off_topic, off_topic])["Eva"].steering[0].followed
+
+
+def test_nobody_leads_where_nobody_is_followed() -> None:
+    lines = [line(1, "Eva", "steers"), line(2, "Bo"), line(3, "Bo", "steers")]
+    found = behaviour_of(lines, [DATE, DATE, FRUIT])
+    assert found["Eva"].steering == ()  # there is nothing before it to turn from
+    assert (found["Bo"].steering[0].next, found["Bo"].steering[0].followed) == (0, False)
+    assert found["Bo"].leadership is None
+
+
+def test_steering_tells_what_its_speaker_had_switched_on() -> None:
+    choices = {name: MechanismChoice(active=name == "time_analysis", reason="") for name in ("time_analysis", "recall")}
+    needs = {(2, "Eva"): InformationNeed(key_information="", mechanisms=choices)}
+    found = behaviour_of([line(1, "Bo"), line(2, "Eva", "steers")], needs=needs)
+    assert found["Eva"].steering[0].mechanisms == ("time_analysis",)
+
+
+# --- mediation and proposals ----------------------------------------------------------------------------------------
+
+
+def test_mediation_settles_an_objection_when_somebody_agrees_and_nobody_objects() -> None:
+    quarrel = [line(1, "Bo", "proposes"), line(2, "Cy", "objects"), line(3, "Eva", "mediates")]
+    (settled,) = behaviour_of([*quarrel, line(4, "Cy", "agrees"), line(5, "Bo")])["Eva"].mediation
+    assert (turns_of(settled.objections), turns_of(settled.agreed_by), settled.settled) == ([2], [4], True)
+    (refused,) = behaviour_of([*quarrel, line(4, "Cy", "agrees"), line(5, "Bo", "objects")])["Eva"].mediation
+    assert not refused.settled
+    (idle,) = behaviour_of([line(1, "Bo"), line(2, "Eva", "mediates"), line(3, "Bo", "agrees")])["Eva"].mediation
+    assert not idle.settled  # there was nothing to settle
+    own = [line(1, "Eva", "objects"), line(2, "Eva", "mediates"), line(3, "Bo", "agrees")]
+    assert not behaviour_of(own)["Eva"].mediation[0].settled
+
+
+def test_a_proposal_tells_who_takes_it_up_and_how_new_it_is() -> None:
+    lines = [
+        line(1, "Bo", "proposes"),
+        line(2, "Bo", "agrees"),
+        line(3, "Cy", "agrees", "proposes"),
+        line(4, "Eva", "objects"),
+        line(5, "Eva", "agrees"),
+    ]
+    found = behaviour_of(lines, [FRUIT, FRUIT, BOTH, FRUIT, FRUIT])
+    (bo,), (cy,) = found["Bo"].proposals, found["Cy"].proposals
+    assert (turns_of(bo.agreed_by), turns_of(bo.objected_by)) == ([3], [4])  # not one's own words, nor the fourth line
+    assert (turns_of(cy.agreed_by), turns_of(cy.objected_by)) == ([5], [4])
+    assert (bo.novelty, cy.novelty) == pytest.approx((1, 1 - 0.5**0.5))
+
+
+# --- closure --------------------------------------------------------------------------------------------------------
+
+
+def assessed(*done: bool) -> Assessment:
+    return Assessment(situation="", thought="", emotion="calm", emotion_strength=0, done=done)
+
+
+def test_goals_are_met_when_their_steps_stay_done() -> None:
+    steps = tuple(SubGoal(goal=0, text=text, share=share) for text, share in (("a", 0.5), ("b", 0.3), ("c", 0.2)))
+    characters = {
+        "Eva": Character(big_five=(), descriptions=(), plan=steps),
+        "Bo": Character(big_five=(), descriptions=(), plan=()),
+    }
+    # The first step is done, undone, and done for good; the second from the start; the third never.
+    seen = [(True, True, False), (False, True, False), (True, True, False), (True, True, False)]
+    assessments = {(round, "Eva"): assessed(*done) for round, done in enumerate(seen, start=1)}
+    found = behaviour_of([line(1, "Bo"), line(2, "Eva"), line(3, "Bo")], characters=characters, assessments=assessments)
+    plan = found["Eva"].plan
+    assert plan is not None
+    assert [(one.done_in_round, one.line and one.line.turn) for one in plan] == [(3, 2), (1, None), (None, None)]
+    assert found["Eva"].goals_met == pytest.approx(0.8)
+    assert (found["Bo"].plan, found["Bo"].goals_met) == (None, None)
+
+
+def test_acts_are_counted_by_person() -> None:
+    found = behaviour_of([line(1, "Bo", "agrees", "jokes"), line(2, "Bo", "agrees"), line(3, "Eva")])
+    assert found["Bo"].acts == dict.fromkeys(ACTS, 0) | {"agrees": 2, "jokes": 1}
+    assert (found["Bo"].utterances, found["Eva"].utterances, sum(found["Eva"].acts.values())) == (2, 1, 0)
+
+
+def test_nothing_said_is_no_behaviour() -> None:
+    (nobody,) = behaviour_of([]).values()
+    assert (nobody.utterances, nobody.steering, nobody.leadership, nobody.goals_met) == (0, (), None, None)
+
+
+@pytest.mark.slow
+def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
+    from models.loading import open_embedder
+
+    said = [
+        ("Cindy", "P", "We could have a picnic with strawberries."),
+        ("Alice", "-", "I like cherries more than strawberries."),
+        ("Bob", "-", "Melons are easier to carry than cherries."),
+        ("Eva", "S", "Enough about the fruit. Let us turn to the date of our team day."),
+        ("Bob", "A", "The first Friday of June is a good date for me."),
+        ("Alice", "A", "The date is fine for me too, I agree with you."),
+        ("Cindy", "P", "How about a raft race on the river?"),
+        ("Bob", "O", "No, a raft is too dangerous."),
+        ("Eva", "M", "You both have a point. Let us find a middle way between adventure and safety."),
+        ("Cindy", "A", "Yes, I agree, that sounds good."),
+        ("Bob", "T", "I have to leave in five minutes."),
+        ("Eva", "C", "Then it is settled, thank you all."),
+    ]
+    embedder = open_embedder("minilm")
+    texts = [text for *_, text in said]
+    acts = [tuple(_LETTERS[one] for one in letters if one != "-") for _, letters, _ in said]
+    lines = [
+        ActedLine(turn=at, round=at, speaker=name, text=text, acts=done)
+        for at, ((name, _, text), done) in enumerate(zip(said, acts, strict=True), start=1)
+    ]
+    found = {one.agent: one for one in behaviour(("Alice", "Bob", "Cindy", "Eva"), lines, embedder.embed(texts))}
+    assert found["Eva"].leadership == 1.0
+    assert turns_of(found["Eva"].steering[0].followed_by) == [5, 6]
+    assert [(one.turn, turns_of(one.objections), one.settled) for one in found["Eva"].mediation] == [(9, [8], True)]
+    assert [(one.turn, turns_of(one.objected_by)) for one in found["Cindy"].proposals] == [(1, []), (7, [8])]
+    # Told by prototypes three lines differ, as docs/measuring.md says: the raft draws the objection to a proposal.
+    told = [tuple(one) for one in acts_by_prototypes(texts, embedder)]
+    assert [at for at, (a, b) in enumerate(zip(told, acts, strict=True), start=1) if a != b] == [5, 6, 8]

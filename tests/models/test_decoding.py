@@ -1,0 +1,341 @@
+"""Replies by grammar: never malformed, never broken off, each row by its own generator, and scored as they are made."""
+
+import json
+import random
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.tiny import FAMILIES, tiny_language_model, tiny_model
+
+from models.attention import Prefix, _reading, rows_by_definition
+from models.causal import unit_scores
+from models.decoding import draw_token
+from models.grammar import ends_with_sentence
+from models.loading import open_model
+from prompts.render import render
+from state.contracts import GenerationRequest, ReplyField, ScoringOptions
+from state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError
+from state.records import Prompt, Unit
+
+NAMES = ["Ana Sol", 'Ana "Sol" Ruiz', "安娜", "Ana\nSol 🦆", "<|im_end|>"]
+SPEECH = (ReplyField("Ana", "speech", max_tokens=24), ReplyField("over?", "boolean"))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny_language_model()
+
+
+def _request(model, fields=SPEECH, rows=3, begun="", temperature=1.5, texts=("The ferry leaves.", "At noon.")):
+    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
+    prompt = render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, begun)
+    return GenerationRequest(prompt, fields, tuple(random.Random(i) for i in range(rows)), temperature, 1.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("begun", [False, True])
+async def test_replies_of_a_random_model_are_the_json_asked_for(model, name: str, begun: bool) -> None:
+    fields = (
+        ReplyField(name, "speech", max_tokens=20),
+        ReplyField("over?", "boolean"),
+        ReplyField("comment", "text", max_tokens=10),
+        ReplyField("rating", "integer", minimum=1, maximum=10),
+    )
+    start = f'{{{json.dumps(name, ensure_ascii=False)}: "' if begun else ""
+    for reply in await model.generate(_request(model, fields, rows=4, begun=start)):
+        assert json.loads(reply.text) == reply.fields
+        assert list(reply.fields) == [field.name for field in fields]
+        assert start + model.tokenizer.decode(reply.tokens) == reply.text
+        speech = str(reply.fields[name])
+        assert ends_with_sentence(speech)
+        assert not re.search(r'[\x00-\x1f"\\<>{}\[\]|*#`]', speech)
+        assert isinstance(reply.fields["over?"], bool)
+        assert 1 <= int(reply.fields["rating"]) <= 10
+        first, past_last = reply.text_tokens
+        written = model.tokenizer.decode(reply.tokens[first:past_last])
+        assert speech in written
+        assert len(written.replace(speech, "")) <= 4, "only quotes may share a token with the text"
+
+
+async def test_a_text_is_no_longer_than_its_limit(model) -> None:
+    for reply in await model.generate(_request(model, (ReplyField("Ana", "speech", max_tokens=8),), rows=8)):
+        first, past_last = reply.text_tokens
+        assert past_last - first <= 8 + 3  # the ellipsis of a text that trails off comes on top
+
+
+@pytest.mark.parametrize(
+    ("drawn", "spoken"), [("Noon is late. ", "Noon is late."), ("…", "……"), ("Late. The ferry ", "Late.")]
+)
+async def test_speech_is_closed_where_the_grammar_lets_it_end(
+    model, monkeypatch: pytest.MonkeyPatch, drawn: str, spoken: str
+) -> None:
+    tokens = model.tokenizer.encode(drawn)
+    script = iter(tokens)
+    monkeypatch.setattr("models.decoding.draw_token", lambda *_: next(script))
+    (reply,) = await model.generate(_request(model, (ReplyField("Ana", "speech", max_tokens=len(tokens)),), rows=1))
+    assert reply.fields["Ana"] == spoken
+
+
+async def test_a_row_draws_from_its_own_generator_alone(model) -> None:
+    together = await model.generate(_request(model, rows=3))
+    for index, reply in enumerate(together):
+        request = _request(model)
+        alone = GenerationRequest(request.prompt, SPEECH, (random.Random(index),), 1.5, 1.0)
+        assert (await model.generate(alone))[0].text == reply.text
+
+
+async def test_the_same_request_gives_the_same_replies_and_scores(model) -> None:
+    first = await model.generate_scored(_request(model), ScoringOptions())
+    model.forget()
+    assert await model.generate_scored(_request(model), ScoringOptions()) == first
+
+
+def _batch(model) -> list[GenerationRequest]:
+    """Requests that have nothing in common: prompts, fields, limits, samplings, rows, and what was said before."""
+    rating = ReplyField("rating", "integer", minimum=1, maximum=10)
+    thought = (ReplyField("thought", "text", max_tokens=12), ReplyField("now", "boolean"), rating)
+    long = _request(model, rows=1, texts=("The baker knows the ferry well. " * 4, "It leaves.", "At noon."))
+    begun = _request(model, SPEECH, 2, '{"Ana": "', 0.7, ("At noon the baker leaves.",))
+    said = tuple(tuple(model.tokenizer.encode(text)) for text in ("The ferry", "the baker knows"))
+    return [
+        _request(model, (ReplyField("over?", "boolean"),), rows=1),
+        _request(model, thought, rows=2, texts=("The ferry.",)),
+        replace(long, said=said, no_repeat_ngram=2, generators=(random.Random(7),)),
+        replace(begun, top_p=0.8),
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -> None:
+    model = tiny_language_model(family)
+    alone = [await model.generate(request) for request in _batch(model)]
+    batch = await model.generate_batch(_batch(model))
+    assert batch == alone
+    lengths = [len(reply.tokens) for replies in batch for reply in replies]
+    assert min(lengths) * 3 < max(lengths), "rows that end early are what is to be tested"
+    assert list(reversed(await model.generate_batch(list(reversed(_batch(model)))))) == alone
+
+
+async def test_requests_with_one_prompt_read_it_once(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = _count_reading(model, monkeypatch)
+    requests = [_request(model, rows=2), _request(model, rows=1, texts=("At noon.",)), _request(model, rows=1)]
+    model.forget()
+    batch = await model.generate_batch(requests)
+    assert [len(replies) for replies in batch] == [2, 1, 1]
+    assert read == [len(requests[i].prompt.input_ids) - 1 for i in (0, 1)]
+
+
+async def test_a_request_without_generators_has_no_replies(model) -> None:
+    batch = await model.generate_batch([_request(model, rows=0), _request(model, rows=1)])
+    assert [len(replies) for replies in batch] == [0, 1]
+    assert await model.generate_batch([_request(model, rows=0)]) == [[]]
+    assert await model.generate_batch([]) == []
+
+
+async def test_a_batch_keeps_no_prompts(model) -> None:
+    await model.generate(_request(model, rows=1))
+    kept = dict(model._prefixes)
+    await model.generate_batch(_batch(model))
+    assert model._prefixes == kept
+
+
+async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anything_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = tiny_language_model(context_window=200)
+    read = _count_reading(model, monkeypatch)
+    requests = [_request(model), _request(model, texts=("The ferry leaves at noon. " * 40,))]
+    with pytest.raises(ContextWindowError, match=r"tokens over the context window of tiny \(200\)"):
+        await model.generate_batch(requests)
+    assert read == []
+
+
+def _with_stem(model, ending: str, stem: int | None = None, rows: int = 2) -> GenerationRequest:
+    request = _request(model, rows=rows, texts=("The ferry leaves at noon, the baker knows.", ending))
+    past_last = request.prompt.token_spans["u0"][1]
+    return replace(request, prompt=replace(request.prompt, stem=past_last if stem is None else stem))
+
+
+def _count_reading(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The tokens of each forward pass that reads a prompt."""
+    read: list[int] = []
+    base = model.model.base_model
+    forward = base.forward
+
+    def counted(input_ids, **others):
+        if isinstance(_reading.get(), Prefix):
+            read.append(input_ids.shape[1])
+        return forward(input_ids=input_ids, **others)
+
+    monkeypatch.setattr(base, "forward", counted)
+    return read
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_a_kept_stem_makes_no_difference_to_the_numbers(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_language_model(family)
+    read = _count_reading(model, monkeypatch)
+    first, second = _with_stem(model, "At noon."), _with_stem(model, "It is late.")
+    stem, length = first.prompt.stem, len(second.prompt.input_ids)
+
+    async def figures():
+        (reply,) = await model.generate(_with_stem(model, "It is late.", rows=1))
+        return (
+            reply,
+            await model.generate_scored(_with_stem(model, "It is late."), ScoringOptions()),
+            await model.log_likelihood(second.prompt, reply),
+            await model.probabilities(second.prompt, [" part", " go on"]),
+            await model.generate_batch([_with_stem(model, "It is late."), _with_stem(model, "At noon.")]),
+        )
+
+    afresh = await figures()
+    assert read[:2] == [stem, length - stem - 1]
+    model.forget()
+    await model.generate(first)
+    read.clear()
+    assert await figures() == afresh
+    assert read == [length - stem - 1], "the stem was read again, or not by itself"
+
+
+async def test_a_prompt_with_a_stem_has_the_scores_of_one_without(model) -> None:
+    request, plain = _with_stem(model, "At noon."), _with_stem(model, "At noon.", stem=0)
+    responses = [reply.tokens for reply in await model.generate(request)]
+    found = await model.score(request.prompt, responses, ScoringOptions())
+    expected = await model.score(plain.prompt, responses, ScoringOptions())
+    for scores, same in zip(found, expected, strict=True):
+        assert scores == pytest.approx(same, rel=1e-4)
+
+
+async def test_a_stem_as_long_as_its_prompt_is_read(model) -> None:
+    request = _with_stem(model, "At noon.", stem=10_000)
+    assert [r.text for r in await model.generate(request)] == [
+        r.text for r in await model.generate(_with_stem(model, "At noon.", stem=0))
+    ]
+
+
+async def test_stems_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_language_model()
+    stem = _with_stem(model, "At noon.").prompt.stem
+    monkeypatch.setattr("models.causal._KEPT_STEM_TOKENS", 2 * stem - 1)
+    await model.generate(_with_stem(model, "At noon.", stem - 1))
+    await model.generate(_with_stem(model, "At noon."))
+    assert list(map(len, model._stems)) == [stem - 1, stem]
+    await model.generate(_with_stem(model, "It is late.", stem - 1))  # used again: now the latest
+    await model.generate(_with_stem(model, "It is late.", stem - 2))
+    assert list(map(len, model._stems)) == [stem - 1, stem - 2]
+    model.forget()
+    assert not model._stems
+
+
+@pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])
+async def test_scores_caught_while_decoding_equal_the_definition(family: str) -> None:
+    model = tiny_language_model(family)
+    request = _request(model, rows=6)
+    replies, scores = await model.generate_scored(request, ScoringOptions())
+    assert len({len(reply.tokens) for reply in replies}) > 1, "rows of different length are what is to be tested"
+    plain = tiny_model(family)
+    by_reply = [
+        unit_scores(rows_by_definition(plain, request.prompt.input_ids, reply.tokens), request.prompt, ScoringOptions())
+        for reply in replies
+    ]
+    for unit, score in scores.items():
+        assert score == pytest.approx(sum(one[unit] for one in by_reply) / 6, rel=1e-4)
+    again = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
+    assert again[1] == pytest.approx(by_reply[1], rel=1e-4)
+
+
+async def test_likelihood_is_that_of_the_text_alone(model) -> None:
+    request = _request(model, rows=1)
+    reply = (await model.generate(request))[0]
+    prompt = list(request.prompt.input_ids)
+    plain = tiny_model("llama, grouped heads")
+    with torch.inference_mode():
+        logs = plain(torch.tensor([prompt + list(reply.tokens)])).logits[0].log_softmax(-1)
+    first, past_last = reply.text_tokens
+    expected = sum(logs[len(prompt) + i - 1, reply.tokens[i]].item() for i in range(first, past_last))
+    assert await model.log_likelihood(request.prompt, reply) == pytest.approx(expected / (past_last - first), rel=1e-4)
+
+
+async def test_probabilities_of_options_compare_whole_options(model) -> None:
+    prompt = _request(model).prompt
+    found = await model.probabilities(prompt, [" part", " go on", " sing"])
+    assert sum(found) == pytest.approx(1)
+    plain, totals = tiny_model("llama, grouped heads"), []
+    for option in (" part", " go on", " sing"):
+        tokens = model.tokenizer.encode(option)
+        with torch.inference_mode():
+            logs = plain(torch.tensor([[*prompt.input_ids, *tokens]])).logits[0].log_softmax(-1)
+        start = len(prompt.input_ids) - 1
+        totals.append(sum(logs[start + i, token] for i, token in enumerate(tokens)))
+    assert found == pytest.approx(torch.stack(totals).softmax(0).tolist(), rel=1e-3)
+
+
+async def test_a_prompt_that_does_not_fit_says_by_how_much_and_what_is_largest() -> None:
+    model = tiny_language_model(context_window=80)
+    request = _request(model, texts=("The ferry leaves at noon. " * 20, "At noon."))
+    with pytest.raises(ContextWindowError, match=r"\d+ tokens over the context window of tiny \(80\).*memory \(\d+\)"):
+        await model.generate(request)
+    with pytest.raises(ContextWindowError):
+        await model.score(request.prompt, [[1, 2]], ScoringOptions())
+
+
+async def test_a_response_without_tokens_is_refused(model) -> None:
+    with pytest.raises(ModelError, match="no tokens"):
+        await model.score(_request(model).prompt, [[]], ScoringOptions())
+
+
+@given(st.lists(st.floats(-8, 8), min_size=1, max_size=40), st.floats(0, 0.999999), st.floats(0.05, 1))
+@settings(max_examples=200, deadline=None)
+def test_the_draw_is_from_the_nucleus(logits: list[float], number: float, top_p: float) -> None:
+    values = torch.tensor(logits)
+    drawn = draw_token(values, number, 1.0, top_p)
+    chances = values.softmax(-1).double()
+    above = chances[chances > chances[drawn]].sum().item()
+    assert above < top_p + 1e-6, "a token is drawn only while the likelier ones do not reach top-p"
+
+
+def test_the_draw_follows_the_distribution() -> None:
+    logits = torch.tensor([2.0, 1.0, 0.0, -torch.inf])
+    counts = [0] * 4
+    generator = random.Random(3)
+    for _ in range(4000):
+        counts[draw_token(logits, generator.random(), 0.8, 1.0)] += 1
+    expected = (logits / 0.8).softmax(-1)
+    assert counts[3] == 0
+    assert [count / 4000 for count in counts[:3]] == pytest.approx(expected[:3].tolist(), abs=0.03)
+
+
+def test_a_nucleus_wider_than_the_likely_ranks_is_found() -> None:
+    assert len({draw_token(torch.zeros(2000), i / 2000, 1.0, 1.0) for i in range(2000)}) > 1900
+
+
+def test_a_folder_is_opened_and_what_is_none_is_refused(tmp_path) -> None:
+    source = tiny_language_model()
+    source.model.set_attn_implementation("sdpa")
+    source.model.save_pretrained(tmp_path / "tiny")
+    source.tokenizer.tokenizer.save_pretrained(tmp_path / "tiny")
+    opened = open_model(str(tmp_path / "tiny"), cache=tmp_path, precision="float32")
+    assert opened.traits.context_window == 2048
+    assert opened.tokenizer.encode("ferry") == source.tokenizer.encode("ferry")
+    with pytest.raises(NotFoundError, match="smollm2"):
+        open_model("smolm2", cache=tmp_path)
+    with pytest.raises(NotFoundError, match="no such folder"):
+        open_model(str(tmp_path / "none"), cache=tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match=r"config\.json"):
+        open_model(str(tmp_path / "empty"), cache=tmp_path)
+    with pytest.raises(UsageError, match="bfloat16"):
+        open_model("smollm2", cache=tmp_path, precision="bfloat")  # type: ignore[arg-type]
+
+
+def test_a_folder_with_a_model_without_attention_is_refused_by_name(tmp_path) -> None:
+    from transformers import MambaConfig, MambaForCausalLM
+
+    MambaForCausalLM(MambaConfig(vocab_size=400, hidden_size=16, num_hidden_layers=2)).save_pretrained(tmp_path)
+    tiny_language_model().tokenizer.tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(AttentionUnavailableError, match=f"{tmp_path.name}.*softmax"):
+        open_model(str(tmp_path), cache=tmp_path)

@@ -1,0 +1,206 @@
+"""A model per role: one that scores what another has said, one that judges it, one that thinks."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from support.commands import Cli
+from support.dialogue_case import a_context
+from support.meeting_case import a_quay
+from support.protocol_server import Served, serving
+from support.scripted import ScriptedModel
+from support.tiny import tiny_language_model
+
+from graphs.driving import drive
+from models.attention import rows_of
+from models.causal import CausalLanguageModel, unit_scores
+from models.chat import open_chat_model
+from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
+from nodes.scorers.attention import scores_by_reading
+from prompts.render import as_read_by, render
+from state.contracts import LanguageModel, ModelRole, ScoringOptions
+from state.parameters import Parameters
+from state.records import Prompt, Reply, Unit
+
+pytest.importorskip("langchain_openai")
+
+SAID = 'The ferry leaves at "noon", 🦆 and the baker knows it well.'
+
+
+@pytest.fixture(scope="module")
+def reader() -> CausalLanguageModel:
+    return tiny_language_model(context_window=None)
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with serving() as server:
+        yield server
+
+
+def a_prompt(layout: str) -> Prompt:
+    texts = ("Mara sells fish.", "Piotr keeps the light.", "Write what Mara says.")
+    units = [Unit(id=str(i), block="b", kind="item", text=text, removable=True) for i, text in enumerate(texts)]
+    return Prompt(units=tuple(units), speaker="Mara", layout=layout)
+
+
+def a_reply(said: str = SAID) -> Reply:
+    fields: dict[str, str | bool | int] = {"Mara": said, "over?": True}
+    return Reply(text=json.dumps(fields, ensure_ascii=False), tokens=(), text_tokens=(0, 0), fields=fields)
+
+
+# --- what another has written -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("begun", ["", '{"Mara": "'])
+@pytest.mark.parametrize("tokenizer", [RehearsalTokenizer(), tiny_language_model().tokenizer])
+def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, begun: str) -> None:
+    read = as_read_by(tokenizer, a_reply(), begun)
+    first, past_last = read.text_tokens
+    assert begun + tokenizer.decode(read.tokens) == a_reply().text
+    assert tokenizer.decode(read.tokens[first:past_last]) == json.dumps(SAID, ensure_ascii=False)[1:-1]
+
+
+@pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
+@pytest.mark.parametrize("rows", ["reply", "utterance_only"])
+@pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean"])
+async def test_reading_scores_as_the_definition_does(
+    reader: CausalLanguageModel, layout: str, rows: Any, reducer: Any
+) -> None:
+    prompt, options = a_prompt(layout), ScoringOptions(reducer=reducer, rows=rows)
+    begun = '{"Mara": "' if layout == "chat_turns" else ""
+    expected = []
+    replies = [a_reply(), a_reply("No.")]
+    for reply in replies:
+        rendered, read = render(prompt, reader.tokenizer, begun), as_read_by(reader.tokenizer, reply, begun)
+        (caught,) = rows_of(reader.model, reader._prefix(rendered), [read.tokens])
+        expected.append(unit_scores(caught, rendered, options, read.text_tokens if rows == "utterance_only" else None))
+    scores = await scores_by_reading(reader, prompt, replies, options)
+    assert scores == {unit: pytest.approx(sum(one[unit] for one in expected) / 2, rel=1e-4) for unit in ("0", "1", "2")}
+
+
+async def test_a_remote_model_s_replies_are_scored_by_a_surrogate(served: Served, reader: CausalLanguageModel) -> None:
+    remote = open_chat_model(served.model, Parameters(), None)
+    context = a_context(remote, removal_factor=0.5, max_turns=1, surrogate="tiny")  # type: ignore[arg-type]
+    await drive(replace(context, roles={"score": (reader, context.parameters)}), InMemorySaver())
+    record = context.store.turn_record(context.run, 1)
+    assert record.scored_by == f"tiny (surrogate of {served.model})"
+    assert record.scores is not None
+    assert record.removed
+    assert set(record.scores) == {unit.id for unit in context.store.prompt(record.prompt or "").units}
+    asked = [(call.kind, call.model) for call in context.store.calls(context.run) if call.node == "score"]
+    assert asked == [("generate", served.model)] * 3 + [("score", "tiny")] * 3
+
+
+# --- roles ------------------------------------------------------------------------------------------------------------
+
+
+def named(id: str, **traits: Any) -> ScriptedModel:
+    model = ScriptedModel(**traits)
+    model.id = id
+    return model
+
+
+def with_roles(model: ScriptedModel, roles: dict[ModelRole, ScriptedModel], start: Any = None, **settings: Any) -> Any:
+    context = a_context(model, None, start, **settings)
+    return replace(context, roles={role: (one, context.parameters) for role, one in roles.items()})
+
+
+async def test_each_step_asks_the_model_of_its_role() -> None:
+    speaker, judge, thinker = named("speaker"), named("judge"), named("thinker")
+    settings = {"max_turns": 2, "removal_factor": 0.5, "judge": "rating", "order": "centralised"}
+    context = with_roles(speaker, {"judge": judge, "think": thinker}, a_quay(), **settings)
+    await drive(context, InMemorySaver())
+    asked = {(call.node, call.model) for call in context.store.calls(context.run)}
+    assert {(node, model) for node, model in asked if model != "thinker"} == {
+        ("generate", "speaker"),
+        ("score", "speaker"),
+        ("judge", "judge"),
+    }
+    assert {"centralised", "assess", "choose_mechanisms"} <= {node for node, model in asked if model == "thinker"}
+    assert context.store.turn_record(context.run, 1).judged_by == "rating by judge"
+
+
+async def test_a_judge_by_likelihood_reads_in_tokens_of_its_own() -> None:
+    lengths: list[int] = []
+
+    class Reader(ScriptedModel):
+        async def log_likelihood(self, prompt: Any, reply: Reply) -> float:
+            lengths.append(len(reply.tokens))
+            assert self.tokenizer.decode(reply.tokens[slice(*reply.text_tokens)])
+            assert prompt.begun + self.tokenizer.decode(reply.tokens) == reply.text
+            return -1.0
+
+    settings = {"max_turns": 1, "removal_factor": 0.5, "judge": "likelihood", "inconsistency_threshold": 0.1}
+    with serving() as served:
+        remote = open_chat_model(served.model, Parameters(), None)
+        settings |= {"surrogate": "x", "ending": "off"}
+        await drive(with_roles(remote, {"judge": Reader(), "score": named("reader")}, **settings), InMemorySaver())  # type: ignore[arg-type]
+    assert lengths
+
+
+async def test_a_role_comes_before_a_voice_and_both_before_the_run_s_model() -> None:
+    run, own, judge = named("run"), named("own"), named("judge")
+    context = with_roles(run, {"judge": judge})
+    context = replace(context, voices={"Mara": (own, context.parameters)})
+    models = {
+        (who, role): context.of(who, role).model.id for who in ("Mara", "Piotr") for role in ("speak", "think", "judge")
+    }
+    assert models == {
+        ("Mara", "speak"): "own",
+        ("Mara", "think"): "own",
+        ("Mara", "judge"): "judge",
+        ("Piotr", "speak"): "run",
+        ("Piotr", "think"): "run",
+        ("Piotr", "judge"): "judge",
+    }
+    assert context.of("Mara", "judge").asked_by("Mara", 1, "judge").id == "judge"
+    assert context.of("Mara").asked_by("Mara", 1, "generate").id == "own"
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the models that the command line opened; each is a scripted one."""
+    names: list[str] = []
+
+    def open_scripted(name: str, parameters: Parameters) -> LanguageModel:
+        names.append(name)
+        judge = "likelihood" if name == "weighs" else "rating"
+        return named(name, judge=judge, likelihood_threshold=0.02, rehearsed=False)
+
+    monkeypatch.setattr("cli.driving.open_language_model", open_scripted)
+    monkeypatch.setattr("cli.driving.open_embedding_model", RehearsalEmbedder)
+    return names
+
+
+def test_roles_are_recorded_and_opened_again(cli: Cli, opened: list[str]) -> None:
+    asked = ("--set", "judge_model=weighs", "--set", "thinking_model=thinks", "--set", "surrogate=thinks")
+    run = cli("run", "team_building", "--model", "speaks", "--rounds", "2", *asked, "--json").json["run"]
+    assert opened == ["speaks", "weighs", "thinks"]
+    parameters = cli("show", run, "--json").json["parameters"]
+    assert (parameters["judge_model"], parameters["thinking_model"]) == ("weighs", "thinks")
+    assert (parameters["judge"], parameters["inconsistency_threshold"]) == ("likelihood", 0.02)
+    models = {row["model"] for row in cli("show", run, "--cost", "--json").json["models"]}
+    assert models == {"speaks", "thinks", "weighs"}
+    fork = cli("fork", run, "--at", "2", "--set", "judge_model=null", "--json").json["run"]
+    assert opened[3:] == ["speaks", "thinks"]
+    parameters = cli("show", fork, "--json").json["parameters"]
+    assert (parameters["judge_model"], parameters["judge"]) == (None, "rating")
+
+
+def test_a_remote_model_thinks_for_one_that_weighs(cli: Cli) -> None:
+    thinking = ("--set", "thinking_model=http://localhost/v1#small", "--set", "ending=continuation")
+    weighing = ("--set", "ending_threshold=0.5", "--set", "judge=likelihood", "--set", "inconsistency_threshold=1")
+    command = ("run", "team_building", "--rounds", "1", *thinking, *weighing, "--dry-run", "--json")
+    assert cli(*command).json["total"]["calls"] > 0
+    cli(*command, "--set", "judge_model=http://localhost/v1#small").complains(2, "judge_model=smollm2")
+
+
+def test_a_rehearsal_takes_all_roles(cli: Cli, opened: list[str]) -> None:
+    command = ("run", "tidewell", "--rounds", "1", "--set", "judge_model=weighs")
+    estimate = cli(*command, "--model", "speaks", "--dry-run", "--json").json
+    assert estimate["total"]["calls"] > 0
+    assert opened == []

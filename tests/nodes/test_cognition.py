@@ -1,0 +1,389 @@
+"""The steps of an agent's cognition, each by itself: what is perceived, asked, found, assessed and decided."""
+
+import json
+from typing import Any
+
+import pytest
+from langgraph.runtime import Runtime
+from support.dialogue_case import a_context, a_memory
+from support.meeting_case import a_quay, an_attendee, at, held
+from support.scripted import ScriptedModel
+
+from graphs.driving import beginning_of
+from models.rehearsal import RehearsalTokenizer
+from nodes.assess import assess
+from nodes.choose_mechanisms import choose_mechanisms
+from nodes.decide import decide, propensity_of
+from nodes.mechanisms.memory_retrieval import heard_before
+from nodes.mechanisms.registry import MECHANISMS
+from nodes.mechanisms.time_analysis import pace_of
+from nodes.mechanisms.topic_analysis import moved
+from nodes.perceive import perceive
+from nodes.prepare import prepare
+from nodes.run_mechanisms import run_mechanisms
+from nodes.view import View, is_named
+from prompts.cognition import Question, ask_agent, ask_anybody, stem_units
+from prompts.names import listed
+from prompts.render import render
+from state.cognition import Assessment, Finding, InformationNeed, Perception
+from state.contracts import Context
+from state.meeting import Meeting
+from state.parameters import Layout
+from state.records import Turn, TurnRecord, Utterance
+
+LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
+
+
+class Scene:
+    """A meeting before a round, with what was said until then, and one agent whose steps a test takes."""
+
+    def __init__(self, meeting: Meeting | None = None, model: ScriptedModel | None = None, **settings: Any) -> None:
+        self.meeting = meeting or a_quay()
+        self.context: Context = a_context(model, start=self.meeting, removal_factor=0, **settings)
+        self.said: list[str | None] = []
+
+    def says(self, *lines: tuple[str, str] | None) -> "Scene":
+        """Store turns: pairs of speaker and text, or a silence."""
+        for line in lines:
+            speaker, text = line or (None, "")
+            number = len(self.said) + 1
+            turn = Turn(turn=number, round=number, speaker=speaker, text=text, sim_time_s=8.0 * number, ended=False)
+            self.context.store.save_turn("k3f9", TurnRecord(turn=turn))
+            self.said.append(speaker)
+        return self
+
+    def state(self, name: str = "Ana", **mind: Any) -> dict[str, Any]:
+        known = beginning_of(self.meeting)["minds"][name]
+        return {
+            "round": len(self.said) + 1,
+            "agent": name,
+            "present": list(self.meeting.names),
+            "sim_time_s": 8.0 * (len(self.said) + 1),
+            "silence_s": 0.0,
+            "spoken": {one: self.said.count(one) for one in self.meeting.names},
+            "mind": {**known, **mind},
+        }
+
+    async def after(self, *steps: Any, name: str = "Ana", **mind: Any) -> dict[str, Any]:
+        """The state of the agent behind these steps, prepared beforehand."""
+        state = self.state(name, **mind)
+        for one in self.meeting.names:
+            self._alone(0)
+            await prepare({**self.state(one), "round": 0}, Runtime(context=self.context))
+        self._alone(len(self.said) + 1)
+        for step in steps:
+            state = {**state, **await step(state, Runtime(context=self.context))}
+        return state
+
+    def _alone(self, round: int) -> None:
+        """Nobody else thinks here: a call waits for no others."""
+        self.context.broker.clear()
+        self.context.broker.seat(round, ())
+
+    async def view(self, name: str = "Ana", **mind: Any) -> View:
+        return View.of(await self.after(name=name, **mind), self.context)
+
+    def step(self, node: str, kind: Any, name: str = "Ana") -> Any:
+        return self.context.store.step("k3f9", len(self.said) + 1, name, node, kind)
+
+    async def find(self, mechanism: str, name: str = "Ana", **mind: Any) -> Finding:
+        return await MECHANISMS[mechanism].run(await self.view(name, **mind))
+
+
+# --- perceive -------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_relevant_enters_working_memory_and_the_rest_does_not() -> None:
+    scene = Scene(perception_threshold=0.3).says(("Bo", "Ana keeps a boat at the quay."))
+    state = await scene.after(perceive, name="Cy")
+    near: Perception = scene.step("perceive", Perception, "Cy")
+    assert near.noticed
+    assert near.relevance == max(near.similarities.values()) >= 0.3
+    assert state["mind"]["noticed"] == [1]
+    scene = Scene(perception_threshold=0.3).says(("Bo", "Quantum llamas yodel."))
+    state = await scene.after(perceive, name="Cy", noticed=[0])
+    far: Perception = scene.step("perceive", Perception, "Cy")
+    assert not far.noticed
+    assert state["mind"]["noticed"] == [0]
+    assert set(far.similarities) == {"profile", "background", "emotion"}
+
+
+async def test_being_named_always_gets_through_and_counts() -> None:
+    plain, named = Scene(perception_threshold=1).says(("Bo", "Llamas, Dee.")), Scene(perception_threshold=1)
+    named.says(("Bo", "Llamas, Cy."))
+    for scene in (plain, named):
+        await scene.after(perceive, name="Cy")
+    before, after = (scene.step("perceive", Perception, "Cy") for scene in (plain, named))
+    assert (before.noticed, before.named) == (False, False)
+    assert (after.noticed, after.named) == (True, True)
+    assert after.importance >= min(10, 10 * after.relevance + 3) - 1e-9
+
+
+async def test_own_words_are_noticed_and_working_memory_is_a_window() -> None:
+    scene = Scene(perception_threshold=1, working_memory=2).says(("Cy", "Llamas."))
+    state = await scene.after(perceive, name="Cy", noticed=[0, 0])
+    assert state["mind"]["noticed"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("Ana", "Ana, listen.", True),
+        ("Ana", "ana?", True),
+        ("Ana", "Anaconda", False),
+        ("Ana Vos", "What does Ana say?", True),
+        ("Ana Vos", "Vos, perhaps.", False),
+        ("Al", "Also", False),
+        ("Ana (she)", "I mean Ana (she).", True),
+        ("🦆", "Where is 🦆 now?", True),
+    ],
+)
+def test_a_name_is_a_word_of_its_own(name: str, text: str, named: bool) -> None:
+    assert is_named(name, text) == named
+
+
+# --- choose ---------------------------------------------------------------------------------------------------------
+
+
+async def test_every_mechanism_is_decided_on_with_a_reason() -> None:
+    model = ScriptedModel(endings=[True, False, True, False, True], comments=["The crane."] + ["Because."] * 5)
+    scene = Scene(model=model).says(("Bo", "Ana, who pays?"))
+    state = await scene.after(perceive, choose_mechanisms)
+    need: InformationNeed = scene.step("choose_mechanisms", InformationNeed)
+    assert need.key_information == "The crane."
+    assert [choice.active for choice in need.mechanisms.values()] == [True, False, True, False, True, True]
+    assert need.mechanisms["memory_retrieval"].reason == "Because."
+    assert need.mechanisms["mention_response"].reason == "Bo named me"
+    assert state["active"] == [name for name, choice in need.mechanisms.items() if choice.active]
+
+
+async def test_the_choice_sees_descriptions_usage_and_the_last_line() -> None:
+    scene = Scene(perception_threshold=0).says(("Bo", "Who pays for the crane?"))
+    await scene.after(perceive, choose_mechanisms, used={"time_analysis": [1, 3]})
+    (call,) = [call for call in scene.context.store.calls("k3f9") if call.node == "choose_mechanisms"]
+    shown = "\n".join(unit.text for unit in scene.context.store.prompt(call.prompt).units)
+    for mechanism in MECHANISMS.values():
+        assert (mechanism.description in shown) == (mechanism.condition is None)
+    assert "used 3 times, last in round 1" in shown
+    assert "Bo: Who pays for the crane?" in shown
+    assert "This is round 2." in shown
+
+
+async def test_mention_response_follows_its_condition_alone() -> None:
+    for line, active in ((("Bo", "Ana?"), True), (("Ana", "I, Ana, say so."), False), (None, False)):
+        scene = Scene(a_quay(mechanisms=("mention_response",))).says(line)
+        assert (await scene.after(perceive, choose_mechanisms))["active"] == (["mention_response"] if active else [])
+        assert scene.context.store.calls("k3f9") == []
+
+
+# --- mechanisms -----------------------------------------------------------------------------------------------------
+
+
+async def test_memory_retrieval_recalls_what_the_agent_asks_for() -> None:
+    memories = (a_memory(1, "The crane cost nine thousand."), a_memory(2, "Gulls sleep on one leg."))
+    ana = an_attendee("Ana", memories=memories)
+    scene = Scene(a_quay(participants=(ana, an_attendee("Bo"))), ScriptedModel(comments=["what the crane cost"]))
+    finding = await scene.says(("Bo", "Hm.")).find("memory_retrieval")
+    assert finding.data["query"] == "what the crane cost"
+    assert set(finding.data["memories"]) == {"m1", "m2"}
+    assert set(finding.lines) == {memory.text for memory in memories}
+
+
+async def test_memory_holds_what_was_noticed_and_has_left_working_memory() -> None:
+    scene = Scene(perception_threshold=0).says(("Bo", "First."), ("Cy", "Second."), None)
+    for round in (2, 3, 4):
+        perception = Perception(
+            turn=round - 1, similarities={}, relevance=0.5, named=False, noticed=round != 3, importance=4.0
+        )
+        scene.context.store.save_step("k3f9", round, "Ana", "perceive", perception)
+    view = await scene.view(noticed=[3])
+    assert [(memory.id, memory.text, memory.importance) for memory in heard_before(view)] == [
+        ("turn_1", "Bo: First.", 4.0)
+    ]
+    assert heard_before(await scene.view(noticed=[1, 3])) == []
+
+
+async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:
+    scene = Scene(model=ScriptedModel(endings=[True, False, True], comments=["ask Bo", "thank them"]))
+    scene.says(("Bo", "I can pay."))
+    first = await scene.find("goal_summary")
+    assert first.data == {"done": [True, False], "progress": 0.5, "next": "ask Bo"}
+    assert first.lines == ("50% of what Ana wants is settled.", "Still to settle: agree on a day.")
+    scene.context.store.save_step("k3f9", 2, "Ana", "goal_summary", first)
+    scene.says(("Cy", "Monday, then."))
+    second = await scene.find("goal_summary", used={"goal_summary": [2, 1]})
+    assert second.data == {"done": [True, True], "progress": 1.0, "next": "thank them"}
+    (_, asked) = scene.context.model.asked("generate")[-2:]
+    assert [field.name for field in asked.fields] == ["2. agree on a day", "next"]
+
+
+async def test_who_has_no_plan_is_not_asked_about_it() -> None:
+    scene = Scene().says(("Ana", "Well."))
+    finding = await scene.find("goal_summary", "Bo")
+    assert finding.data == {"done": [], "progress": None}
+    assert scene.context.model.asked("generate") == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "move", "states"),
+    [
+        ("the fair", "keep", {"open": ["crane", "the fair"], "discussed": ["money"], "paused": []}),
+        ("Crane", "shift", {"open": [], "discussed": ["money", "Crane"], "paused": []}),
+        ("money", "pause", {"open": ["crane"], "discussed": [], "paused": ["money"]}),
+        ("money", "dance", {"open": ["crane", "money"], "discussed": [], "paused": []}),
+    ],
+)
+def test_topics_stand_in_one_state(topic: str, move: str, states: dict[str, list[str]]) -> None:
+    assert moved({"open": ["crane"], "discussed": ["money"], "paused": []}, topic, move) == states
+
+
+async def test_topics_begin_with_the_roles_own_interests_and_go_on_from_the_last_time() -> None:
+    scene = Scene(model=ScriptedModel(comments=["the crane.", "the fair"])).says(("Bo", "Hm."))
+    first = await scene.find("topic_analysis")
+    interests = {topic for state in ("open", "discussed", "paused") for topic in first.data[state]}
+    assert interests == {"the crane", "the summer fair", "the crane."}
+    assert first.lines[0] == "The talk is about the crane."
+    scene.context.store.save_step("k3f9", 2, "Ana", "topic_analysis", first)
+    scene.says(("Cy", "Hm."))
+    second = await scene.find("topic_analysis", used={"topic_analysis": [2, 1]})
+    assert {topic for state in ("open", "discussed", "paused") for topic in second.data[state]} == {
+        *interests,
+        "the fair",
+    }
+
+
+async def test_time_analysis_sets_time_left_against_goals_left() -> None:
+    hurried = an_attendee("Ana", leaves=at(1), leaves_for="a ferry", goals=a_quay().participants[0].goals)
+    scene = Scene(a_quay(participants=(hurried, an_attendee("Bo")), ends=at(30))).says(*[("Bo", "Hm.")] * 6)
+    ana, bo = await scene.find("time_analysis"), await scene.find("time_analysis", "Bo")
+    assert ana.data["time_left_s"] == pytest.approx(60 - 56)
+    assert (ana.data["pace"], bo.data["pace"]) == ("hurry", "calm")
+    assert ana.data["elapsed"] == pytest.approx(56 / 60)
+    assert bo.data["open"] is None
+    assert any("before they have to go" in line for line in ana.lines)
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "open_share", "pace"),
+    [(0.1, 1.0, "steady"), (0.1, 0.5, "calm"), (0.5, 1.0, "hurry"), (0.9, 0.5, "hurry"), (0.9, 0.0, "calm"),
+     (0.2, None, "calm"), (0.6, None, "steady"), (0.9, None, "hurry")],
+)  # fmt: skip
+def test_the_pace_follows_time_and_progress(elapsed: float, open_share: float | None, pace: str) -> None:
+    assert pace_of(elapsed, open_share) == pace
+
+
+async def test_speech_is_counted() -> None:
+    scene = Scene().says(("Bo", "One."), ("Cy", "Two."), ("Bo", "Three."), None)
+    finding = await scene.find("speech_frequency")
+    assert finding.data["counts"] == {"Ana": 0, "Bo": 2, "Cy": 1, "Dee": 0}
+    assert (finding.data["most"], finding.data["silent"]) == (["Bo"], ["Ana", "Dee"])
+    assert "Ana has spoken 0 of 3 times." in finding.lines
+
+
+async def test_used_mechanisms_are_counted_and_failed_ones_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene().says(("Bo", "Hm."))
+    state = await scene.after(lambda state, runtime: settled({"active": ["time_analysis", "speech_frequency"]}))
+    mind = {**state["mind"], "used": {"time_analysis": [1, 4]}}
+    after = await run_mechanisms({**state, "mind": mind}, Runtime(context=scene.context))  # type: ignore[typeddict-item]
+    assert after["mind"]["used"] == {"time_analysis": [2, 5], "speech_frequency": [2, 1]}
+    assert scene.step("speech_frequency", Finding).problem is None
+
+
+async def settled(update: dict[str, Any]) -> dict[str, Any]:
+    return update
+
+
+# --- assess and decide ----------------------------------------------------------------------------------------------
+
+
+async def test_assessing_changes_the_feeling_and_sees_what_was_found() -> None:
+    model = ScriptedModel(comments=["They wait.", "I must ask."], ratings=[7])
+    scene = Scene(model=model).says(("Bo", "Hm."))
+    state = await scene.after(lambda s, r: settled({"active": ["speech_frequency"]}), run_mechanisms, assess)
+    found: Assessment = scene.step("assess", Assessment)
+    assert (found.situation, found.thought, found.emotion_strength) == ("They wait.", "I must ask.", 0.7)
+    assert (state["mind"]["emotion"], state["mind"]["emotion_strength"]) == (found.emotion, 0.7)
+    (call,) = scene.context.store.calls("k3f9")
+    shown = [unit.text for unit in scene.context.store.prompt(call.prompt).units]
+    assert shown[shown.index("- Ana has spoken 0 of 1 times.") - 1] == "What came to your mind"
+
+
+async def test_deciding_brings_the_four_parts_to_the_race() -> None:
+    scene = Scene(model=ScriptedModel(ratings=[4])).says(("Bo", "The crane, the boat, the quay."))
+    state = await scene.after(perceive, lambda s, r: settled({"active": []}), assess, decide)
+    bid = state["bids"]["Ana"]
+    assert bid["emotion"] == 0.4
+    assert bid["personality"] == 0.8
+    assert 0 < bid["topic"] <= 1
+    assert 0 < bid["goal"] <= 0.51  # all is open, hardly any time is over
+    assert (bid["similarity"], bid["similarity_max"]) == (0.0, None)
+    assert state["minds"]["Ana"] == state["mind"]
+
+
+async def test_thoughts_since_one_spoke_are_what_a_thought_is_compared_with() -> None:
+    context, turns = await held(max_turns=12)
+    for name in context.meeting.names:
+        spoke = max((turn.round for turn in turns if turn.speaker == name), default=0)
+        state = {**Scene().state(name), "round": 12}
+        state["mind"]["spoke"] = spoke
+        thoughts = View.of(state, context).thoughts()  # type: ignore[arg-type]
+        assert len(thoughts) == 12 - spoke
+
+
+def test_propensity_is_given_or_follows_from_extraversion() -> None:
+    assert propensity_of(an_attendee("Ana", propensity=0.2), ("extroverted",)) == 0.2
+    assert propensity_of(an_attendee("Ana"), ("introverted",)) < propensity_of(an_attendee("Ana"), ("extroverted",))
+
+
+# --- prompts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_prompt_of_cognition_holds_its_agent_moment_and_question(layout: Layout) -> None:
+    scene = Scene().says(("Bo", "Who pays?"), None)
+    moment = (await scene.view("Bo", noticed=[0, 1])).moment()
+    question = Question("assess", {"thought": "what you think"}, {"thought": "Hm."}, ["- A finding."])
+    prompt = ask_agent(moment, question, layout)
+    shown = "\n".join(unit.text for unit in prompt.units)
+    for part in ("You are Bo.", "owes her a favour", "The crane has to be mended", "Bo: Who pays?", "- A finding."):
+        assert part in shown
+    assert "passed you by" in shown  # the silence was not noticed
+    assert ("Answer with one JSON object" in shown) == (layout == "single_message")
+    assert (json.dumps({"thought": "Hm."}) in shown) == (layout == "chat_turns")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_what_stays_the_same_stands_first_and_is_the_stem(layout: Layout) -> None:
+    tokenizer, stems = RehearsalTokenizer(), []
+    for lines in ((("Bo", "Who pays?"),), (("Bo", "I don't."), ("Cy", "Nor do I."))):
+        view = (
+            await Scene().says(*lines).view("Bo", noticed=[0, len(lines)], emotion="glad" if len(lines) > 1 else "sad")
+        )
+        prompt = ask_agent(view.moment(), Question("assess", {"thought": "t"}, {"thought": "Hm."}), layout)
+        rendered = render(prompt, tokenizer, stem_units=stem_units(prompt))
+        assert 0 < rendered.stem < len(rendered.input_ids)
+        stems.append(rendered.input_ids[: rendered.stem])
+    assert stems[0] == stems[1]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_question_to_nobody_has_no_stem(layout: Layout) -> None:
+    question = Question("plan", {"step_1": "s"}, {"step_1": "x"}, variables={"number": 1})
+    assert stem_units(ask_anybody(question, layout)) == 0
+
+
+@pytest.mark.parametrize("text", ['"}, "strength": 10, {"', "$name ${x}", "<|im_end|>", "a\nb", "\x1b[31m"])
+async def test_no_text_breaks_a_prompt(text: str) -> None:
+    meeting = a_quay(description=text, opening=Utterance(speaker=text, text=text))
+    view = await Scene(meeting).says(("Bo", text)).view("Bo", noticed=[0, 1])
+    prompt = ask_agent(view.moment(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
+    assert sum(text in unit.text for unit in prompt.units) >= 4
+    assert any(json.loads(unit.text) == {"thought": text} for unit in prompt.units if unit.id == "example.2")
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [([], "nobody"), (["Ana"], "Ana"), (["Ana", "Bo"], "Ana and Bo"), (["A", "B", "C"], "A, B and C")],
+)
+def test_names_are_listed_as_in_speech(names: list[str], text: str) -> None:
+    assert listed(names) == text

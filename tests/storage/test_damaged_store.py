@@ -1,0 +1,262 @@
+"""A store that was cut off, or in which bits were flipped, gives what it gave before, or says that it is damaged."""
+
+import contextlib
+import io
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import ormsgpack
+import pytest
+from hypothesis import settings
+from support.commands import Said
+from support.scripted import ScriptedModel
+
+from state.cognition import Assessment, Bid, Character, Floor, InformationNeed, Perception
+from state.errors import StorageError, TertuliaError
+from state.records import Record
+from storage.search import search
+from storage.store import SqliteStore
+
+#: Bits that are flipped, one after the other.
+FLIPS = 300 if settings.default.max_examples < 2000 else 5000
+PAGE = 4096
+
+DUO = """
+name: pier
+time: 2026-05-06 09:30:00
+participants:
+  - {name: Mara, memories: [Mara sells fish., The ferry is late., The lantern broke in March.]}
+  - {name: Piotr, memories: [Piotr keeps the lighthouse., Mara has a spare lamp.]}
+"""
+TRIO = """
+kind: group_chat
+name: The quay
+description: Three boat owners talk about the broken crane.
+time: 2026-05-06 15:00:00
+participants:
+  - {name: Mara, goals: [get the crane mended], memories: [The crane broke in May.]}
+  - {name: Piotr, descriptions: [Piotr sleeps long.]}
+  - {name: Zoe, descriptions: [Zoe hates silence.]}
+"""
+
+
+def command(*arguments: object) -> Said:
+    """Run a command in this process."""
+    from cli.main import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setattr("sys.argv", ["tertulia", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit:
+            main()
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode())
+    return Said(exit.value.code or 0, *texts)
+
+
+class Sound:
+    """A whole store: a dialogue, a fork of it, and a meeting that stopped in its third round."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "sound.db"
+        (folder / "duo.yaml").write_text(DUO)
+        (folder / "trio.yaml").write_text(TRIO)
+        how = ("--rehearse", "--json", "--store", self.path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)  # names and ids are the same in every test, so that every byte has its place
+            patch.setattr("storage.store.secrets.choice", random.Random(0).choice)
+            self.duo = _run(command("run", "duo.yaml", "--lambda", "0.5", "--rounds", "3", *how))
+            self.fork = _run(command("fork", self.duo, "--at", "2", "--set", "removal_factor=0.8", *how[1:]))
+            model = ScriptedModel(fails_at=30)
+            model.id = "rehearsal"
+            patch.setattr("cli.driving.open_language_model", lambda *_: model)
+            stopped = command("run", "trio.yaml", "--lambda", "0.5", "--rounds", "4", *how[1:])
+            assert "the model went away" in stopped.err
+        self.trio = json.loads(stopped.out)["run"]
+        assert json.loads(stopped.out)["turns"] >= 1
+        self.content = self.path.read_bytes()
+        self.records = records(self.path)
+        self.documents = documents(self.path, self)
+        self.driven = driven(self.path, self)
+        self.path.write_bytes(self.content)
+
+
+def _run(said: Said) -> str:
+    assert said.code == 0, said
+    return str(said.json["run"])
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    return Sound(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "damaged.db"
+
+
+STEPS: dict[str, type[Record]] = {
+    "prepare": Character,
+    "perceive": Perception,
+    "choose_mechanisms": InformationNeed,
+    "assess": Assessment,
+    "bid": Bid,
+    "floor": Floor,
+}
+
+
+def records(path: Path) -> list[object]:
+    """Everything that is stored, as the project's own code reads it."""
+    found: list[object] = []
+    with SqliteStore.open(path) as store:
+        for run in store.runs():
+            found += [store.run(run.run), store.start(run.run), store.turns(run.run)]
+            for turn in range(1, run.turns + 1):
+                record = store.turn_record(run.run, turn)
+                found += [record, store.candidates(run.run, turn), store.trace(run.run, turn)]
+                found.append(store.prompt(record.prompt) if record.prompt else None)
+            steps = ((node, store.steps(run.run, node, kind)) for node, kind in STEPS.items())
+            # A round that has not ended is begun again: nobody reads what was thought in it.
+            found += [(node, {key: one for key, one in of.items() if key[0] <= run.turns}) for node, of in steps]
+            calls = store.calls(run.run)
+            found += [calls, {call.prompt: store.prompt(call.prompt) for call in calls}]
+    return found
+
+
+def passages(path: Path) -> list[object]:
+    """What is found by its words."""
+    with SqliteStore.open(path) as store:
+        return [search(store.file, word, limit=1000) for word in ("the", "ferry", "crane", "I")]
+
+
+def documents(path: Path, sound: Sound) -> list[Said]:
+    """What commands say of it; a complaint says that it is damaged."""
+    asked: list[tuple[object, ...]] = [("runs", "--json"), ("diff", sound.duo, sound.fork)]
+    for run in (sound.duo, sound.fork, sound.trio):
+        asked += [("export", run, "--jsonl", "-"), ("show", run, "--node", "all"), ("stats", run), ("timeline", run)]
+        asked += [("show", run, "--turn", "1"), ("show", run, "--cost"), ("replay", run)]
+    return [command(*one, "--store", path) for one in asked]
+
+
+def driven(path: Path, sound: Sound) -> list[Said | object]:
+    """What a run comes to that is resumed, and one that is forked."""
+    how = ("--json", "--store", path)
+    resumed = command("resume", sound.trio, *how)
+    forked = command("fork", sound.duo, "--at", "2", "--set", "removal_factor=0.2", *how)
+    outcome: list[Said | object] = []
+    for said in (resumed, forked):
+        shown = command("show", json.loads(said.out)["run"], *how) if said.code == 0 else said
+        outcome.append(shown.json["turns"] if shown.code == 0 else shown)
+    return outcome
+
+
+def is_told(said: object) -> bool:
+    """Whether a command said that its store is damaged, in one line."""
+    assert not isinstance(said, Said) or "Traceback" not in said.err
+    if not isinstance(said, Said) or said.code == 0:
+        return False
+    (complaint,) = (line for line in said.err.splitlines() if line.startswith("error: "))
+    assert "(in " not in complaint, complaint
+    return said.code == 1 and "damaged" in complaint
+
+
+def read_again(path: Path, reading: Callable[[Path], list[object]], before: list[object]) -> tuple[bool, list[str]]:
+    """Whether it is told that a store is damaged, and what is different without being told."""
+    try:
+        now = reading(path)
+    except StorageError as error:
+        return _is_one_line(str(error), path), []
+    except TertuliaError as error:
+        return False, [str(error)]
+    silent = [f"{one!r:.200}" for one, other in zip(now, before, strict=False) if one != other]
+    return False, silent + [f"{len(now)} records"] * (len(now) != len(before))
+
+
+def _is_one_line(told: str, path: Path) -> bool:
+    return len(told.splitlines()) == 1 and str(path) in told
+
+
+def differences(path: Path, sound: Sound, thorough: bool) -> tuple[bool, list[str]]:
+    """As `read_again`, of all records, and by the commands where it shall be thorough."""
+    told, silent = read_again(path, records, sound.records)
+    if thorough:
+        outcomes = [*documents(path, sound), *driven(path, sound)]
+        for now, before in zip(outcomes, [*sound.documents, *sound.driven], strict=True):
+            if is_told(now):
+                told = True
+            elif now != before:
+                silent.append(f"command: {now!r:.300}")
+    return told, silent
+
+
+def test_a_store_that_is_cut_off_is_told(sound: Sound, path: Path) -> None:
+    size = len(sound.content)
+    lengths = {1, 15, 16, 18, 40, 99, 100, 101, 512, size - 1, size - 100}
+    lengths |= {page + at for page in range(0, size, PAGE) for at in (-1, 0, 1, 9, PAGE // 2) if 0 < page + at < size}
+    drawn = random.Random(0)
+    for length in drawn.sample(sorted(lengths), min(len(lengths), FLIPS)):
+        path.write_bytes(sound.content[:length])
+        told, silent = differences(path, sound, thorough=drawn.random() < 0.02)
+        assert not silent, f"cut off at {length} of {size} bytes"
+        assert told or length > size - PAGE  # of the last page nothing may have been in use
+
+
+def flipped(content: bytes, at: int, drawn: random.Random) -> bytes:
+    return content[:at] + bytes([content[at] ^ 1 << drawn.randrange(8)]) + content[at + 1 :]
+
+
+def test_flipped_bits_are_told_or_make_no_difference(sound: Sound, path: Path) -> None:
+    drawn = random.Random(1)
+    size = len(sound.content)
+    problems = []
+    noticed = 0
+    for number in range(FLIPS):
+        at = drawn.randrange(100) if number % 50 == 0 else drawn.randrange(size)
+        path.write_bytes(flipped(sound.content, at, drawn))
+        told, silent = differences(path, sound, thorough=number % 50 == 1)
+        noticed += told
+        problems += [f"byte {at} (page {at // PAGE + 1}): {one}" for one in silent]
+    assert not problems, f"{len(problems)} of {FLIPS}, e.g. " + "\n".join(problems[:40])
+    assert noticed > FLIPS / 4
+
+
+def test_flipped_bits_in_what_is_searched_are_told(sound: Sound, path: Path) -> None:
+    path.write_bytes(sound.content)
+    before = passages(path)
+    drawn = random.Random(2)
+    places = [sound.content.find(text) for text in (b"memoryMara sells", b"thoughtIt", b"utterance")]
+    for place in places:
+        for at in range(place, place + 12):
+            path.write_bytes(flipped(sound.content, at, drawn))
+            told, silent = read_again(path, passages, before)
+            assert told or not silent, silent
+
+
+def test_a_passage_that_its_index_does_not_know_is_told(sound: Sound, path: Path) -> None:
+    path.write_bytes(sound.content)
+    with SqliteStore.open(path) as store:
+        store.file.write(
+            "INSERT INTO passages_fts (passages_fts, rowid, text) SELECT 'delete', id, text FROM passages LIMIT 1"
+        )
+        with pytest.raises(StorageError, match="is damaged or was altered"):
+            search(store.file, "zeppelin")
+
+
+def test_a_crafted_checkpoint_is_refused_by_resume(sound: Sound, path: Path) -> None:
+    target = path.with_name("touched")
+    touch = ormsgpack.packb({"turn": ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {target}")))})
+    for kind, packed in (("msgpack", touch), ("pickle", b"cos\nsystem\n(S'touch " + str(target).encode() + b"'\ntR.")):
+        path.write_bytes(sound.content)
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE checkpoints SET type = ?, checkpoint = ?", (kind, packed))
+            connection.execute("UPDATE writes SET type = ?, value = ?", (kind, packed))
+            connection.commit()
+        said = command("resume", sound.trio, "--store", path)
+        assert is_told(said), said
+        assert not target.exists()

@@ -1,0 +1,240 @@
+"""The views as data frames: dtypes, choice of runs, refusal of what was altered; docs/data.md says what is there."""
+
+import json
+import re
+import shlex
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import pandas
+import pytest
+from click.testing import CliRunner
+from sqlite_utils.cli import cli as sqlite_utils_cli
+from support.commands import Cli
+from support.group_stored import write_meeting
+from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
+
+from metrics.diversity import distinct_n
+from state.cognition import Assessment
+from state.errors import NotFoundError, StorageError, UsageError
+from state.records import TurnRecord
+from storage import frames
+from storage.store import SqliteStore
+
+DOC = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+READERS: dict[str, Callable[..., pandas.DataFrame]] = {
+    "each_run": frames.runs,
+    "each_turn": frames.turns,
+    "each_agent_round": frames.agent_rounds,
+    "each_unit": frames.units,
+    "each_call": frames.calls,
+}
+CHECKS = {
+    "text": lambda value: isinstance(value, str),
+    "flag": lambda value: value in (0, 1),
+    "count": lambda value: isinstance(value, int) and value >= 0,
+    "number": lambda value: isinstance(value, float | int),
+    "integer": lambda value: str(int(value)) == value,
+    "moment": lambda value: datetime.fromisoformat(value).tzinfo is not None,
+    "json": lambda value: value[0] in "[{",
+}
+DTYPES = {
+    "text": "str",
+    "flag": "boolean",
+    "count": "Int64",
+    "number": "float64",
+    "integer": "object",
+    "json": "object",
+}
+DTYPES["moment"] = "datetime64[us, UTC]"
+
+
+def documented(view: str) -> dict[str, str]:
+    """The columns of a view that docs/data.md explains, with their types."""
+    section = DOC.partition(f"\n## {view}\n")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, flags=re.MULTILINE))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with a dialogue, two forks of it, and a meeting."""
+    path = tmp_path / "tertulia.db"
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(seed=2**70), a_case())
+        write_turns(store, "k3f9", 1, 4)
+        store.create_run(a_run("f0rk", parent=("k3f9", 3), parameters={"removal_factor": 1, "seed": 3}), a_case())
+        write_turns(store, "f0rk", 3, 3)
+        write_meeting(store)
+    return path
+
+
+def altered(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(statement).rowcount == 1
+
+
+@pytest.mark.parametrize("view", READERS)
+def test_every_column_of_a_view_is_documented_with_what_it_holds(path: Path, view: str) -> None:
+    with SqliteStore.open(path) as store:
+        rows = store.file.rows(f"SELECT * FROM {view}")
+    assert rows
+    assert list(documented(view)) == list(rows[0])
+    for name, kind in documented(view).items():
+        values = [row[name] for row in rows if row[name] is not None]
+        assert all(CHECKS[kind](value) for value in values), name
+
+
+@pytest.mark.parametrize("view", READERS)
+def test_a_frame_has_the_documented_types_whether_it_is_empty_or_not(path: Path, view: str) -> None:
+    for chosen in (None, []):
+        frame = READERS[view](path, chosen)
+        assert frame.empty == (chosen == [])
+        assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
+            name: DTYPES[kind] for name, kind in documented(view).items()
+        }
+
+
+def test_values_come_as_python_and_pandas_have_them(path: Path) -> None:
+    runs = frames.runs(path).set_index("run")
+    assert list(runs.index) == ["k3f9", "f0rk", "m33t"]
+    assert runs.loc["k3f9", "seed"] == 2**70
+    assert runs.loc["k3f9", "created"] == pandas.Timestamp(NOW)
+    assert runs.loc["f0rk", "parameters"] == {"removal_factor": 1, "seed": 3}
+    assert runs["parent_turn"].isna().tolist() == [True, False, True]
+    minds = frames.agent_rounds(path)
+    assert minds["mechanisms"].map(type).eq(list).all()
+    assert minds["latency_s"].isna().any()
+    assert frames.calls(path)["results"].tolist() == [[]] * len(frames.calls(path))
+
+
+def test_a_fork_has_the_turns_of_its_parent_before_its_own(path: Path) -> None:
+    assert frames.turns(path, "f0rk")["turn"].tolist() == [1, 2, 3]
+    assert frames.units(path, "f0rk")["turn"].drop_duplicates().tolist() == [1, 2, 3]
+    both = frames.turns(path, ["f0rk", "k3f", "k3f9"])
+    assert both.groupby("run").size().to_dict() == {"f0rk": 3, "k3f9": 4}
+
+
+def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
+    with SqliteStore.open(path) as store:
+        set_by_hand = {"removal_factor": 0.25, "max_turns": 9, "nodes": {"score": "mine"}}
+        own = {**set_by_hand, "max_minutes": None, "node_settings": {"mine": {"depth": 3}}}
+        store.create_run(a_run("n0de", parameters=own), a_case())
+    assert not [name for name in frames.runs(path) if name.startswith("parameter.")]
+    spread = frames.runs(path, ["k3f9", "n0de"], parameters=True).set_index("run")
+    assert spread["parameter.removal_factor"].tolist() == [0.5, 0.25]
+    assert spread.loc["n0de", "parameter.nodes.score"] == "mine"
+    assert spread.loc["n0de", "parameter.node_settings.mine.depth"] == 3
+    assert spread.loc["k3f9"].filter(like="parameter.node").isna().all()
+    kinds = {"max_turns": "Int64", "max_minutes": "float64", "removal_factor": "float64", "nodes.score": "str"}
+    assert {name: str(spread[f"parameter.{name}"].dtype) for name in kinds} == kinds
+
+
+@pytest.mark.parametrize(
+    ("statement", "reader"),
+    [
+        ("UPDATE runs SET seed = '8' WHERE run = 'k3f9'", frames.runs),
+        ("UPDATE turns SET rollbacks = 1 WHERE run = 'k3f9' AND turn = 2", frames.turns),
+        ("UPDATE contents SET text = 'Line two.' WHERE text = 'Line 2.'", frames.turns),
+        ("UPDATE candidates SET inconsistency = 1 WHERE run = 'k3f9' AND turn = 2", frames.turns),
+        ("UPDATE unit_scores SET score = 9 WHERE run = 'k3f9' AND turn = 2 AND position = 0", frames.units),
+        ("UPDATE units SET block = 'goals' WHERE unit = 'memory.m1'", frames.units),
+        ("UPDATE contents SET text = 'A swan.' WHERE text LIKE 'Ana saw heron number 1.%'", frames.units),
+        ("UPDATE steps SET record = '{}' WHERE round = 1 AND agent = 'Ada' AND node = 'bid'", frames.agent_rounds),
+        ("UPDATE calls SET seconds = 9 WHERE round = 1 AND agent = 'Ada'", frames.calls),
+        ("UPDATE lineage SET turns = 9 WHERE run = 'f0rk' AND depth = 1", frames.turns),
+    ],
+)
+def test_what_was_altered_is_refused(path: Path, statement: str, reader: Callable[..., pandas.DataFrame]) -> None:
+    reader(path)
+    altered(path, statement)
+    with pytest.raises(StorageError, match=r"tertulia\.db is damaged or was altered"):
+        reader(path)
+
+
+def test_a_store_and_runs_that_are_not_there_are_told(path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"^there is no store .*elsewhere\.db; "):
+        frames.turns(path.with_name("elsewhere.db"))
+    assert not path.with_name("elsewhere.db").exists()
+    with pytest.raises(NotFoundError, match="no run 'zzzz'"):
+        frames.turns(path, "zzzz")
+    with pytest.raises(NotFoundError, match="no run 'zzzz'"):
+        frames.turns(path, ["k3f9", "zzzz"])
+    path.write_text("not a store " * 100)
+    with pytest.raises(StorageError, match="is not a Tertulia store"):
+        frames.turns(path)
+
+
+def test_half_a_surrogate_pair_comes_back(path: Path) -> None:
+    half = "well\ud83d."
+    with SqliteStore.open(path) as store:
+        said = a_turn_record(5).turn.model_copy(update={"text": half})
+        store.save_turn("k3f9", TurnRecord(turn=said))
+        call = store.calls("m33t")[-1]
+        reply = call.replies[0].model_copy(update={"text": half})
+        store.save_calls("m33t", [call.model_copy(update={"replies": (reply,), "parameters": {"begun": half}})])
+        thought = store.step("m33t", 1, "Ada", "assess", Assessment)
+        assert thought is not None
+        store.save_step("m33t", 1, "Ada", "assess", thought.model_copy(update={"thought": half}))
+    assert frames.turns(path, "k3f9")["text"].iloc[-1] == half
+    assert frames.agent_rounds(path)["thought"].iloc[0] == half
+    assert frames.calls(path, "m33t")[["reply", "parameters"]].iloc[-1].tolist() == [half, {"begun": half}]
+
+
+def test_without_pandas_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r"pip install --editable '\.\[frames\]'"):
+        frames.runs(path)
+
+
+# --- the examples of docs/data.md -----------------------------------------------------------------------------------
+
+
+def test_sqlite_utils_shows_the_views(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    commands = re.findall(r"^\$ sqlite-utils (.*)$", DOC, flags=re.MULTILINE)
+    said = [CliRunner().invoke(sqlite_utils_cli, shlex.split(command)) for command in commands]
+    assert [one.exit_code for one in said] == [0, 0, 0]
+    assert "Ana        Line 2." in said[0].output
+    assert json.loads(said[1].output)[0]["agent"] == "Ada"
+    assert "removal_factor    avg(rollbacks)" in said[2].output
+
+
+def test_the_examples_give_the_figures_of_the_commands(cli: Cli, tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        for removal_factor in ("0", "0.5"):
+            cli("run", "tidewell", "--rehearse", "--rounds", "3", "--lambda", removal_factor, "--seed", seed)
+    parent = cli("run", "team_building", "--rehearse", "--rounds", "4", "--json").json["run"]
+    run = cli("fork", parent, "--at", "3", "--set", "seed=5", "--json").json["run"]
+    shown: dict[str, pandas.DataFrame] = {}
+    for example in re.findall(r"```python\n(.*?)```", DOC, flags=re.DOTALL):
+        exec(example, shown)
+
+    people = {one["agent"]: one for one in cli("stats", run, "--json").json["agents"]}
+    table = shown["table"].join(shown["on"])
+    assert list(table.index) == sorted(people)
+    for agent, row in table.iterrows():
+        figures = people[agent]
+        told = (figures["decisions"], figures["wanting_to_speak"], figures["spoken"])
+        assert (row["decisions"], row["wanting"], row["spoken"]) == told
+        switched_on = {name: count["on"] for name, count in figures["mechanisms"].items()}
+        assert {name: row.get(name, 0) for name in switched_on} == switched_on
+
+    with SqliteStore.open("tertulia.db") as store:
+        for removal_factor in (0, 0.5):
+            alike = [
+                [(turn.speaker or "", turn.text) for turn in store.turns(one.run)]
+                for one in store.runs()
+                if one.scenario == "tidewell" and one.parameters["removal_factor"] == removal_factor
+            ]
+            assert len(alike) == 2
+            assert shown["diversity"]["tidewell", removal_factor] == distinct_n(alike, 2)
+
+    asked = cli("show", run, "--cost", "--json").json["cost"]
+    assert len(asked) == len(shown["cost"])
+    for step in asked:
+        row = shown["cost"].loc[step["agent"], step["node"]]
+        assert (row["calls"], row["prompt_tokens"]) == (step["calls"], step["prompt_tokens"])

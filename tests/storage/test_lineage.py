@@ -1,0 +1,307 @@
+"""Forks in the store: each has its ancestors' past up to where it left them, and no more; they stay as they are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.stored import a_candidate, a_case, a_run, a_turn_record
+
+from state.cognition import Assessment, Call, Perception, Trace
+from state.errors import NotFoundError
+from state.records import Candidate, Prompt, Reply, TurnRecord, Unit
+from storage.search import search
+from storage.store import SqliteStore
+from storage.tables import COLUMNS
+
+NODE = "assess"
+PERCEIVED = Perception(turn=0, similarities={}, relevance=0, named=False, noticed=True, importance=0)
+#: The prompt of every turn.
+PROMPT = Prompt(
+    units=(Unit(id="m1", block="memory", kind="item", text="The lake is near."),), speaker="Ana", layout="chat_turns"
+)
+with SqliteStore.open(":memory:") as _other:
+    PROMPT_HASH = _other.save_prompt(PROMPT)
+
+
+@pytest.fixture
+def store() -> Iterator[SqliteStore]:
+    with SqliteStore.open(":memory:") as opened:
+        yield opened
+
+
+# --- what a run leaves, each piece with the name of the run and the turn in it ----------------------------------------
+
+#: Tables that a run by itself has nothing in.
+OTHERS = {"readings", "simulations", "encounters", "memories"}
+
+
+def a_turn(by: str, turn: int) -> TurnRecord:
+    record = a_turn_record(turn, prompt=PROMPT_HASH, scores={"m1": float(turn), by: 0.5}, removed=("m1",))
+    return record.model_copy(update={"turn": record.turn.model_copy(update={"text": f"{by} says {turn}."})})
+
+
+def a_choice(by: str, turn: int) -> Candidate:
+    return a_candidate().model_copy(update={"text": f"{by} says {turn}."})
+
+
+def a_thought(by: str, round: int) -> Assessment:
+    return Assessment(situation="", thought=f"{by} thinks {round}.", emotion="calm", emotion_strength=0.5, done=())
+
+
+def a_call(by: str, round: int) -> Call:
+    text = f"{by} wrote {round}."
+    reply = Reply(text=text, tokens=(round,), text_tokens=(0, 1), fields={"thought": text})
+    return Call(
+        round=round, agent="Ana", node=NODE, model=by, prompt="0" * 32, parameters={"by": by}, replies=(reply,),
+        prompt_tokens=10, reply_tokens=round, seconds=0.5,
+    )  # fmt: skip
+
+
+def a_trace(by: str, turn: int) -> Trace:
+    return Trace(visits=(), after={"turn": turn, "by": by})
+
+
+def write_thoughts(store: SqliteStore, run: str, round: int) -> None:
+    store.save_step(run, round, "Ana", "perceive", PERCEIVED)
+    store.save_step(run, round, "Ana", NODE, a_thought(run, round))
+    store.save_calls(run, [a_call(run, round)])
+
+
+def write_words(store: SqliteStore, run: str, turn: int) -> None:
+    assert store.save_prompt(PROMPT) == PROMPT_HASH
+    store.save_candidate(run, turn, a_choice(run, turn))
+    store.save_turn(run, a_turn(run, turn))
+    store.save_trace(run, turn, a_trace(run, turn))
+
+
+def write(store: SqliteStore, run: str, first: int, last: int) -> None:
+    """Store turns with all that belongs to them; before the first one, the preparation."""
+    if first == 1:
+        write_thoughts(store, run, 0)
+    for turn in range(first, last + 1):
+        write_thoughts(store, run, turn)
+        write_words(store, run, turn)
+
+
+def begin(store: SqliteStore, run: str, parent: tuple[str, int] | None = None, rewritten: bool = False) -> None:
+    store.create_run(a_run(run, parent=parent, rewritten=rewritten), a_case())
+
+
+def a_family(store: SqliteStore) -> None:
+    """A run of six turns, and what was forked from it: `b` at 4, `c` from `b` at 6, `d` from `b` at 2."""
+    begin(store, "a")
+    write(store, "a", 1, 6)
+    for run, parent, last in (("b", ("a", 4), 7), ("c", ("b", 6), 8), ("d", ("b", 2), 3)):
+        begin(store, run, parent)
+        write(store, run, parent[1], last)
+
+
+# --- what a run should be seen to have ------------------------------------------------------------------------------
+
+
+@dataclass
+class Seen:
+    """Who wrote what of a run: by turn the words and the trace, by round the thoughts."""
+
+    words: dict[int, str] = field(default_factory=dict)
+    traces: dict[int, str] = field(default_factory=dict)
+    thoughts: dict[int, str] = field(default_factory=dict)
+
+    def forked(self, turn: int, rewritten: bool) -> "Seen":
+        rounds = turn if rewritten else turn - 1 or -1
+        return Seen(
+            {at: by for at, by in self.words.items() if at < turn},
+            {at: by for at, by in self.traces.items() if at <= rounds},
+            {at: by for at, by in self.thoughts.items() if at <= rounds},
+        )
+
+    def write(self, run: str, first: int, last: int, thought: bool = True) -> None:
+        for turn in range(first, last + 1):
+            self.words[turn] = self.traces[turn] = run
+        if thought:
+            self.thoughts |= dict.fromkeys(range(first if first > 1 else 0, last + 1), run)
+
+
+def check(store: SqliteStore, run: str, seen: Seen) -> None:
+    """Hold everything that the store gives out about a run against what it should have."""
+    past = max([*seen.words, *seen.thoughts], default=0) + 2
+    assert store.run(run).turns == len(seen.words)
+    assert {one.run: one.turns for one in store.runs()}[run] == len(seen.words)
+    assert store.turns(run) == [a_turn(by, turn).turn for turn, by in sorted(seen.words.items())]
+    assert store.turns(run, 2, 3) == [
+        a_turn(by, turn).turn for turn, by in sorted(seen.words.items()) if turn in (2, 3)
+    ]
+    for turn in range(past):
+        if turn in seen.words:
+            assert store.turn_record(run, turn) == a_turn(seen.words[turn], turn)
+            assert store.candidates(run, turn) == [a_choice(seen.words[turn], turn)]
+        else:
+            with pytest.raises(NotFoundError):
+                store.turn_record(run, turn)
+            assert store.candidates(run, turn) == []
+        assert store.trace(run, turn) == (a_trace(seen.traces[turn], turn) if turn in seen.traces else None)
+    thoughts = {(round, "Ana"): a_thought(by, round) for round, by in sorted(seen.thoughts.items())}
+    assert store.steps(run, NODE, Assessment) == thoughts
+    assert list(store.steps(run, NODE, Assessment)) == list(thoughts)
+    calls = [a_call(by, round) for round, by in sorted(seen.thoughts.items())]
+    own = [call for call in calls if call.model == run]
+    assert store.calls(run) == calls
+    assert store.calls(run, own=True) == own
+    for round in range(past):
+        assert store.step(run, round, "Ana", NODE, Assessment) == thoughts.get((round, "Ana"))
+        assert store.calls(run, round) == [call for call in calls if call.round == round]
+        assert store.call(run, round, "Ana", NODE, 0) == next((one for one in own if one.round == round), None)
+    check_views(store, run, seen)
+    check_search(store, run, seen)
+
+
+def check_views(store: SqliteStore, run: str, seen: Seen) -> None:
+    def rows(view: str, columns: str) -> list[tuple[object, ...]]:
+        found = store.file.rows(f"SELECT {columns} FROM {view} WHERE run = ?", run)
+        return [tuple(row.values()) for row in found]
+
+    words, thoughts = sorted(seen.words.items()), sorted(seen.thoughts.items())
+    assert rows("each_run", "turns") == [(len(words),)]
+    assert rows("each_turn", "turn, text, removed_units, inherited") == [
+        (turn, f"{by} says {turn}.", 1, by != run) for turn, by in words
+    ]
+    assert rows("each_unit", "turn, position, unit, score, removed, inherited") == [
+        (turn, 0, "m1", float(turn), 1, by != run) for turn, by in words
+    ]
+    assert rows("each_agent_round", "round, agent, thought, inherited") == [
+        (round, "Ana", f"{by} thinks {round}.", by != run) for round, by in thoughts
+    ]
+    calls = rows("each_call", "round, reply, parameters, reply_tokens, inherited")
+    assert sorted(calls) == [
+        (round, f"{by} wrote {round}.", f'{{"by":"{by}"}}', round, by != run) for round, by in thoughts
+    ]
+
+
+def check_search(store: SqliteStore, run: str, seen: Seen) -> None:
+    for query, kind, mine in (("says", "utterance", seen.words), ("thinks", "thought", seen.thoughts)):
+        found = search(store.file, query, run)
+        assert {(one.kind, one.run) for one in found} <= {(kind, run)}
+        assert sorted(one.text for one in found) == sorted(f"{by} {query} {turn}." for turn, by in mine.items())
+        own = search(store.file, query)
+        assert len(own) == len({(one.run, one.turn) for one in own})
+
+
+# --- a family ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_fork_has_the_past_of_its_ancestors_and_nothing_behind_it(store: SqliteStore) -> None:
+    a_family(store)
+    for run, by in {"a": "aaaaaa", "b": "aaabbbb", "c": "aaabbccc", "d": "add"}.items():
+        seen = dict(enumerate(by, start=1))
+        check(store, run, Seen(seen, seen, {0: "a"} | seen))
+
+
+def test_a_fork_at_the_first_turn_shares_nothing(store: SqliteStore) -> None:
+    a_family(store)
+    begin(store, "e", ("a", 1))
+    check(store, "e", Seen())
+    write(store, "e", 1, 2)
+    begin(store, "f", ("e", 2))
+    check(store, "e", Seen({1: "e", 2: "e"}, {1: "e", 2: "e"}, {0: "e", 1: "e", 2: "e"}))
+    check(store, "f", Seen({1: "e"}, {1: "e"}, {0: "e", 1: "e"}))
+
+
+@pytest.mark.parametrize("turn", [1, 4])
+def test_a_rewritten_turn_has_the_thoughts_but_not_the_words(store: SqliteStore, turn: int) -> None:
+    a_family(store)
+    begin(store, "e", ("a", turn), rewritten=True)
+    past = dict.fromkeys(range(1, turn), "a")
+    thoughts = dict.fromkeys(range(turn + 1), "a")
+    # The trace of the turn says where its thoughts had led, until there is one of its own.
+    check(store, "e", Seen(past, past | {turn: "a"}, thoughts))
+    write_words(store, "e", turn)
+    check(store, "e", Seen(past | {turn: "e"}, past | {turn: "e"}, thoughts))
+    write(store, "e", turn + 1, turn + 2)
+    later = dict.fromkeys((turn + 1, turn + 2), "e")
+    check(store, "e", Seen(past | {turn: "e"} | later, past | {turn: "e"} | later, thoughts | later))
+
+
+def test_who_is_prepared_anew_is_no_longer_as_in_the_parent(store: SqliteStore) -> None:
+    a_family(store)
+    begin(store, "e", ("c", 8))
+    for agent in ("Ana", "Bo"):
+        store.save_step("a", 0, agent, "prepare", a_thought("a", 0))
+    store.save_step("e", 0, "Bo", "prepare", a_thought("e", 0))
+    again = a_call("e", 0)
+    store.save_calls("e", [again])
+    assert store.steps("e", "prepare", Assessment) == {(0, "Ana"): a_thought("a", 0), (0, "Bo"): a_thought("e", 0)}
+    assert store.step("e", 0, "Bo", "prepare", Assessment) == a_thought("e", 0)
+    assert store.step("c", 0, "Bo", "prepare", Assessment) == a_thought("a", 0)
+    assert store.calls("e", 0) == [again]
+    assert store.calls("c", 0) == [a_call("a", 0)]
+    begin(store, "f", ("e", 8))
+    assert store.step("f", 0, "Bo", "prepare", Assessment) == a_thought("e", 0)
+    assert store.calls("f", 0) == [again]
+    costs = "SELECT run, inherited FROM each_call WHERE run IN ('e', 'f') AND round = 0"
+    assert store.file.rows(costs) == [{"run": "e", "inherited": 0}, {"run": "f", "inherited": 1}]
+
+
+def rows_of(store: SqliteStore, run: str) -> dict[str, list[dict[str, object]]]:
+    """Everything that belongs to a run, by table, as it stands in the file."""
+    tables = store.file.rows(
+        """SELECT name FROM sqlite_master AS found WHERE type = 'table'
+        AND EXISTS (SELECT 1 FROM pragma_table_info(found.name) WHERE name = 'run')"""
+    )
+    return {one["name"]: store.file.rows(f"SELECT * FROM {one['name']} WHERE run = ?", run) for one in tables}
+
+
+def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqliteStore) -> None:
+    begin(store, "a")
+    write(store, "a", 1, 6)
+    before, dump = rows_of(store, "a"), set(store.file.database.conn.iterdump())
+    for run, parent, rewritten in (("b", ("a", 1), False), ("c", ("a", 3), True), ("d", ("a", 7), False)):
+        begin(store, run, parent, rewritten)
+        write(store, run, parent[1], 8)
+        store.set_status(run, "failed", "the model went away")
+    assert rows_of(store, "a") == before
+    assert {table for table, rows in before.items() if rows} >= {*COLUMNS} - OTHERS
+    # Nothing that stood in the file was changed or taken out; the index is one of all texts.
+    gone = dump - set(store.file.database.conn.iterdump())
+    assert [line for line in gone if '"passages_fts' not in line] == []
+
+
+# --- any tree ---------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
+    """Runs: each with its parent (by place), the turn of the fork, whether that is rewritten, and its last turn."""
+    runs: list[tuple[int | None, int, bool, int]] = [(None, 1, False, draw(st.integers(0, 4)))]
+    for _ in range(draw(st.integers(1, 6))):
+        parent = draw(st.integers(0, len(runs) - 1))
+        last = runs[parent][3]
+        rewritten = draw(st.booleans()) and last > 0
+        turn = draw(st.integers(1, last + (not rewritten)))
+        runs.append((parent, turn, rewritten, turn - 1 + draw(st.integers(0, 3))))
+    return runs
+
+
+@given(tree=trees())
+@settings(deadline=None, max_examples=60)
+def test_any_tree_of_forks_reads_as_it_was_told(tree: list[tuple[int | None, int, bool, int]]) -> None:
+    seen: dict[str, Seen] = {}
+    with SqliteStore.open(":memory:") as store:
+        for place, (parent, turn, rewritten, last) in enumerate(tree):
+            run = "abcdefgh"[place]
+            if parent is None:
+                begin(store, run)
+                seen[run] = Seen()
+            else:
+                begin(store, run, ("abcdefgh"[parent], turn), rewritten)
+                seen[run] = seen["abcdefgh"[parent]].forked(turn, rewritten)
+            if rewritten and last >= turn:
+                write_words(store, run, turn)
+                seen[run].write(run, turn, turn, thought=False)
+            first = turn + rewritten
+            if first <= last:
+                write(store, run, first, last)
+                seen[run].write(run, first, last)
+        for run, expected in seen.items():
+            check(store, run, expected)

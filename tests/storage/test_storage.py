@@ -1,0 +1,314 @@
+"""The store: records come back as they went in, once, and runs are found by what a user types."""
+
+from collections.abc import Iterator
+from datetime import timedelta, timezone
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.stored import NOW, a_candidate, a_case, a_prompt, a_run, a_turn_record, write_turn
+
+from state.contracts import Start, Store
+from state.errors import NotFoundError, StorageError, UsageError
+from state.meeting import Attendee, Goal, Meeting
+from state.records import (
+    Candidate,
+    Case,
+    Dialogue,
+    Extension,
+    Memory,
+    Participant,
+    Persona,
+    Prompt,
+    Reply,
+    RunRecord,
+    Turn,
+    TurnRecord,
+    Unit,
+    Utterance,
+    Voice,
+)
+from storage import store as store_module
+from storage.contents import content_hash
+from storage.store import SqliteStore
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with SqliteStore.open(":memory:") as opened:
+        yield opened
+
+
+@pytest.fixture
+def begun(store: SqliteStore) -> SqliteStore:
+    """A store with the run k3f9, in which nothing was said yet."""
+    store.create_run(a_run(), a_case())
+    return store
+
+
+def dump(store: SqliteStore) -> list[str]:
+    return list(store.file.database.conn.iterdump())
+
+
+# --- round trips ----------------------------------------------------------------------------------------------------
+
+texts = (
+    st.text(max_size=40)
+    | st.text(st.characters(), max_size=5)
+    | st.sampled_from(["\ud800", "a\x00b", "'; --", "\x1b[2J"])
+)
+names = st.text(st.characters(), min_size=1, max_size=8)
+floats = st.floats(allow_nan=False)
+counts = st.integers(0, 2**40)
+zones = st.none() | st.integers(-720, 720).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+times = st.datetimes(timezones=zones)
+
+
+personas = st.builds(
+    Persona, name=st.text(min_size=1, max_size=8), age=st.none() | st.integers(0, 120), traits=st.none() | texts
+)
+memories = st.builds(
+    Memory, id=names, kind=st.sampled_from(["event", "thought", "chat"]), text=texts, created=times,
+    importance=st.floats(0, 10),
+)  # fmt: skip
+participants = st.builds(Participant, persona=personas, memories=st.lists(memories, max_size=2).map(tuple))
+utterances = st.builds(Utterance, speaker=names, text=texts)
+dialogues = st.builds(Dialogue, time=times, utterances=st.lists(utterances, max_size=2).map(tuple))
+cases = st.builds(
+    Case, scenario=texts, time=times, place=st.none() | texts, initiator=participants, partner=participants,
+    previous_dialogues=st.lists(dialogues, max_size=2).map(tuple), left_out=st.lists(texts, max_size=2).map(tuple),
+)  # fmt: skip
+attendees = st.builds(
+    Attendee, persona=personas, memories=st.lists(memories, max_size=1).map(tuple), joins=st.none() | times,
+    goals=st.lists(st.builds(Goal, text=st.text(min_size=1, max_size=8)), max_size=2).map(tuple),
+    relations=st.lists(st.tuples(names, texts), max_size=2).map(tuple), propensity=st.none() | st.floats(0, 1),
+    latency=st.sampled_from([None, "cautious"]) | st.tuples(floats, floats), model=st.none() | texts,
+)  # fmt: skip
+meetings = st.builds(
+    Meeting, scenario=texts, title=texts, description=texts, time=times, ends=st.none() | times,
+    place=st.none() | texts, opening=st.none() | utterances, mechanisms=st.lists(names, max_size=3).map(tuple),
+    participants=st.lists(attendees, min_size=2, max_size=3).map(tuple),
+)  # fmt: skip
+units = st.builds(
+    Unit, id=names, block=names, kind=st.sampled_from(["item", "text"]), text=texts, removable=st.booleans(),
+    speaker=st.none() | texts,
+)  # fmt: skip
+prompts = st.builds(Prompt, units=st.lists(units, max_size=6).map(tuple), speaker=names, layout=texts)
+replies = st.builds(
+    Reply, text=texts, tokens=st.lists(counts, max_size=5).map(tuple), text_tokens=st.tuples(counts, counts),
+    fields=st.dictionaries(names, texts | st.booleans() | st.integers(), max_size=3),
+)  # fmt: skip
+candidates = st.builds(
+    Candidate, attempt=st.integers(0, 20), text=texts, reply=replies, inconsistency=st.none() | floats,
+    inconsistency_runs=st.lists(floats, max_size=3).map(tuple), comment=st.none() | texts,
+)  # fmt: skip
+turns = st.builds(
+    Turn, turn=st.just(1), round=st.integers(1, 99), speaker=st.none() | texts, text=texts,
+    sim_time_s=st.floats(0, allow_nan=False), ended=st.booleans(),
+)  # fmt: skip
+turn_records = st.builds(
+    TurnRecord, turn=turns, prompt=st.none() | texts, scores=st.none() | st.dictionaries(names, floats, max_size=5),
+    removed=st.lists(names, max_size=5, unique=True).map(tuple), chosen=counts, rollbacks=counts,
+    scored_by=st.none() | texts, judged_by=st.none() | texts,
+)  # fmt: skip
+json_values = st.none() | st.booleans() | st.integers() | floats | texts | st.lists(st.integers(), max_size=3)
+extensions = st.builds(Extension, source=texts, hash=texts)
+#: Of a fork, the turns that it has in common with its parent are its first ones.
+runs = st.builds(
+    RunRecord, run=names, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
+    kind=st.sampled_from(["dialogue", "group_chat"]),
+    model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
+    parameters=st.dictionaries(names, json_values, max_size=3),
+    voices=st.dictionaries(
+        names, st.builds(Voice, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)), max_size=2
+    ),
+    extensions=st.lists(extensions, max_size=2).map(tuple), rewritten=st.booleans(),
+    parent=st.none() | st.tuples(names, st.integers(1, 99)),
+).map(lambda run: run if run.parent is None else run.model_copy(update={"turns": run.parent[1] - 1}))  # fmt: skip
+
+
+@given(text=texts)
+def test_texts_come_back(text: str) -> None:
+    with SqliteStore.open(":memory:") as store:
+        assert store.text(store.save_text(text)) == text
+
+
+@given(prompt=prompts)
+def test_prompts_come_back(prompt: Prompt) -> None:
+    with SqliteStore.open(":memory:") as store:
+        assert store.prompt(store.save_prompt(prompt)) == prompt
+
+
+@given(run=runs, start=cases | meetings)
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_runs_and_what_they_start_from_come_back(run: RunRecord, start: Start) -> None:
+    with SqliteStore.open(":memory:") as store:
+        store.create_run(run, start)
+        assert store.runs() == [run] == [store.run(run.run)]
+        assert store.start(run.run) == start
+        assert type(store.start(run.run)) is type(start)
+        # Equality does not tell an aware time from the same moment elsewhere; the offset is kept too.
+        assert store.runs()[0].created.utcoffset() == run.created.utcoffset()
+
+
+@given(drawn=st.lists(candidates, max_size=3, unique_by=lambda one: one.attempt))
+def test_candidates_come_back_by_attempt(drawn: list[Candidate]) -> None:
+    with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
+        for candidate in drawn:
+            store.save_candidate("k3f9", 1, candidate)
+        assert store.candidates("k3f9", 1) == sorted(drawn, key=lambda one: one.attempt)
+        assert store.candidates("k3f9", 2) == []
+
+
+@given(record=turn_records)
+def test_turn_records_come_back(record: TurnRecord) -> None:
+    with SqliteStore.open(":memory:") as store:
+        store.create_run(a_run(), a_case())
+        store.save_turn("k3f9", record)
+        assert store.turn_record("k3f9", 1) == record
+        assert store.turns("k3f9") == [record.turn]
+
+
+def test_a_zero_with_a_sign_is_a_zero(begun: SqliteStore) -> None:
+    """SQLite drops the sign: the checksum must not depend on it."""
+    begun.save_candidate("k3f9", 1, a_candidate(0, inconsistency=-0.0))
+    begun.save_turn("k3f9", a_turn_record(1, scores={"m1": -0.0}))
+    assert begun.candidates("k3f9", 1)[0].inconsistency == 0
+    assert begun.turn_record("k3f9", 1).scores == {"m1": 0}
+
+
+def test_reply_fields_keep_their_types(begun: SqliteStore) -> None:
+    reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={"a": "1", "b": 1, "c": True, "d": "true"})
+    begun.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
+    fields = begun.candidates("k3f9", 1)[0].reply.fields
+    assert [type(value) for value in fields.values()] == [str, int, bool, str]
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def test_everything_written_twice_changes_nothing(store: SqliteStore) -> None:
+    store.create_run(a_run(), a_case())
+    write_turn(store, "k3f9", 1)
+    before = dump(store)
+    store.create_run(a_run(status="finished"), a_case())
+    write_turn(store, "k3f9", 1)
+    store.save_turn("k3f9", a_turn_record(1, scores={"other": 1.0}, scored_by="another"))
+    assert dump(store) == before
+
+
+def test_a_text_is_stored_once_wherever_it_stands(store: SqliteStore) -> None:
+    first, second = a_prompt(1), a_prompt(2)
+    content = store.save_text(first.units[0].text)
+    store.save_prompt(first)
+    store.save_prompt(second)
+    stored = [row["text"] for row in store.file.rows("SELECT text FROM contents")]
+    assert len(stored) == len(set(stored)) == 45 + 10 + 10
+    assert store.file.rows("SELECT count(*) AS n FROM units") == [{"n": 65}]
+    assert content == content_hash(first.units[0].text)
+    assert store.save_prompt(first) != store.save_prompt(second)
+
+
+def test_prompts_that_differ_in_any_field_have_different_hashes(store: Store) -> None:
+    unit = Unit(id="m1", block="memory", kind="item", text="x")
+    changes = [
+        {},
+        {"id": "m2"},
+        {"block": "b"},
+        {"kind": "text"},
+        {"text": "y"},
+        {"removable": True},
+        {"speaker": "Bo"},
+    ]
+    made = [Prompt(units=(unit.model_copy(update=change),), speaker="Ana", layout="l") for change in changes]
+    made += [Prompt(units=(unit,), speaker="Bo", layout="l"), Prompt(units=(unit,), speaker="Ana", layout="k")]
+    assert len({store.save_prompt(prompt) for prompt in made}) == len(made)
+    assert [store.prompt(store.save_prompt(prompt)) for prompt in made] == made
+
+
+def test_a_judgement_is_added_to_its_attempt(begun: SqliteStore) -> None:
+    begun.save_candidate("k3f9", 1, a_candidate(1))
+    begun.save_candidate("k3f9", 1, a_candidate(0))
+    judged = a_candidate(1, inconsistency=9.0, inconsistency_runs=(9.0, 9.0, 9.0), comment="He said the contrary.")
+    begun.save_candidate("k3f9", 1, judged)
+    assert begun.candidates("k3f9", 1) == [a_candidate(0), judged]
+
+
+def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(begun: SqliteStore) -> None:
+    prompt = a_prompt()
+    scores = {unit.id: float(i) for i, unit in enumerate(prompt.units)}
+    backwards = dict(reversed(scores.items()))
+    record = a_turn_record(prompt=begun.save_prompt(prompt), scores=backwards, removed=("memory.m9", "memory.m2"))
+    begun.save_turn("k3f9", record)
+    rows = begun.file.rows("SELECT * FROM unit_scores WHERE run = 'k3f9' AND turn = 1 ORDER BY position")
+    assert [row["unit"] for row in rows] == list(scores)
+    assert {row["unit"]: row["removed"] for row in rows if row["removed"]} == {"memory.m9": 1, "memory.m2": 2}
+    assert begun.turn_record("k3f9", 1) == record
+
+
+def test_a_turn_is_stored_whole_or_not_at_all(begun: SqliteStore) -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        begun.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
+    assert begun.turns("k3f9") == []
+    assert begun.file.rows("SELECT * FROM unit_scores") == []
+    begun.save_turn("k3f9", a_turn_record(scores={"m1": 1.0}))
+    assert len(begun.turns("k3f9")) == 1
+
+
+def test_turns_are_counted_and_read_by_range(begun: SqliteStore) -> None:
+    with pytest.raises(NotFoundError, match="run k3f9 has no turn 1; it has no turns yet"):
+        begun.turn_record("k3f9", 1)
+    for turn in (1, 2, 3, 4):
+        begun.save_turn("k3f9", a_turn_record(turn))
+    assert begun.run("k3f9").turns == 4
+    assert [turn.turn for turn in begun.turns("k3f9", 2, 3)] == [2, 3]
+    assert [turn.turn for turn in begun.turns("k3f9", 3)] == [3, 4]
+    assert begun.turns("k3f9", 1, 0) == []
+    with pytest.raises(NotFoundError, match="run k3f9 has no turn 9; it has turns 1 to 4"):
+        begun.turn_record("k3f9", 9)
+    with pytest.raises(NotFoundError, match="no run 'none'"):
+        begun.turn_record("none", 1)
+
+
+# --- runs by name ---------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_found_by_id_beginning_and_latest(store: Store) -> None:
+    for run in ("k3f9", "k3g2", "k3f9x", "m2aa"):
+        store.create_run(a_run(run), a_case())
+    assert [one.run for one in store.runs()] == ["m2aa", "k3f9x", "k3g2", "k3f9"]
+    assert store.run("@last").run == "m2aa"
+    assert store.run("m").run == "m2aa"
+    assert store.run("k3f9").run == "k3f9"
+    with pytest.raises(UsageError, match="'k3f' is ambiguous in :memory:; it may be k3f9x, k3f9"):
+        store.run("k3f")
+    with pytest.raises(NotFoundError, match=r"no run 'k3f8' in :memory: \(did you mean 'k3f9"):
+        store.run("k3f8")
+    for unknown in ("", "%", "____"):
+        with pytest.raises(NotFoundError):
+            store.run(unknown)
+
+
+def test_a_status_is_noted(store: Store) -> None:
+    store.create_run(a_run(), a_case())
+    store.set_status("k3f9", "failed", "the model went away")
+    assert (store.run("k3f9").status, store.run("k3f9").error) == ("failed", "the model went away")
+    store.set_status("k3f9", "finished")
+    assert (store.run("k3f9").status, store.run("k3f9").error) == ("finished", None)
+    for unknown in (lambda: store.set_status("zzzz", "failed"), lambda: store.start("zzzz")):
+        with pytest.raises(NotFoundError, match="no run 'zzzz'"):
+            unknown()
+
+
+def test_new_ids_are_free_and_grow_when_few_are_left(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(store.new_run_id()) == 4
+    store.create_run(a_run("aaaa"), a_case())
+    monkeypatch.setattr(store_module.secrets, "choice", lambda letters: letters[0])
+    assert store.new_run_id() == "aaaaa"
+
+
+def test_an_id_taken_meanwhile_is_refused(store: Store) -> None:
+    store.create_run(a_run(), a_case())
+    with pytest.raises(StorageError, match="just taken the id k3f9"):
+        store.create_run(a_run(created=NOW + timedelta(seconds=1)), a_case())

@@ -1,0 +1,333 @@
+"""The store's file: made, refused, damaged, full, locked; and the guard against two drivers of one run."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.stored import a_case, a_prompt, a_run, write_turn, write_turns
+
+from state.errors import NotFoundError, StorageError, TertuliaError
+from storage import locks
+from storage.store import SqliteStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tertulia.db"
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_store_reads_as_an_empty_one_and_is_not_made(path: Path) -> None:
+    with SqliteStore.open(path) as store:
+        assert store.runs() == []
+        with pytest.raises(NotFoundError, match=r"no run '@last': the store .*tertulia.db does not exist yet"):
+            store.run("@last")
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tertulia.db", "with space ?#%41.db", "Zürich 池.db"])
+def test_a_store_outlives_its_connection_and_leaves_one_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+        write_turn(store, "k3f9", 1)
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    with SqliteStore.open(path) as store:
+        assert store.run("@last").turns == 1
+        assert store.prompt(store.turn_record("k3f9", 1).prompt) == a_prompt(1)
+
+
+def test_storage_is_linear_in_turns(path: Path) -> None:
+    sizes = []
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+        for turn in range(1, 301):
+            write_turn(store, "k3f9", turn)
+            if turn % 100 == 0:
+                store.file.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                sizes.append(path.stat().st_size)
+    second, third = sizes[1] - sizes[0], sizes[2] - sizes[1]
+    assert third < 1.1 * second
+    assert third / 100 < 8 * 1024
+
+
+def test_a_newer_store_is_refused_and_not_touched(path: Path) -> None:
+    SqliteStore.open(path, create=True).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 41")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match=r"tertulia.db was written by a newer Tertulia \(schema version 41.*upgrade"):
+        SqliteStore.open(path)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused_and_not_touched(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE birds (name)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match="SQLite file of something else"):
+        SqliteStore.open(path, create=True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"Dear diary, " * 100, "not a Tertulia store"), (b"SQLite format 3\x00" + b"\x07" * 3000, "store|damaged")],
+)
+def test_what_is_no_store_is_told(path: Path, content: bytes, told: str) -> None:
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match=told):
+        SqliteStore.open(path)
+
+
+def test_a_folder_or_a_missing_folder_is_told(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "missing" / "tertulia.db"):
+        with pytest.raises(StorageError, match="can't be opened"):
+            SqliteStore.open(place, create=True)
+
+
+def filled(path: Path, turns: int = 5) -> bytes:
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+        write_turns(store, "k3f9", 1, turns)
+    return path.read_bytes()
+
+
+def read_everything(path: Path) -> list[object]:
+    with SqliteStore.open(path) as store:
+        records = [store.turn_record("k3f9", turn) for turn in range(1, store.run("k3f9").turns + 1)]
+        prompts = [store.prompt(record.prompt) for record in records if record.prompt]
+        spoken = [store.candidates("k3f9", turn.turn) for turn in store.turns("k3f9")]
+        return [store.runs(), store.start("k3f9"), records, prompts, spoken]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_store_is_told_on_opening(path: Path, share: float) -> None:
+    content = filled(path)
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(StorageError, match="damaged"):
+        SqliteStore.open(path)
+
+
+def test_a_changed_text_is_told(path: Path) -> None:
+    content = filled(path)
+    assert b"heron number 7." in content
+    path.write_bytes(content.replace(b"heron number 7.", b"heron number 8."))
+    with pytest.raises(StorageError, match=r"damaged .*does not match its hash"):
+        read_everything(path)
+
+
+def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
+    content = filled(path)
+    sound = read_everything(path)
+    drawn = random.Random(0)
+    noticed = 0
+    for _ in range(300):
+        at = drawn.randrange(len(content))
+        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << drawn.randrange(8))]) + content[at + 1 :])
+        try:
+            noticed += read_everything(path) != sound
+        except TertuliaError as error:
+            noticed += str(path) in str(error) or "k3f9" in str(error)
+    assert noticed > 60
+
+
+def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+        write_turn(store, "k3f9", 1)
+        pages = store.file.database.execute("PRAGMA page_count").fetchone()[0]
+        store.file.database.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone()
+        with pytest.raises(StorageError, match=r"the disk is full, .*tertulia.db .*free some space"):
+            write_turns(store, "k3f9", 2, 100)
+        stored = store.run("k3f9").turns
+        store.file.database.execute("PRAGMA max_page_count = 100000").fetchone()
+        write_turn(store, "k3f9", stored + 1)
+        assert [turn.turn for turn in store.turns("k3f9")] == list(range(1, stored + 2))
+
+
+def test_a_store_that_is_locked_or_read_only_is_told(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store, sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.file.database.execute("PRAGMA busy_timeout = 10")
+        with pytest.raises(StorageError, match=r"another program has kept .* locked"):
+            store.create_run(a_run(), a_case())
+        other.execute("ROLLBACK")
+        store.file.database.execute("PRAGMA query_only = ON")
+        with pytest.raises(StorageError, match="can't be written"):
+            store.create_run(a_run(), a_case())
+        store.file.database.execute("PRAGMA query_only = OFF")
+        store.create_run(a_run(), a_case())
+    other.close()
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    with SqliteStore.open(":memory:") as store, pytest.raises(sqlite3.IntegrityError):
+        store.file.write("INSERT INTO contents (hash) VALUES ('x')")
+
+
+@pytest.mark.parametrize("change", ["DROP TABLE candidates", "ALTER TABLE turns RENAME COLUMN speaker TO orator"])
+def test_changed_tables_are_told_and_others_are_left_alone(path: Path, change: str) -> None:
+    filled(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE VIEW said AS SELECT turn, speaker FROM turns")
+        connection.execute("CREATE TABLE notes (note)")
+        connection.commit()
+        assert read_everything(path)
+        connection.execute("DROP VIEW said")
+        connection.execute(change)
+    connection.close()
+    with pytest.raises(StorageError, match=r"damaged or was altered .*(candidates|turns) is not as it was made"):
+        SqliteStore.open(path)
+
+
+def test_many_processes_may_make_the_store_at_once(path: Path) -> None:
+    code = (
+        "import sys; from storage.store import SqliteStore; SqliteStore.open(sys.argv[1], create=True).save_text('x')"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0, 0]
+
+
+WRITER = """
+import sys
+from itertools import count
+from support.stored import a_case, a_run, write_turn
+from storage.store import SqliteStore
+store = SqliteStore.open(sys.argv[1], create=True)
+store.create_run(a_run(), a_case())
+for turn in count(store.run("k3f9").turns + 1):
+    write_turn(store, "k3f9", turn)
+    print(turn, flush=True)
+"""
+
+
+def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
+    reached = 0
+    folders = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
+    for lines in (1, 7, 20):
+        command = [sys.executable, "-c", WRITER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": folders}) as writer:
+            assert writer.stdout is not None
+            told = [int(writer.stdout.readline()) for _ in range(lines)]
+            writer.kill()
+        assert told[0] > reached
+        reached = told[-1]
+        with SqliteStore.open(path) as store:
+            turns = store.turns("k3f9")
+            assert [turn.turn for turn in turns] == list(range(1, len(turns) + 1))
+            assert len(turns) >= reached
+            for turn in turns:
+                record = store.turn_record("k3f9", turn.turn)
+                assert record.prompt is not None
+                assert store.prompt(record.prompt) == a_prompt(turn.turn)
+                assert list(record.scores or {}) == [unit.id for unit in a_prompt(turn.turn).units]
+                assert store.candidates("k3f9", turn.turn)[0].comment == "It fits."
+
+
+# --- two drivers ----------------------------------------------------------------------------------------------------
+
+DRIVER = """
+import sys, time
+from storage.store import SqliteStore
+store = SqliteStore.open(sys.argv[1], create=True)
+with store.drive_lock("k3f9"):
+    print("driving", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(path: Path) -> None:
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == "driving\n"
+        with SqliteStore.open(path) as store:
+            with (
+                pytest.raises(StorageError, match=rf"k3f9 is being driven by another process \(pid {driver.pid}\)"),
+                store.drive_lock("k3f9"),
+            ):
+                pass
+            with store.drive_lock("m2aa"):
+                pass
+            driver.send_signal(signal.SIGKILL)
+            driver.wait()
+            with store.drive_lock("k3f9"):
+                pass
+        assert [file.name for file in path.parent.iterdir() if file.suffix == ".lock"] == []
+    finally:
+        driver.kill()
+        driver.communicate()
+
+
+def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        driven = pytest.raises(StorageError, match=f"pid {os.getpid()}")
+        with store.drive_lock("k3f9"), driven, store.drive_lock("k3f9"):
+            pass
+        with pytest.raises(ZeroDivisionError), store.drive_lock("k3f9"):
+            raise ZeroDivisionError
+        with store.drive_lock("k3f9"):
+            pass
+    assert [file.name for file in path.parent.iterdir()] == ["tertulia.db"]
+
+
+def test_a_lock_file_removed_between_opening_and_locking_is_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, flock, left = path.with_name("tertulia.db.k3f9.lock"), locks.fcntl.flock, [1]
+
+    def flock_after_another_finished(file: int, how: int) -> None:
+        if left:
+            left.pop()
+            lock.unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(locks.fcntl, "flock", flock_after_another_finished)
+    with locks.drive_lock(path, "k3f9"):
+        assert lock.read_text() == str(os.getpid())
+    assert not lock.exists()
+
+
+def test_a_lock_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StorageError, match=r"can't be made .*folder of the store"),
+        locks.drive_lock(tmp_path / "no" / "x.db", "k3f9"),
+    ):
+        pass
+    with SqliteStore.open(":memory:") as store, store.drive_lock("k3f9"), store.drive_lock("k3f9"):
+        pass
+
+
+def test_a_transaction_that_a_signal_has_left_open_is_abandoned(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        store.create_run(a_run(), a_case())
+        left = store.file.transaction()
+        left.__enter__()
+        store.file.write("UPDATE runs SET scenario = 'half done'")
+        store.file.reopen()
+        del left
+        store.set_status("k3f9", "interrupted")
+        assert (store.run("k3f9").status, store.run("k3f9").scenario) == ("interrupted", "cafe")
+
+
+def test_a_query_that_a_signal_has_left_open_is_abandoned(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store, SqliteStore.open(path) as checkpoints:
+        store.create_run(a_run(), a_case())
+        left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
+        next(left)
+        checkpoints.set_status("k3f9", "finished")
+        with pytest.raises(StorageError):
+            store.set_status("k3f9", "interrupted")
+        store.file.reopen()
+        store.set_status("k3f9", "interrupted")
+        assert store.run("k3f9").status == "interrupted"

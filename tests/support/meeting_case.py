@@ -1,0 +1,75 @@
+"""Four people at a quay: a small hand-made meeting, and what a test does with it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from support.dialogue_case import a_context, many_memories
+from support.scripted import ScriptedModel
+
+from graphs.driving import drive
+from nodes.mechanisms.registry import MECHANISMS
+from state.contracts import Context
+from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
+from state.records import Persona, Turn, Utterance
+from storage.store import SqliteStore
+
+NOW = datetime(2026, 5, 6, 15, 0)
+
+
+def at(minutes: float) -> datetime:
+    """A moment of the meeting."""
+    return NOW + timedelta(minutes=minutes)
+
+
+def an_attendee(name: str, **changes: Any) -> Attendee:
+    known: dict[str, Any] = {
+        "persona": Persona(name=name, background=f"{name} keeps a boat at the quay."),
+        "memories": many_memories(name, 6),
+        "big_five": ("extroverted", "agreeable", "conscientious", "emotionally stable", "open"),
+        "descriptions": (f"{name} speaks of boats before anything else.",),
+    }
+    return Attendee(**{**known, **changes})
+
+
+def a_quay(**changes: Any) -> Meeting:
+    """The meeting: Ana has a plan, Bo is slow, Cy hates silence, Dee keeps quiet."""
+    known: dict[str, Any] = {
+        "scenario": "quay",
+        "title": "The quay",
+        "description": "Four boat owners talk about the broken crane at the quay.",
+        "time": NOW,
+        "place": "the harbour office",
+        "opening": Utterance(speaker="Ana", text="The crane has to be mended before summer."),
+        "participants": (
+            an_attendee(
+                "Ana",
+                goals=(Goal(text="get the crane mended", sub_goals=("find the money", "agree on a day")),),
+                weights=WillingnessWeights(topic=0.3, goal=0.5, emotion=0.3, personality=0.3),
+                interests=("the crane", "the summer fair"),
+            ),
+            an_attendee("Bo", latency=(4.0, 2.0), relations=(("Ana", "owes her a favour"),)),
+            an_attendee("Cy", latency="proactive", silence_discomfort=1.0),
+            an_attendee("Dee", latency="cautious", propensity=0.1, setting="has a cold"),
+        ),
+        "mechanisms": tuple(MECHANISMS),
+    }
+    return Meeting(**{**known, **changes})
+
+
+def a_meeting_of(count: int, **changes: Any) -> Meeting:
+    people = tuple(an_attendee(f"Person {number}") for number in range(1, count + 1))
+    return a_quay(participants=people, opening=None, **changes)
+
+
+async def held(
+    meeting: Meeting | None = None,
+    model: ScriptedModel | None = None,
+    store: SqliteStore | None = None,
+    **settings: Any,
+) -> tuple[Context, list[Turn]]:
+    """Hold a meeting to its end, and return its context and its turns; five rounds at λ = 0 unless said otherwise."""
+    settings = {"max_turns": 5, "removal_factor": 0, **settings}
+    context = a_context(model, store, meeting or a_quay(), **settings)
+    await drive(context, InMemorySaver())
+    return context, context.store.turns(context.run)

@@ -1,0 +1,444 @@
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.ga_builder import DAY, RunBuilder, chat, event, node, real_run, sight, until
+
+from state.errors import NotFoundError, ScenarioError
+from state.records import Case
+from worlds.ga_files import say_address
+from worlds.generative_agents import read_log
+
+HELLO = [["Ann", "Hello Bea."], ["Bea", "Hello Ann."]]
+LATER = [["Bea", "There you are again."], ["Ann", "Here I am."]]
+SUMMARY = "conversing about the missing boat"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunBuilder:
+    """Ann and Bea, each with one memory from before noon."""
+    builder = RunBuilder(tmp_path / "run")
+    builder.person("Ann", event("08:00:00", "Ann", "baking bread"))
+    return builder.person("Bea", event("08:30:00", "Bea", "mending a net"))
+
+
+def case_of(run: RunBuilder, number: int = 0) -> Case:
+    return read_log(run.write()).case(number, "a run")
+
+
+# --- which dialogues there are --------------------------------------------------------------------------------------
+
+
+def test_one_dialogue_is_one_pair_with_one_text_at_its_earliest_time(run: RunBuilder) -> None:
+    run.person("Ann", chat("12:00:10", "Ann", "Bea", HELLO)).person("Bea", chat("12:00:00", "Bea", "Ann", HELLO))
+    log = read_log(run.write())
+    assert [str(one.time) for one in log.dialogues] == [f"{DAY} 12:00:00"]
+    assert log.memory_counts(0) == {"Ann": 1, "Bea": 1}
+
+
+def test_texts_that_differ_are_two_dialogues(run: RunBuilder) -> None:
+    run.person("Ann", chat("12:00:00", "Ann", "Bea", HELLO))
+    run.person("Bea", chat("12:00:00", "Bea", "Ann", [*HELLO, ["Ann", "Bye."]]))
+    assert len(read_log(run.write()).dialogues) == 2
+
+
+def test_cases_count_from_0_in_order_of_time(run: RunBuilder) -> None:
+    run.talk("15:00:00", "Ann", "Bea", LATER).talk("12:00:00", "Ann", "Bea", HELLO)
+    log = read_log(run.write())
+    assert [one.initiator for one in log.dialogues] == ["Ann", "Bea"]
+
+
+def test_dialogues_of_one_moment_keep_one_order(tmp_path: Path) -> None:
+    orders = []
+    for people in (["Ann", "Bea", "Cai", "Dov"], ["Dov", "Cai", "Bea", "Ann"]):
+        run = RunBuilder(tmp_path / "run")
+        for one, other in zip(people[::2], people[1::2], strict=True):
+            run.talk("12:00:00", one, other, [[min(one, other), "Hello."]])
+        orders.append([one.pair for one in read_log(run.write()).dialogues])
+    assert orders[0] == orders[1] == [("Ann", "Bea"), ("Cai", "Dov")]
+
+
+@pytest.mark.parametrize("empty", [None, [], "", [["Ann", " "]]])
+def test_chats_without_text_or_partner_are_skipped_and_counted(run: RunBuilder, empty: object) -> None:
+    run.talk("12:00:00", "Ann", "Bea", HELLO)
+    run.person("Ann", chat("13:00:00", "Ann", "Bea", empty), chat("14:00:00", "Ann", "Zoe", [["Zoe", "Hi."]]))
+    log = read_log(run.write())
+    assert (len(log.dialogues), dict(log.skipped)) == (1, {"without_text": 1, "partner_without_folder": 1})
+
+
+def test_who_begins_is_who_speaks_first(run: RunBuilder) -> None:
+    case = case_of(run.talk("12:00:00", "Ann", "Bea", LATER))
+    assert (case.initiator.persona.name, case.partner.persona.name) == ("Bea", "Ann")
+
+
+def test_previous_dialogues_are_earlier_ones_of_the_same_pair(run: RunBuilder) -> None:
+    run.person("Cai").talk("10:00:00", "Ann", "Bea", HELLO).talk("11:00:00", "Ann", "Cai", [["Cai", "Hm."]])
+    run.talk("12:00:00", "Ann", "Bea", LATER)
+    previous = case_of(run, 2).previous_dialogues
+    assert [(one.time.hour, [line.text for line in one.utterances]) for one in previous] == [
+        (10, ["Hello Bea.", "Hello Ann."])
+    ]
+
+
+# --- what may be known ----------------------------------------------------------------------------------------------
+
+
+def test_memories_are_from_strictly_before(run: RunBuilder) -> None:
+    run.person("Ann", event("11:59:59", "Ann", "washing up"), event("12:00:00", "Ann", "looking up"))
+    run.talk("12:00:00", "Ann", "Bea", HELLO)
+    assert [memory.text for memory in case_of(run).initiator.memories] == ["Ann is baking bread", "Ann is washing up"]
+
+
+def test_a_memory_keeps_id_kind_importance_and_time(run: RunBuilder) -> None:
+    run.person("Ann", node("thought", "09:00:00", "Ann likes Bea", "Ann", "like", "Bea", poignancy=7, extra=[1]))
+    memory = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).initiator.memories[1]
+    assert (memory.id, memory.kind, memory.importance) == ("node_2", "thought", 7)
+    assert memory.created == datetime(2023, 2, 13, 9)
+
+
+def test_records_of_one_moment_come_in_the_order_of_their_numbers(run: RunBuilder) -> None:
+    run.person("Ann", *(event("09:00:00", "Ann", f"counting to {number}") for number in range(1, 13)))
+    memories = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).initiator.memories
+    assert [memory.id for memory in memories] == [f"node_{number}" for number in range(1, 14)]
+
+
+def test_only_what_lasts_is_taken_from_scratch(run: RunBuilder) -> None:
+    run.person("Ann", learned="Ann bakes.", living_area="Town:Mill:attic", daily_plan_req="to sell buns at noon")
+    case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
+    persona = case.initiator.persona
+    assert (persona.age, persona.traits, persona.background, persona.home) == (
+        30,
+        "calm",
+        "Ann bakes.",
+        "attic at Mill",
+    )
+    assert "knows how the day ended" not in case.model_dump_json()
+    assert "sell buns" not in case.model_dump_json()
+    assert "currently, daily_plan_req of Ann: the run holds them as of its end" in case.left_out
+
+
+def test_a_memory_of_the_very_conversation_is_counted_but_kept_out(run: RunBuilder) -> None:
+    run.person(
+        "Ann",
+        event("11:59:50", "Bea", SUMMARY),
+        node("thought", "11:59:50", "Ann wonders where it drifted", "Ann", "wonder", "boat", filling=["node_2"]),
+    ).talk("12:00:00", "Ann", "Bea", HELLO, SUMMARY)
+    log = read_log(run.write())
+    case = log.case(0, "a run")
+    assert log.memory_counts(0) == {"Ann": 3, "Bea": 1}
+    assert [memory.id for memory in case.initiator.memories] == ["node_1"]
+    assert "node_2, node_3 in the memory of Ann: from before, yet about this very conversation" in case.left_out
+
+
+def test_a_summary_that_an_earlier_dialogue_has_too_gives_nothing_away(run: RunBuilder) -> None:
+    run.talk("10:00:00", "Ann", "Bea", HELLO, SUMMARY).talk("12:00:00", "Ann", "Bea", LATER, SUMMARY)
+    assert [memory.kind for memory in case_of(run, 1).partner.memories] == ["event", "chat"]
+
+
+def test_a_summary_that_an_earlier_dialogue_gets_only_later_is_still_of_the_future(run: RunBuilder) -> None:
+    run.talk("11:00:00", "Ann", "Bea", HELLO, "conversing about bread")
+    run.talk("12:00:00", "Ann", "Bea", HELLO, SUMMARY).talk("12:00:00", "Ann", "Bea", LATER, SUMMARY)
+    run.person("Ann", event("11:59:50", "Bea", SUMMARY))
+    assert [memory.kind for memory in case_of(run, 1).participant("Ann").memories] == ["event", "chat"]
+
+
+# --- what they were doing, and where --------------------------------------------------------------------------------
+
+
+def test_the_activity_is_that_of_the_last_step_before(run: RunBuilder) -> None:
+    run.step("09:00:00", "Ann", "kneading dough @ Town:Mill:bakehouse:trough")
+    run.step("12:00:00", "Ann", "laughing @ Town:Mill:yard:bench")
+    case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
+    assert (case.initiator.activity, case.place) == ("kneading dough", "bakehouse at Mill")
+    assert case.partner.activity == "mending a net", "no step of Bea's: from her own events"
+
+
+@pytest.mark.parametrize("described", [f"{SUMMARY} @ <persona> Bea", f"baking ({SUMMARY}) @ Town:Mill:yard:bench"])
+def test_the_step_that_plans_the_conversation_is_passed_over(run: RunBuilder, described: str) -> None:
+    run.step("09:00:00", "Ann", "kneading dough @ Town:Mill:bakehouse:trough").step("11:59:50", "Ann", described)
+    assert case_of(run.talk("12:00:00", "Ann", "Bea", HELLO, SUMMARY)).initiator.activity == "kneading dough"
+
+
+def test_a_step_with_the_text_of_the_conversation_is_passed_over(run: RunBuilder) -> None:
+    run.step("09:00:00", "Ann", "kneading dough @ Town:Mill:bakehouse:trough")
+    run.step("11:59:50", "Ann", "chatting @ <persona> Bea", HELLO)
+    assert case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).initiator.activity == "kneading dough"
+
+
+def test_without_movement_the_activity_is_the_last_own_event_that_is_neither_idle_nor_a_chat(run: RunBuilder) -> None:
+    run.person("Ann", event("09:00:00", "Ann", "idle"), event("09:01:00", "Bea", "waving"))
+    run.person("Ann", node("event", "09:02:00", "Ann is talking to Cai", "Ann", "chat with", "Cai"))
+    case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
+    assert case.initiator.activity == "baking bread"
+    assert any("master_movement.json is not there" in note for note in case.left_out)
+
+
+def test_movement_without_meta_is_not_used_and_that_is_said(run: RunBuilder) -> None:
+    run.step("09:00:00", "Ann", "kneading dough @ Town:Mill:bakehouse:trough").talk("12:00:00", "Ann", "Bea", HELLO)
+    (run.write() / "meta.json").unlink()
+    case = read_log(run.folder).case(0, "a run")
+    assert case.initiator.activity == "baking bread"
+    assert any("meta.json is not there" in note for note in case.left_out)
+
+
+def test_what_cannot_be_known_is_said(tmp_path: Path) -> None:
+    run = RunBuilder(tmp_path / "run").talk("12:00:00", "Ann", "Bea", HELLO)
+    case = case_of(run)
+    assert (case.initiator.activity, case.place) == (None, None)
+    assert "what Ann was doing: nothing from before says so" in case.left_out
+    assert "where they are: nothing from before says so" in case.left_out
+
+
+def test_something_just_seen_tells_the_place_better_than_where_an_activity_is_meant(run: RunBuilder) -> None:
+    run.step("11:50:00", "Ann", "fetching flour @ Town:Mill:loft:sack")
+    run.person("Bea", sight("11:59:30", "Town:Quay:net hall:hook"))
+    assert case_of(run.talk("12:00:00", "Ann", "Bea", HELLO)).place == "net hall at Quay"
+
+
+def test_something_seen_long_ago_tells_no_more_than_the_building(run: RunBuilder) -> None:
+    run.step("11:50:00", "Ann", "fetching flour @ Town:Mill:loft:sack")
+    run.person("Bea", sight("11:40:00", "Town:Quay:net hall:hook"))
+    case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
+    assert case.place == "Quay"
+    assert "the room at Quay: what was seen last is too long ago" in case.left_out
+
+
+@pytest.mark.parametrize(("rooms", "place"), [(["net hall"], "net hall at Quay"), (["net hall", "loft"], "Quay")])
+def test_a_building_with_one_room_tells_the_room(run: RunBuilder, rooms: list[str], place: str) -> None:
+    run.person("Bea", sight("11:40:00", "Town:Quay:net hall:hook")).talk("12:00:00", "Ann", "Bea", HELLO)
+    run.write()
+    run.file("Ann", "spatial_memory").write_text(json.dumps({"Town": {"Quay": {room: [] for room in rooms}}}))
+    assert read_log(run.folder).case(0, "a run").place == place
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("The Ville:Hobbs Cafe:cafe:counter", "cafe at Hobbs Cafe"),
+        ("The Ville:Hobbs Cafe:cafe", "cafe at Hobbs Cafe"),
+        ("The Ville:College:hallway:<random>", "hallway at College"),
+        ("The Ville:College:<random>", "College"),
+        ("The Ville:Park:Park:bench", "Park"),
+        ("The Ville:Park", "Park"),
+        ("<persona> Ann", None),
+        ("The Ville", None),
+        ("", None),
+    ],
+)
+def test_an_address_as_people_say_it(address: str, said: str | None) -> None:
+    assert say_address(address) == said
+
+
+# --- bad input ------------------------------------------------------------------------------------------------------
+
+
+def _spoil_node(run: RunBuilder, **changes: object) -> None:
+    at = run.file("Ann", "nodes")
+    nodes = json.loads(at.read_text())
+    nodes["node_1"] = {key: value for key, value in (nodes["node_1"] | changes).items() if value != "gone"}
+    at.write_text(json.dumps(nodes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"created": "yesterday"}, "node_1.created: not a time of the form YYYY-MM-DD HH:MM:SS, not 'yesterday'"),
+        ({"created": None}, "node_1.created: not a time of the form"),
+        ({"created": "gone"}, "node_1.created: Field required"),
+        ({"poignancy": "high"}, "node_1.poignancy: Input should be a valid number, not 'high'"),
+        ({"poignancy": 11}, "node_1.poignancy: Input should be less than or equal to 10, not 11"),
+        ({"type": "dream"}, "node_1.type: Input should be 'event', 'thought' or 'chat', not 'dream'"),
+        ({"description": 5}, "node_1.description: Input should be a valid string, not 5"),
+        ({"type": "chat", "filling": "hello"}, "node_1.filling: Input should be a valid list, not 'hello'"),
+        ({"type": "chat", "filling": [["Ann"]]}, "node_1.filling.0: List should have at least 2 items"),
+    ],
+)
+def test_a_wrong_node_is_named_with_file_node_and_field(run: RunBuilder, changes: dict, complaint: str) -> None:
+    run.talk("12:00:00", "Ann", "Bea", HELLO).write()
+    _spoil_node(run, **changes)
+    with pytest.raises(ScenarioError) as raised:
+        read_log(run.folder)
+    assert str(raised.value).startswith(f"{run.file('Ann', 'nodes')}: {complaint}")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("which", ["nodes", "scratch", "spatial_memory"])
+def test_broken_json_is_named_with_file_line_and_column(run: RunBuilder, which: str) -> None:
+    run.talk("12:00:00", "Ann", "Bea", HELLO).write()
+    run.file("Bea", which).write_text('{\n "name": "Bea",\n "age": }')
+    with pytest.raises(ScenarioError, match=r"Bea.*\.json:3:9: broken JSON: Expecting value"):
+        read_log(run.folder)
+
+
+@pytest.mark.parametrize("name", ["master_movement.json", "meta.json"])
+def test_broken_movement_files_are_named(run: RunBuilder, name: str) -> None:
+    run.step("09:00:00", "Ann", "kneading @ Town:Mill").talk("12:00:00", "Ann", "Bea", HELLO).write()
+    (run.folder / name).write_text("[1,\n2")
+    with pytest.raises(ScenarioError, match=rf"{name}:2:2: broken JSON"):
+        read_log(run.folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("master_movement.json", {"0": {"Ann": {"movement": [1, 2]}}}, "0.Ann.description: Field required"),
+        ("master_movement.json", {"noon": {}}, "'noon' is not the number of a step"),
+        ("master_movement.json", [], "Input should be a valid dictionary, not []"),
+        ("meta.json", {"start_date": "2023-02-13", "sec_per_step": 10}, "start_date: '2023-02-13' is not a date of"),
+        ("meta.json", {"start_date": "February 13, 2023", "sec_per_step": 0}, "sec_per_step: Input should be greater"),
+    ],
+)
+def test_wrong_movement_files_are_named(run: RunBuilder, name: str, content: object, complaint: str) -> None:
+    run.step("09:00:00", "Ann", "kneading @ Town:Mill").talk("12:00:00", "Ann", "Bea", HELLO).write()
+    (run.folder / name).write_text(json.dumps(content))
+    with pytest.raises(ScenarioError) as raised:
+        read_log(run.folder)
+    assert str(raised.value).startswith(f"{run.folder / name}: {complaint}")
+
+
+@pytest.mark.parametrize("which", ["nodes", "scratch"])
+def test_a_missing_required_file_is_named(run: RunBuilder, which: str) -> None:
+    run.talk("12:00:00", "Ann", "Bea", HELLO).write()
+    run.file("Bea", which).unlink()
+    with pytest.raises(ScenarioError) as raised:
+        read_log(run.folder)
+    assert str(raised.value).startswith(f"{run.file('Bea', which)} is missing")
+
+
+@pytest.mark.parametrize(
+    ("scratch", "complaint"),
+    [({"name": "Anna"}, "name: 'Anna' is not the name of the folder"), ({"age": "30"}, "age: Input should be a valid")],
+)
+def test_a_wrong_scratch_is_named(run: RunBuilder, scratch: dict, complaint: str) -> None:
+    run.talk("12:00:00", "Ann", "Bea", HELLO).person("Ann", **scratch).write()
+    with pytest.raises(ScenarioError) as raised:
+        read_log(run.folder)
+    assert str(raised.value).startswith(f"{run.file('Ann', 'scratch')}: {complaint}")
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="there is no such folder"):
+        read_log(tmp_path / "gone")
+    with pytest.raises(ScenarioError, match="holds no personas/ folder"):
+        read_log(tmp_path)
+    (tmp_path / "personas").mkdir()
+    with pytest.raises(ScenarioError, match="personas is empty"):
+        read_log(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(ScenarioError, match="file is not a folder"):
+        read_log(tmp_path / "file")
+
+
+def test_a_run_in_which_nobody_talks_is_refused(run: RunBuilder) -> None:
+    run.person("Ann", chat("12:00:00", "Ann", "Bea", None))
+    with pytest.raises(ScenarioError, match=r"holds no dialogue to start from \(1 chats without text, 0 with"):
+        read_log(run.write())
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        (chat("12:00:00", "Ann", "Ann", [["Ann", "Hm."]]), "node_2: object: a chat of 'Ann' with themselves"),
+        (chat("12:00:00", "Ann", "Bea", [["Cai", "Hm."]]), "node_2: filling: the first speaker 'Cai' is neither 'Ann'"),
+    ],
+)
+def test_a_chat_that_cannot_be_a_dialogue_of_two_is_named(run: RunBuilder, record: dict, complaint: str) -> None:
+    run.person("Ann", record)
+    with pytest.raises(ScenarioError, match=complaint):
+        read_log(run.write())
+
+
+@pytest.mark.parametrize("number", [-1, 1])
+def test_a_case_out_of_range_is_told_how_many_there_are(run: RunBuilder, number: int) -> None:
+    with pytest.raises(NotFoundError, match=f"there is no case {number}: the run has 1, numbered from 0 to 0"):
+        case_of(run.talk("12:00:00", "Ann", "Bea", HELLO), number)
+
+
+# --- no future, on any run ------------------------------------------------------------------------------------------
+
+PEOPLE = ("Ann", "Bea", "Cai")
+MOMENTS = st.integers(0, 40).map(lambda step: str(timedelta(hours=9, seconds=10 * step)).rjust(8, "0"))
+PAIRS = st.permutations(PEOPLE).map(lambda order: order[:2])
+TOPICS = st.sampled_from(["conversing about boats", "conversing about bread", "conversing about nets"])
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[tuple]:
+    talks = draw(st.lists(st.tuples(MOMENTS, PAIRS, TOPICS, st.integers(0, 3)), min_size=1, max_size=6))
+    events = draw(st.lists(st.tuples(MOMENTS, st.sampled_from(PEOPLE), TOPICS | st.just("resting")), max_size=12))
+    steps = draw(st.lists(st.tuples(MOMENTS, st.sampled_from(PEOPLE), TOPICS | st.just("resting")), max_size=12))
+    return [talks, events, steps]
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs())
+def test_a_case_is_the_same_when_all_that_came_later_never_happened(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list
+) -> None:
+    folder = tmp_path_factory.mktemp("runs")
+    talks, events, steps = drawn
+    run = RunBuilder(folder / "run")
+    for name in PEOPLE:
+        run.person(name, event("08:00:00", name, "waking up"))
+    for at, (one, other), topic, text in talks:
+        run.talk(at, one, other, [[one, f"Line {text}"], [other, "Oh."]], topic)
+    for at, who, doing in events:
+        run.person(who, event(at, who, doing))
+    for at, who, doing in [("00:00:00", "Ann", "sleeping"), *steps]:
+        run.step(at, who, f"{doing} @ Town:Mill:loft:bed")
+    log = read_log(run.write())
+    assert [one.time for one in log.dialogues] == sorted(one.time for one in log.dialogues)
+    for number, dialogue in enumerate(log.dialogues):
+        case = log.case(number, "a run")
+        for one in (case.initiator, case.partner):
+            assert all(memory.created < case.time for memory in one.memories)
+            assert len(one.memories) <= log.memory_counts(number)[one.persona.name]
+        assert all(earlier.time < case.time for earlier in case.previous_dialogues)
+        cut = read_log(until(run.folder, case.time, dialogue.utterances, folder / f"until_{number}"))
+        again = next(n for n, one in enumerate(cut.dialogues) if one.utterances == dialogue.utterances)
+        assert cut.case(again, "a run") == case
+
+
+# --- the published run ----------------------------------------------------------------------------------------------
+
+
+def test_the_published_run_has_eight_cases() -> None:
+    log = read_log(real_run())
+    assert [(str(one.time)[11:], one.initiator, one.partner) for one in log.dialogues] == [
+        ("09:55:50", "Klaus Mueller", "Maria Lopez"),
+        ("11:22:40", "Isabella Rodriguez", "Klaus Mueller"),
+        ("12:35:10", "Maria Lopez", "Klaus Mueller"),
+        ("14:54:10", "Maria Lopez", "Klaus Mueller"),
+        ("15:19:20", "Isabella Rodriguez", "Maria Lopez"),
+        ("17:25:30", "Isabella Rodriguez", "Klaus Mueller"),
+        ("18:19:20", "Isabella Rodriguez", "Maria Lopez"),
+        ("19:02:00", "Maria Lopez", "Klaus Mueller"),
+    ]
+    assert log.memory_counts(5) == {"Isabella Rodriguez": 721, "Klaus Mueller": 396}
+    assert [len(log.case(number, "x").previous_dialogues) for number in range(8)] == [0, 0, 1, 2, 0, 1, 1, 3]
+    assert [log.case(number, "x").place for number in range(8)] == [
+        "Dorm for Oak Hill College",
+        "cafe at Hobbs Cafe",
+        "kitchen at Dorm for Oak Hill College",
+        "library at Oak Hill College",
+        "store at The Willows Market and Pharmacy",
+        "cafe at Hobbs Cafe",
+        "store at The Willows Market and Pharmacy",
+        "common room at Dorm for Oak Hill College",
+    ]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_nothing_of_the_future_leaks_from_the_published_run(tmp_path: Path, number: int) -> None:
+    log = read_log(real_run())
+    dialogue, case = log.dialogues[number], log.case(number, "x")
+    known = case.model_dump_json()
+    said = {line.text for one in case.previous_dialogues for line in one.utterances}
+    for one in log.dialogues[number:]:
+        new = {line.text for line in one.utterances} - said
+        assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in known for text in new | one.summaries.keys())
+    cut = read_log(until(real_run(), case.time, dialogue.utterances, tmp_path / "run"))
+    assert cut.case(len(cut.dialogues) - 1, "x") == case
