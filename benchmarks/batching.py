@@ -23,7 +23,7 @@ from models.causal import CausalLanguageModel
 from models.decoding import draw_token
 from models.loading import device_and_dtype, open_model
 from prompts.render import render
-from state.contracts import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
 from state.records import Case, Participant, Prompt, Reply, Unit
 from worlds.catalog import list_cases
 

@@ -20,8 +20,9 @@ from nodes.prune import prune_units
 from nodes.retrieve import focal_points
 from prompts.assemble import UtteranceMaterial, assemble_prompt
 from prompts.remove import removed_with_blocks
-from state.contracts import Context, ScoringOptions
+from state.context import Context
 from state.graph_state import UtteranceState
+from state.language_model import ScoringOptions
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Case, Turn

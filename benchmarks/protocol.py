@@ -29,7 +29,7 @@ from models.batching import BatchingBroker
 from models.chat import open_chat_model
 from models.loading import open_embedder
 from state.cognition import Call
-from state.contracts import Context
+from state.context import Context
 from state.meeting import Meeting
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import RunRecord

@@ -29,7 +29,7 @@ from nodes.prune import prune_units
 from nodes.retrieve import focal_points
 from nodes.scorers.attention import scores_by_reading
 from prompts.assemble import UtteranceMaterial, assemble_prompt
-from state.contracts import Embedder, ScoringOptions, Tokenizer
+from state.language_model import Embedder, ScoringOptions, Tokenizer
 from state.parameters import Layout, Parameters
 from state.randomness import keyed_generator
 from state.records import Case, Prompt, Reply, Turn

@@ -32,7 +32,8 @@ from nodes.generate import utterance_request
 from nodes.memory import retrieve_memories
 from nodes.retrieve import focal_points
 from prompts.assemble import UtteranceMaterial, assemble_prompt
-from state.contracts import Context, GenerationRequest, ScoringOptions
+from state.context import Context
+from state.language_model import GenerationRequest, ScoringOptions
 from state.parameters import Parameters
 from state.records import Case, Prompt, RunRecord
 from storage.store import SqliteStore

@@ -12,8 +12,8 @@ from cli.lines import in_words, silence
 from cli.output import bar, clean, number, plain
 from cli.rounds import AgentRound, Round
 from state.cognition import Bid, Call, Character, WillingnessParts
-from state.contracts import Store
 from state.parameters import Parameters
+from state.store import Store
 
 _BAR = 24
 _PARTS = tuple(WillingnessParts.model_fields)

@@ -25,8 +25,8 @@ from metrics.comparison import (
     switched_on,
     word_differences,
 )
-from state.contracts import Start
 from state.errors import NotFoundError
+from state.meeting import Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
 from storage.store import SqliteStore

@@ -7,9 +7,9 @@ from cli.lines import order_of
 from cli.output import SCHEMA_VERSION
 from cli.rounds import Round, calls_of, read_round
 from cli.turn_view import turn_json
-from state.contracts import Start, Store
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.records import RunRecord
+from state.store import Store
 
 
 def run_json(run: RunRecord, start: Start) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from cli.opening import open_embedding_model, open_language_model
 from cli.output import data, plain, print_json, progress, progress_line
 from cli.seat import Seat
 from models.batching import BatchingBroker
-from state.contracts import Context, Embedder, LanguageModel, ModelRole, Start
+from state.context import Context
 from state.errors import LeftError, ModelError, StorageError, TertuliaError, UsageError
-from state.meeting import Meeting
+from state.language_model import Embedder, LanguageModel, ModelRole
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus, Voice
 from state.seat import Answer, Invitation

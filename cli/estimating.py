@@ -9,7 +9,7 @@ from cli.driving import Engines, context_of, models_of_roles
 from cli.opening import open_embedding_model
 from cli.output import SCHEMA_VERSION, data, plain, print_json, waiting
 from state.cognition import Call
-from state.contracts import Start
+from state.meeting import Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import Answer, Invitation

@@ -16,9 +16,10 @@ from cli.output import SCHEMA_VERSION, plain, print_json, progress
 from cli.rounds import read_characters
 from cli.transcript import transcript
 from state.cognition import Call
-from state.contracts import Start, Store
 from state.errors import UsageError
+from state.meeting import Start
 from state.records import RunRecord
+from state.store import Store
 from storage.store import SqliteStore
 
 _STANDARD_OUTPUT = Path("-")

@@ -13,12 +13,12 @@ from cli.options import ExtensionOption, JsonOption, SeatOption, SettingsOption,
 from cli.seat import check_is_there, with_seat
 from cli.settings import read_pair, read_seed, read_settings
 from state.cognition import Trace
-from state.contracts import Start, Store
 from state.errors import NotFoundError, UsageError
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import in_one_line
+from state.store import Store
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:

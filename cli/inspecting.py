@@ -18,9 +18,8 @@ from cli.settings import read_prices
 from cli.timeline_view import print_timeline, read_timeline, timeline_json
 from cli.trace_view import print_visits, read_visits, visits_json
 from cli.turn_view import print_making, removed_at, turn_json
-from state.contracts import Start
 from state.errors import NotFoundError, UsageError
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.town import Simulation

@@ -7,8 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import plain
-from state.contracts import Start
-from state.meeting import Attendee, Meeting
+from state.meeting import Attendee, Meeting, Start
 from state.records import BLOCK_INITIALS, RunRecord, Turn
 
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

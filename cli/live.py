@@ -4,10 +4,10 @@ from cli.cognition_view import print_thoughts
 from cli.lines import meeting_heading, people_line, print_turn, settings
 from cli.output import data, plain
 from cli.rounds import read_round
-from state.contracts import Start, Store
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
+from state.store import Store
 from state.town import Encounter, Simulation
 
 _REHEARSED = "rehearsed: a stand-in speaks, not a model"

@@ -47,7 +47,7 @@ def score(
     if empty := [index for index, text in enumerate(response, 1) if not text]:
         raise UsageError(f"response {empty[0]} is empty; there is nothing whose attention could be scored")
     from prompts.render import render
-    from state.contracts import ScoringOptions
+    from state.language_model import ScoringOptions
 
     language_model = open_language_model(model, parameters)
     rendered = render(Prompt(units=units, speaker="", layout="single_message"), language_model.tokenizer)

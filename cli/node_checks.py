@@ -21,9 +21,8 @@ from nodes.mechanisms.mechanism import Mechanism
 from nodes.node import PLACES, Node, failure
 from nodes.registry import Registry
 from state.cognition import Finding
-from state.contracts import Start
 from state.errors import NodeError, TertuliaError
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import RunRecord
 from storage.database import MEMORY

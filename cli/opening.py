@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from cli.environment import cache_folder, key_of
 from cli.output import waiting
-from state.contracts import Embedder, LanguageModel
 from state.errors import ModelError, TertuliaError
+from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
 
 

@@ -15,11 +15,11 @@ from cli.live import tell_heading, tell_round, tell_turn
 from cli.options import JsonOption, StoreOption
 from cli.output import data, plain, print_json, progress
 from cli.rounds import read_round
-from state.contracts import Start, Store
 from state.errors import NotFoundError, UsageError
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
+from state.store import Store
 from storage.store import SqliteStore
 
 #: Where no speed is given: so many times as fast as the simulated clock, and no pause longer than this.

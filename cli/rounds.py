@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
-from state.contracts import Start, Store
 from state.errors import NotFoundError, nearest_hint
-from state.meeting import Meeting, WillingnessWeights
+from state.meeting import Meeting, Start, WillingnessWeights
 from state.seat import Answer
+from state.store import Store
 
 
 @dataclass(frozen=True)

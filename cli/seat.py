@@ -19,9 +19,8 @@ from rich.text import Text
 
 from cli.lines import clock, print_turn
 from cli.output import plain, progress
-from state.contracts import Start
 from state.errors import NotFoundError, UsageError
-from state.meeting import Attendee, Meeting
+from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import LONGEST, Answer, Invitation, in_one_line

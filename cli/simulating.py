@@ -12,7 +12,7 @@ from cli.live import tell_encounter, tell_town
 from cli.options import JsonOption, SettingsOption, StoreOption
 from cli.output import plain, print_json, progress, progress_line, waiting
 from cli.settings import read_seed, read_settings
-from state.contracts import Context
+from state.context import Context
 from state.errors import TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus

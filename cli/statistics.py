@@ -16,9 +16,8 @@ from metrics.participation import AgentFigures, Latency, Participation, Person, 
 from metrics.published import TEAM_BUILDING
 from nodes.latency import base_latency
 from state.cognition import Bid, Character, InformationNeed
-from state.contracts import Start
 from state.errors import NotFoundError
-from state.meeting import Attendee, Meeting
+from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from storage.store import SqliteStore

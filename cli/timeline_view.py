@@ -12,10 +12,10 @@ from rich.text import Text
 from cli.lines import clock, order_of, people_line, said, settings
 from cli.output import SCHEMA_VERSION, clean, plain
 from state.cognition import Assessment, Bid
-from state.contracts import Start, Store
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
+from state.store import Store
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from cli.output import plain
 from state.cognition import Visit
-from state.contracts import Store
 from state.errors import NotFoundError, nearest_hint
 from state.graph_state import updated
 from state.records import RunRecord
+from state.store import Store
 
 
 def read_visits(

@@ -13,10 +13,10 @@ from cli.lines import clock, in_words, people_line, retained, settings, silence
 from cli.output import clean, number
 from cli.rounds import AgentRound, read_round
 from cli.timeline_view import Passage, passages
-from state.contracts import Start, Store
-from state.meeting import Attendee, Meeting
+from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import Participant, RunRecord, Turn
+from state.store import Store
 
 #: Characters of a removed unit that are told.
 _SHOWN = 200

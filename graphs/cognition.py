@@ -11,7 +11,7 @@ from nodes.decide import decide
 from nodes.node import NodeFunction
 from nodes.perceive import perceive
 from nodes.run_mechanisms import run_mechanisms
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import CognitionInput, CognitionOutput, CognitionState
 
 CognitionGraph = CompiledStateGraph[CognitionState, Context, CognitionInput, CognitionOutput]

@@ -12,7 +12,7 @@ from graphs.utterance import build_utterance_graph
 from nodes.node import NodeFunction
 from nodes.seat import is_persons, speak_by_hand
 from nodes.turns import record_turn, take_turn
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import DialogueState
 
 DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, DialogueState]

@@ -16,7 +16,7 @@ from graphs.group_chat import GroupGraph, build_group_chat_graph
 from graphs.town import build_town_graph
 from nodes.seat import BY_HAND, invite
 from state.cognition import Trace, Visit
-from state.contracts import Context
+from state.context import Context
 from state.errors import UsageError
 from state.graph_state import DialogueState, GroupState, Mind, TownState, updated
 from state.meeting import Attendee, Meeting

@@ -20,7 +20,7 @@ from nodes.prepare import prepare
 from nodes.race import race
 from nodes.rounds import open_round, record_silence, record_speech
 from nodes.seat import attend, is_persons, speak_by_hand
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import GroupState, cognition_of
 from state.parameters import Order
 

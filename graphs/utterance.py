@@ -20,7 +20,7 @@ from nodes.rewrite import choose_revision, rewrite
 from nodes.rollback import roll_back, settle
 from nodes.scorers.attention import score_attention
 from nodes.vary import vary_prompt
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceInput, UtteranceOutput, UtteranceState
 
 UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, UtteranceOutput]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from prompts.reading import shared_units
 from prompts.render import render
-from state.contracts import GenerationRequest, LanguageModel, ReplyField
 from state.errors import ModelError
+from state.language_model import GenerationRequest, LanguageModel, ReplyField
 from state.randomness import keyed_generator
 from state.reading import Instrument, Reading
 from state.records import Prompt, Reply, RunRecord

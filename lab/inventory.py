@@ -9,7 +9,7 @@ from lab.asking import Inquiry
 from metrics.personality import HIGHEST, LOWEST, RatedSegment, segments
 from prompts.reading import ask_inventory, inventory_items
 from state.cognition import Character
-from state.contracts import ReplyField
+from state.language_model import ReplyField
 from state.reading import Reading
 from state.records import RunRecord, Turn
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lab.asking import Inquiry
 from metrics.speech_acts import ACTS
 from prompts.reading import ask_speech_acts
-from state.contracts import ReplyField
+from state.language_model import ReplyField
 from state.reading import Reading
 from state.records import Turn
 

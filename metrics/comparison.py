@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
-from state.contracts import Start, Store
+from state.meeting import Start
 from state.records import Candidate, Record, RunRecord, TurnRecord
 from state.seat import Answer
+from state.store import Store
 
 #: Names, numbers and texts, in dictionaries and lists.
 Document = Mapping[str, Any]

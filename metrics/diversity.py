@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from pydantic import Field
 
-from state.contracts import Embedder
+from state.language_model import Embedder
 from state.records import Record
 
 #: A word: letters and digits, with apostrophes inside.

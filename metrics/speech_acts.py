@@ -12,7 +12,7 @@ are the project's own, the threshold calibrated for `minilm` on the lines of tes
 import re
 from collections.abc import Mapping, Sequence
 
-from state.contracts import Embedder
+from state.language_model import Embedder
 
 #: What has no name here: what is so, and questions about it.
 NO_ACT = ""

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 from models.journal import Journal, JournalledModel, written
 from state.cognition import Call
-from state.contracts import GenerationRequest, LanguageModel, Store
+from state.language_model import GenerationRequest, LanguageModel
+from state.store import Store
 
 Seat = tuple[str, str]
 
@@ -32,7 +33,7 @@ class _Waiting:
 
 
 class BatchingBroker:
-    """Implements `state.contracts.Broker` for one run; used in one thread."""
+    """Implements `state.context.Broker` for one run; used in one thread."""
 
     def __init__(self, run: str, store: Store) -> None:
         self._journal = Journal(run, store)

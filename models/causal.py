@@ -18,8 +18,8 @@ from models.attention import IMPLEMENTATION, Decoding, Prefix, read_prefix, requ
 from models.decoding import capacity_of, decode_replies
 from models.grammar import ReplyGrammar
 from models.tokenizer import HuggingFaceTokenizer
-from state.contracts import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
 from state.errors import ContextWindowError, ModelError
+from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
 from state.records import Reply
 
 #: Prompts kept in memory: the full one and the pruned one of an utterance.

@@ -29,7 +29,6 @@ from models.rehearsal import RehearsalTokenizer
 from models.repair import UnusableReplyError, read_answer
 from prompts.render import as_messages
 from prompts.shape import ask_again, ask_for, schema_of
-from state.contracts import NO_ATTENTION, GenerationRequest, ModelTraits, RenderedPrompt, ScoringOptions
 from state.errors import (
     AttentionUnavailableError,
     ContextWindowError,
@@ -39,6 +38,7 @@ from state.errors import (
     extra_hint,
     nearest_hint,
 )
+from state.language_model import NO_ATTENTION, GenerationRequest, ModelTraits, RenderedPrompt, ScoringOptions
 from state.parameters import Parameters
 from state.records import Reply
 
@@ -187,7 +187,7 @@ def _init(provider: str, model: str, parameters: Parameters, key: str | None, **
 
 
 class ChatModel:
-    """Implements `state.contracts.LanguageModel` for all that needs only text."""
+    """Implements `state.language_model.LanguageModel` for all that needs only text."""
 
     def __init__(self, id: str, model: Any, parameters: Parameters, key: str | None) -> None:
         self.id, self.traits = id, TRAITS

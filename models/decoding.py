@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.attention import Decoding
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
-from state.contracts import GenerationRequest, ReplyField, Tokenizer
+from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
 
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.

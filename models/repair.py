@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from state.contracts import ReplyField, Tokenizer
+from state.language_model import ReplyField, Tokenizer
 from state.records import Reply
 
 #: Characters of an answer that are looked at: more is no reply to any prompt here.

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerFast
 
-from state.contracts import Role
 from state.errors import ModelError
+from state.language_model import Role
 
 #: Stands for a message's content while the model's chat template is read.
 _PLACEHOLDER = "\ue000{}\ue001"
 
 
 class HuggingFaceTokenizer:
-    """Implements `state.contracts.Tokenizer`."""
+    """Implements `state.language_model.Tokenizer`."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         self.tokenizer = tokenizer

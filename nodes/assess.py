@@ -6,8 +6,9 @@ from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.templates import template
 from state.cognition import Assessment, Finding
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.graph_state import CognitionState
+from state.language_model import ReplyField
 from state.meeting import EMOTIONS
 
 

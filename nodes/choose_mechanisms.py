@@ -7,8 +7,9 @@ from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.templates import template
 from state.cognition import InformationNeed, MechanismChoice
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.graph_state import CognitionState, Mind
+from state.language_model import ReplyField
 
 
 async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:

@@ -10,8 +10,9 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from nodes.view import View
-from state.contracts import Context, Embedder
+from state.context import Context
 from state.graph_state import CognitionState, OpenBid
+from state.language_model import Embedder
 from state.meeting import Attendee
 
 #: The last lines of the conversation that a topic is measured on.

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from langgraph.runtime import Runtime
 
 from nodes.turns import speaking_time_s
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import TownState
 from state.randomness import keyed_generator
 from state.records import Case, Dialogue, Participant, Utterance

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from nodes.generate import candidate_at
 from prompts.assemble import end_question
 from prompts.ending import assemble_ending
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 
 

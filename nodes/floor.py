@@ -7,7 +7,7 @@ from nodes.latency import adjusted_latency, base_latency, draw_latency, persiste
 from nodes.seat import answer_of, is_persons, is_raced_for, seconds_taken
 from nodes.view import character_of
 from state.cognition import Bid, Floor, WillingnessParts
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import GroupState, Mind, OpenBid
 from state.meeting import WillingnessWeights
 from state.parameters import Parameters

@@ -9,8 +9,9 @@ from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import as_read_by, render
 from prompts.vary import asking_for_candidates, begun_candidates, candidate_keys
-from state.contracts import Context, GenerationRequest, ReplyField, Tokenizer
+from state.context import Context
 from state.graph_state import UtteranceState
+from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply

@@ -17,9 +17,10 @@ from prompts.names import listed
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import as_read_by, render
-from state.contracts import Context, GenerationRequest, ReplyField
+from state.context import Context
 from state.errors import UsageError
 from state.graph_state import UtteranceState
+from state.language_model import GenerationRequest, ReplyField
 from state.randomness import keyed_generator
 from state.records import Candidate, Prompt
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from state.contracts import Start
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
 
 

@@ -6,9 +6,10 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from state.contracts import Embedder, Recollection, Store
+from state.language_model import Embedder
 from state.parameters import Parameters
 from state.records import Memory, Participant
+from state.store import Recollection, Store
 
 Numbers = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from nodes.declared import check_async, check_limit, check_line, check_name, check_parameters
 from nodes.time_limit import time_limit
-from state.contracts import Context
+from state.context import Context
 from state.errors import ExtensionError, ModelError, NodeError, StorageError, nearest_hint
 from state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
 from state.records import Record

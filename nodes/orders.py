@@ -14,8 +14,9 @@ from nodes.seat import is_persons
 from nodes.view import View, ask_model, is_named, text_of
 from prompts.cognition import Question, ask_anybody, line_of
 from prompts.templates import template
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.graph_state import GroupState, cognition_of
+from state.language_model import ReplyField
 from state.randomness import keyed_generator
 from state.records import Reply, Turn
 

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 
 from nodes.view import View, is_named
 from state.cognition import Perception
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import CognitionState, Mind
 from state.records import Turn
 

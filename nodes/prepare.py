@@ -9,8 +9,9 @@ from prompts.cognition import Question
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Character, SubGoal
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.graph_state import CognitionState
+from state.language_model import ReplyField
 from state.meeting import BIG_FIVE
 from state.randomness import keyed_generator
 

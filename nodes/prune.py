@@ -7,7 +7,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from prompts.remove import removed_with_blocks
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 from state.records import BLOCK_INITIALS, Unit
 

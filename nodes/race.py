@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from nodes.floor import Contender, Outcome, contenders_of, drawn, give_floor
 from state.cognition import Bid, Floor
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import GroupState
 from state.parameters import Parameters
 from state.randomness import keyed_generator

@@ -12,8 +12,9 @@ from nodes.remember import rate
 from nodes.view import ask_model, text_of
 from prompts.cognition import ask_anybody
 from prompts.town import EVIDENCE, ask_insight, ask_questions
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.graph_state import TownState
+from state.language_model import ReplyField
 from state.records import Memory, Remembered, Stream
 from state.town import Encounter, TownContext
 

@@ -13,8 +13,9 @@ from nodes.encounter import encounter_of, ended_s
 from nodes.view import ask_model, text_of
 from prompts.cognition import ask_anybody
 from prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.graph_state import TownState
+from state.language_model import ReplyField
 from state.records import MemoryKind, Remembered
 from state.town import Encounter, TownContext
 

@@ -11,8 +11,9 @@ from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from prompts.cognition import clock
 from prompts.names import listed
 from state.cognition import Assessment, Finding, InformationNeed
-from state.contracts import Context, Start
+from state.context import Context
 from state.graph_state import UtteranceState
+from state.meeting import Start
 from state.randomness import keyed_generator
 from state.records import Case, HumanNeeds, Turn
 from worlds.human_needs import draw_human_needs

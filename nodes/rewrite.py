@@ -8,8 +8,9 @@ from prompts.names import listed
 from prompts.renaming import renaming_of
 from prompts.render import render
 from prompts.revise import Conflict, assemble_choice, assemble_rewriting
-from state.contracts import Context, GenerationRequest, ReplyField
+from state.context import Context
 from state.graph_state import UtteranceState
+from state.language_model import GenerationRequest, ReplyField
 from state.randomness import keyed_generator
 from state.records import Candidate, Prompt
 

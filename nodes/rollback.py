@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from nodes.generate import draw_candidates
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 
 

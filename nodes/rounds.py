@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from nodes.limits import Standing, group_chat_is_over
 from nodes.turns import speaking_time_s, spoken_turn
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import GroupState, Mind
 from state.records import Turn, TurnRecord
 

@@ -10,7 +10,7 @@ from nodes.mechanisms.registry import mechanism_of
 from nodes.time_limit import time_limit
 from nodes.view import View
 from state.cognition import Finding
-from state.contracts import Context
+from state.context import Context
 from state.errors import ModelError, StorageError
 from state.graph_state import CognitionState
 

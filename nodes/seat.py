@@ -15,12 +15,13 @@ from langgraph.types import interrupt
 from nodes.perceive import notice, perceive_message
 from nodes.retrieve import latest_turns
 from nodes.view import View
-from state.contracts import Context, Store
+from state.context import Context
 from state.errors import LeftError, UsageError
 from state.graph_state import CognitionState, DialogueState, GroupState
 from state.meeting import Meeting
 from state.records import Candidate, Reply
 from state.seat import Answer, Ask, Invitation, as_said
+from state.store import Store
 
 #: The step under which an answer is stored.
 _ANSWER = "speak_by_hand"

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from state.contracts import Broker, Context, LanguageModel
+from state.context import Broker, Context
+from state.language_model import LanguageModel
 
 
 @asynccontextmanager
@@ -66,7 +67,7 @@ class _PatientBroker:
 
 
 class _PatientModel:
-    """A model whose calls stop a clock; implements `state.contracts.LanguageModel` as the one that it stands for."""
+    """A model whose calls stop a clock. Implements `state.language_model.LanguageModel`."""
 
     def __init__(self, model: LanguageModel, broker: _PatientBroker) -> None:
         self._model, self._broker = model, broker

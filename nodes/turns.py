@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from nodes.generate import candidate_at
 from nodes.limits import Standing, dialogue_is_over
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import DialogueState, GroupState
 from state.records import Turn, TurnRecord
 

@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from prompts.renaming import renamed, renaming_of
 from prompts.vary import with_lengths, without_blocks
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 from state.randomness import keyed_generator
 

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, stem_units
 from prompts.render import render
 from state.cognition import Assessment, Character, Finding
-from state.contracts import Context, GenerationRequest, ReplyField
+from state.context import Context
 from state.graph_state import CognitionInput, Mind
+from state.language_model import GenerationRequest, ReplyField
 from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Turn

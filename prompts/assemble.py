@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Assessment, Character
-from state.contracts import Start
+from state.meeting import Start
 from state.parameters import Layout
 from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
 

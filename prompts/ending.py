@@ -1,7 +1,7 @@
 """The prompt that tells parting from going on, for models too small to say whether a conversation ended."""
 
 from prompts.templates import template
-from state.contracts import RenderedPrompt, Tokenizer
+from state.language_model import RenderedPrompt, Tokenizer
 from state.records import Prompt, Unit
 
 

@@ -7,7 +7,7 @@ markup. Line breaks between units and the markup around messages belong to no un
 import json
 from itertools import chain, groupby
 
-from state.contracts import RenderedPrompt, Role, Tokenizer
+from state.language_model import RenderedPrompt, Role, Tokenizer
 from state.records import Prompt, Reply, Unit
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prompts.templates import template
-from state.contracts import ReplyField
+from state.language_model import ReplyField
 
 #: English words to a token, about.
 _WORDS_A_TOKEN = 0.75

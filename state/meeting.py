@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.records import Participant, Record, RunKind, Turn, Utterance
+from state.records import Case, Participant, Record, RunKind, Turn, Utterance
 
 #: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
 BIG_FIVE = {
@@ -136,3 +136,7 @@ class Meeting(Record):
     def offset_s(self, moment: datetime | None, default: float) -> float:
         """Return a moment in seconds from the start of the meeting; `default` where there is none."""
         return default if moment is None else (moment - self.time).total_seconds()
+
+
+#: What a run starts from: two people at one moment, or a meeting.
+Start = Case | Meeting

@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
-from state.contracts import Context, Embedder, Store
+from state.context import Context
+from state.language_model import Embedder
 from state.records import Dialogue, Persona, Record, Remembered, RunRecord, RunStatus, Stream
+from state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
 FORMED = "day_"

@@ -5,9 +5,9 @@ import json
 import zlib
 
 from state.cognition import Assessment, Trace
-from state.contracts import AnyRecord
 from state.errors import StorageError
 from state.records import Record
+from state.store import AnyRecord
 from storage.contents import Contents
 from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults

@@ -16,9 +16,9 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from state.contracts import Recollection
 from state.parameters import Parameters
 from state.records import Memory
+from state.store import Recollection
 
 #: Streams up to this length are looked at whole.
 SCANNED = 4096

@@ -1,6 +1,6 @@
 """Days of a town: which conversations they are made of, and what everybody remembers.
 
-Implements `state.town.TownStore`, and what `state.contracts.Store` says of streams.
+Implements `state.town.TownStore`, and what `state.store.Store` says of streams.
 """
 
 import base64
@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.contracts import Recollection
 from state.errors import NotFoundError, StorageError, nearest_hint
 from state.parameters import Parameters
 from state.records import Remembered, RunStatus, Stream
+from state.store import Recollection
 from state.town import FORMED, Encounter, Simulation, Town
 from storage.contents import Contents, verified
 from storage.database import StoreFile

@@ -1,4 +1,4 @@
-"""The store of runs: what was said in them, and how every turn came about. Implements `state.contracts.Store`.
+"""The store of runs: what was said in them, and how every turn came about. Implements `state.store.Store`.
 
 1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say.
 2. Runs, turns, scores, candidates, steps and calls have deterministic keys: written again, they change nothing.
@@ -18,8 +18,8 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from state.cognition import Call, Trace
-from state.contracts import AnyRecord, Recollection, Start
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from state.meeting import Start
 from state.parameters import Parameters
 from state.records import (
     Candidate,
@@ -34,6 +34,7 @@ from state.records import (
     Turn,
     TurnRecord,
 )
+from state.store import AnyRecord, Recollection
 from storage.cognition import Cognition
 from storage.contents import Contents, verified
 from storage.database import MEMORY, StoreFile

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from state.contracts import Start
 from state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from worlds.generative_agents import Log, read_log
 from worlds.meeting_file import MeetingScenario
 from worlds.scenario_file import TwoPartyScenario, read_scenario_file

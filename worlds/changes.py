@@ -9,9 +9,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from state.contracts import Start
 from state.errors import NotFoundError, UsageError, nearest_hint
-from state.meeting import Attendee, Meeting
+from state.meeting import Attendee, Meeting, Start
 from state.records import Case, Memory, Participant, Persona, Stream
 from worlds.meeting_file import MeetingPerson
 from worlds.scenario_file import DialoguePerson

@@ -4,7 +4,7 @@ from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from state.cognition import Finding
-from state.contracts import ReplyField
+from state.language_model import ReplyField
 
 _NEXT_TOKENS = 16
 

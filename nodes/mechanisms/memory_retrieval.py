@@ -7,7 +7,7 @@ from nodes.memory import retrieve_memories
 from nodes.view import View, text_of
 from prompts.cognition import Question, line_of
 from state.cognition import Finding, Perception
-from state.contracts import ReplyField
+from state.language_model import ReplyField
 from state.records import Memory
 
 #: Memories that come to mind at a time.

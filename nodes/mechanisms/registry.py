@@ -11,7 +11,7 @@ from nodes.mechanisms import (
     topic_analysis,
 )
 from nodes.mechanisms.mechanism import Mechanism
-from state.contracts import Context
+from state.context import Context
 
 MECHANISMS: Mapping[str, Mechanism] = {
     mechanism.name: mechanism

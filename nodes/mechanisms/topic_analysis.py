@@ -5,7 +5,7 @@ from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.templates import template
 from state.cognition import Finding
-from state.contracts import ReplyField
+from state.language_model import ReplyField
 
 _TOPIC_TOKENS = 8
 #: What an agent may do with a topic, and how that reads.

@@ -9,8 +9,9 @@ from langgraph.runtime import Runtime
 from nodes.generate import utterance_request
 from prompts.assemble import begun_reply
 from prompts.render import as_read_by, render
-from state.contracts import Context, LanguageModel, ScoringOptions
+from state.context import Context
 from state.graph_state import UtteranceState
+from state.language_model import LanguageModel, ScoringOptions
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply
 

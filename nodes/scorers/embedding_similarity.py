@@ -4,7 +4,7 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from nodes.retrieve import latest_turns
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 
 #: The last lines of the conversation that units are compared with, as in memory retrieval.

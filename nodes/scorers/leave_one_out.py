@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from nodes.generate import utterance_request
 from prompts.assemble import begun_reply
 from prompts.render import render
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 from state.randomness import keyed_generator
 

@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from state.contracts import Context
+from state.context import Context
 from state.graph_state import UtteranceState
 from state.randomness import keyed_generator
 

@@ -22,7 +22,7 @@ from cli.main import COMMANDS
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from nodes.prune import prune_units
 from prompts.remove import removed_with_blocks
-from state.contracts import GenerationRequest
+from state.language_model import GenerationRequest
 from state.records import Prompt, Reply, Unit
 
 TERTULIA = (sys.executable, "-m", "cli.main")

@@ -8,8 +8,8 @@ from support.ga_builder import RunBuilder, event
 
 from metrics.diversity import metrics_of_cases
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from state.contracts import GenerationRequest
 from state.errors import ModelError
+from state.language_model import GenerationRequest
 from state.records import Reply
 from storage.store import SqliteStore
 

@@ -22,7 +22,7 @@ from graphs.group_chat import build_group_chat_graph
 from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph
 from models.batching import BatchingBroker
-from state.contracts import Context
+from state.context import Context
 from state.errors import ModelError
 from state.graph_state import UtteranceOutput
 from state.records import Candidate, TurnRecord

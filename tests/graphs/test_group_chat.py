@@ -21,8 +21,8 @@ from nodes.mechanisms import registry
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
-from state.contracts import GenerationRequest, RenderedPrompt
 from state.errors import ModelError
+from state.language_model import GenerationRequest, RenderedPrompt
 from state.meeting import BIG_FIVE, WillingnessWeights
 from state.records import Persona, Reply, Turn, Utterance
 from storage.checkpoints import open_checkpoints

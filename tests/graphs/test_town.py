@@ -20,7 +20,7 @@ from benchmarks.soak import differences, faults
 from models.rehearsal import RehearsalEmbedder
 from nodes.reflect import insights
 from nodes.remember import keep
-from state.contracts import Context
+from state.context import Context
 from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Prompt, Remembered, TurnRecord
 from state.town import Encounter, Simulation, Town

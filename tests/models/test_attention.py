@@ -14,8 +14,8 @@ from models.attention import (
     rows_of,
 )
 from models.causal import unit_scores
-from state.contracts import RenderedPrompt, ScoringOptions
 from state.errors import AttentionUnavailableError
+from state.language_model import RenderedPrompt, ScoringOptions
 
 
 def _tokens(count: int, seed: int) -> list[int]:

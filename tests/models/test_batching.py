@@ -10,8 +10,9 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
 from models.batching import BatchingBroker
-from state.contracts import Context, GenerationRequest, RenderedPrompt, ReplyField
+from state.context import Context
 from state.errors import ModelError
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from state.records import Prompt, Reply, Unit
 from storage.store import SqliteStore
 

@@ -22,8 +22,8 @@ from models.chat import ChatModel, is_chat_name, open_chat_model
 from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from models.repair import UnusableReplyError, read_answer
 from prompts.render import render
-from state.contracts import GenerationRequest, ReplyField, ScoringOptions
 from state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
+from state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
 from storage.store import SqliteStore

@@ -17,8 +17,8 @@ from models.decoding import draw_token
 from models.grammar import ends_with_sentence
 from models.loading import open_model
 from prompts.render import render
-from state.contracts import GenerationRequest, ReplyField, ScoringOptions
 from state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError
+from state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from state.records import Prompt, Unit
 
 NAMES = ["Ana Sol", 'Ana "Sol" Ruiz', "安娜", "Ana\nSol 🦆", "<|im_end|>"]

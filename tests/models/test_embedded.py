@@ -11,8 +11,8 @@ from models.attention import rows_by_definition
 from models.causal import unit_scores
 from models.loading import open_embedder, open_model
 from prompts.render import render
-from state.contracts import ScoringOptions
 from state.errors import ModelError
+from state.language_model import ScoringOptions
 from state.records import Prompt, Unit
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from models.grammar import ReplyGrammar, read_reply
 from models.rehearsal import RehearsalModel
 from models.tokenizer import HuggingFaceTokenizer
 from prompts.render import as_messages
-from state.contracts import GenerationRequest, RenderedPrompt, ReplyField
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from state.records import Reply
 from storage.store import SqliteStore
 

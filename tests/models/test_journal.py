@@ -9,8 +9,9 @@ from support.scripted import ScriptedModel
 
 from models.batching import BatchingBroker
 from prompts.render import render
-from state.contracts import Context, GenerationRequest, LanguageModel, ReplyField, ScoringOptions
+from state.context import Context
 from state.errors import ModelError
+from state.language_model import GenerationRequest, LanguageModel, ReplyField, ScoringOptions
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Unit
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from models.grammar import _VALUES
 from models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
 from prompts.render import render
-from state.contracts import RATING_THRESHOLD, GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.errors import ModelError
+from state.language_model import RATING_THRESHOLD, GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Unit
@@ -264,7 +264,7 @@ def test_texts_with_the_same_words_are_near() -> None:
 _SCRIPT = """
 import asyncio, sys
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from state.contracts import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.randomness import keyed_generator
 
 async def main():

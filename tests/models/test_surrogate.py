@@ -21,7 +21,7 @@ from models.chat import open_chat_model
 from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from nodes.scorers.attention import scores_by_reading
 from prompts.render import as_read_by, render
-from state.contracts import LanguageModel, ModelRole, ScoringOptions
+from state.language_model import LanguageModel, ModelRole, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
 

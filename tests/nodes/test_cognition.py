@@ -26,7 +26,7 @@ from prompts.cognition import Question, ask_agent, ask_anybody, stem_units
 from prompts.names import listed
 from prompts.render import render
 from state.cognition import Assessment, Finding, InformationNeed, Perception
-from state.contracts import Context
+from state.context import Context
 from state.meeting import Meeting
 from state.parameters import Layout
 from state.records import Turn, TurnRecord, Utterance

@@ -32,8 +32,9 @@ from nodes.view import View
 from prompts.cognition import Question
 from prompts.ending import assemble_ending
 from state.cognition import Bid, Finding, Floor
-from state.contracts import Context, ReplyField
+from state.context import Context
 from state.errors import ExtensionError, ModelError, NodeError, NotFoundError, UsageError
+from state.language_model import ReplyField
 from state.parameters import Parameters
 from state.records import Extension, Prompt, Record, Unit
 

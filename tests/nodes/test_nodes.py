@@ -35,9 +35,10 @@ from nodes.scorers.attention import score_attention
 from nodes.seat import save_answer
 from nodes.turns import record_turn, speaking_time_s, take_turn
 from prompts.remove import remove_units
-from state.contracts import Context, ScoringOptions
+from state.context import Context
 from state.errors import ModelError, UsageError
 from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState
+from state.language_model import ScoringOptions
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import TurnRecord

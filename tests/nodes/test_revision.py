@@ -14,7 +14,7 @@ from graphs.driving import drive
 from graphs.utterance import build_utterance_graph
 from models.rehearsal import RehearsalTokenizer
 from nodes.prune import all_but_one
-from state.contracts import Context
+from state.context import Context
 from state.errors import UsageError
 from state.records import Candidate, Reply, TurnRecord, Unit
 from storage.store import SqliteStore

@@ -14,8 +14,9 @@ from nodes.node import guarded
 from nodes.registry import NODES, Registry
 from nodes.retrieve import retrieve_memory
 from prompts.render import render
-from state.contracts import Context, RenderedPrompt
+from state.context import Context
 from state.errors import AttentionUnavailableError
+from state.language_model import RenderedPrompt
 from state.records import Prompt, TurnRecord
 
 SCORERS = [node.name for node in NODES.values() if node.place == "score"]

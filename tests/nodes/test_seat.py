@@ -24,9 +24,9 @@ from graphs.driving import drive
 from graphs.group_chat import build_group_chat_graph
 from models.batching import BatchingBroker
 from state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
-from state.contracts import Context, Start
+from state.context import Context
 from state.errors import LeftError, ModelError, UsageError
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.records import Turn
 from state.seat import LONGEST, Answer, Ask, Invitation, as_said
 from storage.checkpoints import open_checkpoints

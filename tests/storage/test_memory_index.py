@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nodes.memory import best_of, recall, retrieve_memories
-from state.contracts import Recollection
 from state.errors import StorageError
 from state.parameters import Parameters
 from state.records import Memory, Participant, Persona, Remembered, Stream
+from state.store import Recollection
 from state.town import Simulation, Town
 from storage.memory_index import MemoryIndex
 from storage.store import SqliteStore

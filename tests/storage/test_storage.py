@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.stored import NOW, a_candidate, a_case, a_prompt, a_run, a_turn_record, write_turn
 
-from state.contracts import Start, Store
 from state.errors import NotFoundError, StorageError, UsageError
-from state.meeting import Attendee, Goal, Meeting
+from state.meeting import Attendee, Goal, Meeting, Start
 from state.records import (
     Candidate,
     Case,
@@ -28,6 +27,7 @@ from state.records import (
     Utterance,
     Voice,
 )
+from state.store import Store
 from storage import store as store_module
 from storage.contents import content_hash
 from storage.store import SqliteStore

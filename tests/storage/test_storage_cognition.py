@@ -35,9 +35,9 @@ from state.cognition import (
     Visit,
     WillingnessParts,
 )
-from state.contracts import Store
 from state.errors import StorageError, TertuliaError
 from state.records import Memory, Prompt, Record, Reply, TurnRecord, Unit
+from state.store import Store
 from storage import migrations
 from storage.contents import content_hash
 from storage.search import search

@@ -15,7 +15,7 @@ from support.stored import a_case, a_run
 
 from graphs.driving import drive
 from state.cognition import Assessment, Bid, Call, InformationNeed, Perception
-from state.contracts import Start
+from state.meeting import Start
 from state.records import Prompt, Reply, Unit
 from storage.search import Passage, search
 from storage.store import SqliteStore

@@ -8,8 +8,8 @@ from support.stored import a_run
 
 from models.batching import BatchingBroker
 from models.rehearsal import RehearsalEmbedder
-from state.contracts import Context, Start
-from state.meeting import Meeting
+from state.context import Context
+from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import Case, Dialogue, Memory, Participant, Persona, Turn, Utterance
 from storage.store import SqliteStore

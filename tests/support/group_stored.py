@@ -30,10 +30,10 @@ from state.cognition import (
     SubGoal,
     WillingnessParts,
 )
-from state.contracts import Store
 from state.meeting import Attendee, Goal, Meeting
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
+from state.store import Store
 
 NAMES = ("Ada", "Ben", "Cleo", "Dev")
 BEGIN = datetime(2025, 6, 12, 14, 59, 40)

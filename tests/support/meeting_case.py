@@ -9,7 +9,7 @@ from support.scripted import ScriptedModel
 
 from graphs.driving import drive
 from nodes.mechanisms.registry import MECHANISMS
-from state.contracts import Context
+from state.context import Context
 from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
 from state.records import Persona, Turn, Utterance
 from storage.store import SqliteStore

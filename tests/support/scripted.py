@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from models.rehearsal import RehearsalModel
-from state.contracts import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.errors import ModelError
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.records import Reply
 
 

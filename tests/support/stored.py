@@ -3,8 +3,8 @@
 import random
 from datetime import UTC, datetime
 
-from state.contracts import Store
 from state.records import Candidate, Case, Participant, Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit
+from state.store import Store
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

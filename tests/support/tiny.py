@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from models.causal import CausalLanguageModel
-from state.contracts import ModelTraits
+from state.language_model import ModelTraits
 
 CHAT_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"

@@ -1,37 +1,17 @@
-"""The contracts that everybody shares: tokenizer, language model, embedder, store, and the runtime context.
+"""The contracts of tokenizer, language model and embedder, and what is asked of them.
 
 They are protocols: a local model, a hosted one, a scripted one for tests and the rehearsal stand in for each other.
-Nothing here knows torch, SQLite or LangGraph.
+Nothing here knows torch.
 """
 
 import random
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
-from state.cognition import Call, Trace
 from state.errors import UsageError
-from state.meeting import Meeting
 from state.parameters import Ending, Judge, Layout, Parameters
-from state.records import (
-    Candidate,
-    Case,
-    Prompt,
-    Record,
-    Remembered,
-    Reply,
-    RunRecord,
-    RunStatus,
-    Stream,
-    Turn,
-    TurnRecord,
-)
-
-#: What a run starts from: two people at one moment, or a meeting.
-Start = Case | Meeting
-
-AnyRecord = TypeVar("AnyRecord", bound=Record)
+from state.records import Prompt, Reply
 
 Role = Literal["system", "user", "assistant"]
 
@@ -46,9 +26,6 @@ NO_ATTENTION = (
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
-
-
-# --- prompts as tokens ----------------------------------------------------------------------------------------------
 
 
 class Tokenizer(Protocol):
@@ -99,9 +76,6 @@ class RenderedPrompt:
             block = self.unit_blocks[unit]
             lengths[block] = lengths.get(block, 0) + past_last - first
         return lengths
-
-
-# --- replies --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -289,206 +263,3 @@ class Embedder(Protocol):
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
-
-
-# --- store ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Recollection:
-    """What of a memory stream is worth a closer look: `C` memories, for each of `P` focal points.
-
-    Attributes:
-        numbers: Their numbers in the stream, ascending.
-        created_s: When each was made, in seconds; only differences mean anything.
-        importance: Of each, from 0 to 10.
-        relevance: By point, the cosine of each.
-        relevance_spans: By point, the lowest and the highest cosine found.
-        created_span_s, importance_span: The lowest and the highest of the whole stream.
-    """
-
-    numbers: Sequence[int]
-    created_s: Sequence[float]
-    importance: Sequence[float]
-    relevance: Sequence[Sequence[float]]
-    relevance_spans: Sequence[tuple[float, float]]
-    created_span_s: tuple[float, float]
-    importance_span: tuple[float, float]
-
-
-class Store(Protocol):
-    """Where runs live. Every write has a deterministic key: written again, it changes nothing.
-
-    A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a
-    run reads those too.
-    """
-
-    def save_text(self, text: str) -> str:
-        """Store a text once and return its content hash."""
-
-    def text(self, content: str) -> str:
-        """Return the text of that content hash."""
-
-    def save_prompt(self, prompt: Prompt) -> str:
-        """Store a prompt, each unit's text once, and return its content hash."""
-
-    def prompt(self, content: str) -> Prompt:
-        """Return the prompt of that content hash."""
-
-    def create_run(self, run: RunRecord, start: Start) -> None:
-        """Store a new run and what it starts from."""
-
-    def run(self, run: str) -> RunRecord:
-        """Return a run by its id, a unique beginning of it, or `@last`; raise `NotFoundError` otherwise."""
-
-    def runs(self) -> list[RunRecord]:
-        """Return all runs, newest first."""
-
-    def start(self, run: str) -> Start:
-        """Return the case, or the meeting, that a run starts from."""
-
-    def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
-        """Note how a run stands."""
-
-    def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
-        """Store a candidate of a turn, or what was judged of it since."""
-
-    def candidates(self, run: str, turn: int) -> list[Candidate]:
-        """Return the candidates of a turn in the order of their attempts."""
-
-    def save_turn(self, run: str, record: TurnRecord) -> None:
-        """Store a turn with how it came about, in one transaction."""
-
-    def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
-        """Return the turns `first` to `last` (inclusive; to the end if `None`)."""
-
-    def turn_record(self, run: str, turn: int) -> TurnRecord:
-        """Return how a turn came about; raise `NotFoundError` if there is no such turn."""
-
-    def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        """Store what a step of an agent's cognition came to (agent empty: of the whole group's), replacing it."""
-
-    def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
-        """Return what that step came to, read as a record of that kind; `None` if it was not taken."""
-
-    def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
-        """Return what a step came to wherever it was taken, by round and agent, in their order."""
-
-    def save_trace(self, run: str, turn: int, trace: Trace) -> None:
-        """Store what was executed in a turn, in place of what was stored of it."""
-
-    def trace(self, run: str, turn: int) -> Trace | None:
-        """Return what was executed in a turn; `None` if nothing is known of it."""
-
-    def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        """Store calls of models, all of them or none; one whose key is stored takes that one's place."""
-
-    def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
-        """Return the call of that key that the run itself has made; `None` if it has not."""
-
-    def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
-        """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
-
-    def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
-        """Return what of a stream is worth a closer look; a long one is not searched whole.
-
-        Args:
-            stream: The stream.
-            points: Focal points, `P` vectors of unit length.
-            parameters: What counts how much.
-        """
-
-    def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
-        """Return memories of a stream in their order: those of these numbers, or all."""
-
-
-# --- runtime --------------------------------------------------------------------------------------------------------
-
-
-class Broker(Protocol):
-    """Through which nodes call models: every call is stored, and one that is stored already is not made again.
-
-    Calls of agents that think at the same time meet, to run as one batch: when everybody who is seated waits for one.
-    """
-
-    def clear(self) -> None:
-        """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
-
-    def seat(self, round: int, agents: Sequence[str]) -> None:
-        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
-
-    def leave(self, agent: str, part: str = "") -> None:
-        """Note that an agent, or a part of one, makes no more calls in this round; others need not wait for it."""
-
-    def split(self, agent: str, parts: Sequence[str]) -> AbstractContextManager[None]:
-        """Seat several parts of an agent, which make calls side by side, in the agent's place while inside."""
-
-    def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
-        """Return a model as one step asks it; its calls are numbered from 0 in the order in which they are made.
-
-        Args:
-            model: The agent's model.
-            agent: Who asks; for one who is not seated a call is made at once.
-            round: The round.
-            node: The step that asks.
-            part: The part of the agent that asks, if it was split.
-        """
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a node gets besides its state: everything that can't be checkpointed.
-
-    Attributes:
-        voices: By participant, for those who have them: a model of their own, and the parameters as they suit it.
-        roles: By role, where a model takes it for everybody: that model, and the parameters as they suit it.
-        role: The role of whoever asks through this context.
-        nodes: By place, the functions of nodes that stand there instead of the default (`nodes.registry`).
-        mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
-    """
-
-    run: str
-    seed: int
-    start: Start
-    parameters: Parameters
-    model: LanguageModel
-    embedder: Embedder
-    store: Store = field(repr=False)
-    broker: Broker = field(repr=False)
-    voices: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
-    roles: Mapping[ModelRole, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
-    role: ModelRole = "speak"
-    nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    def of(self, agent: str, role: ModelRole | None = None) -> "Context":
-        """Return the context as it is for one agent in a role: either may have a model of its own, the role's first."""
-        role = role or self.role
-        own = self.voices.get(agent, (self.model, self.parameters))
-        model, parameters = self.roles.get(role, own)
-        return replace(self, model=model, parameters=parameters, role=role)
-
-    def asked_by(self, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
-        """Return an agent's model as one step asks it: this is how nodes call models (see `Broker.asked_by`)."""
-        return self.broker.asked_by(self.of(agent).model, agent, round, node, part)
-
-    def settings(self, name: str, kind: type[AnyRecord]) -> AnyRecord:
-        """Return the parameters of a node or a mechanism as a record of its class, with defaults for those not set."""
-        return kind.model_validate(self.parameters.node_settings.get(name, {}))
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of prompts that suits the model."""
-        return "chat_turns" if self.parameters.layout == "chat_turns" else "single_message"
-
-    @property
-    def case(self) -> Case:
-        """The case of a dialogue; only its nodes ask for it."""
-        assert isinstance(self.start, Case)
-        return self.start
-
-    @property
-    def meeting(self) -> Meeting:
-        """The meeting of a group chat; only its nodes ask for it."""
-        assert isinstance(self.start, Meeting)
-        return self.start

@@ -1,0 +1,101 @@
+"""The runtime context of a node: everything that it gets besides its state, and that can't be checkpointed."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from state.language_model import Embedder, LanguageModel, ModelRole
+from state.meeting import Meeting, Start
+from state.parameters import Layout, Parameters
+from state.records import Case
+from state.store import AnyRecord, Store
+
+
+class Broker(Protocol):
+    """Through which nodes call models: every call is stored, and one that is stored already is not made again.
+
+    Calls of agents that think at the same time meet, to run as one batch: when everybody who is seated waits for one.
+    """
+
+    def clear(self) -> None:
+        """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
+
+    def seat(self, round: int, agents: Sequence[str]) -> None:
+        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
+
+    def leave(self, agent: str, part: str = "") -> None:
+        """Note that an agent, or a part of one, makes no more calls in this round; others need not wait for it."""
+
+    def split(self, agent: str, parts: Sequence[str]) -> AbstractContextManager[None]:
+        """Seat several parts of an agent, which make calls side by side, in the agent's place while inside."""
+
+    def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
+        """Return a model as one step asks it; its calls are numbered from 0 in the order in which they are made.
+
+        Args:
+            model: The agent's model.
+            agent: Who asks; for one who is not seated a call is made at once.
+            round: The round.
+            node: The step that asks.
+            part: The part of the agent that asks, if it was split.
+        """
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a node gets besides its state: everything that can't be checkpointed.
+
+    Attributes:
+        voices: By participant, for those who have them: a model of their own, and the parameters as they suit it.
+        roles: By role, where a model takes it for everybody: that model, and the parameters as they suit it.
+        role: The role of whoever asks through this context.
+        nodes: By place, the functions of nodes that stand there instead of the default (`nodes.registry`).
+        mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
+    """
+
+    run: str
+    seed: int
+    start: Start
+    parameters: Parameters
+    model: LanguageModel
+    embedder: Embedder
+    store: Store = field(repr=False)
+    broker: Broker = field(repr=False)
+    voices: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+    roles: Mapping[ModelRole, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+    role: ModelRole = "speak"
+    nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def of(self, agent: str, role: ModelRole | None = None) -> "Context":
+        """Return the context as it is for one agent in a role: either may have a model of its own, the role's first."""
+        role = role or self.role
+        own = self.voices.get(agent, (self.model, self.parameters))
+        model, parameters = self.roles.get(role, own)
+        return replace(self, model=model, parameters=parameters, role=role)
+
+    def asked_by(self, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
+        """Return an agent's model as one step asks it: this is how nodes call models (see `Broker.asked_by`)."""
+        return self.broker.asked_by(self.of(agent).model, agent, round, node, part)
+
+    def settings(self, name: str, kind: type[AnyRecord]) -> AnyRecord:
+        """Return the parameters of a node or a mechanism as a record of its class, with defaults for those not set."""
+        return kind.model_validate(self.parameters.node_settings.get(name, {}))
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of prompts that suits the model."""
+        return "chat_turns" if self.parameters.layout == "chat_turns" else "single_message"
+
+    @property
+    def case(self) -> Case:
+        """The case of a dialogue; only its nodes ask for it."""
+        assert isinstance(self.start, Case)
+        return self.start
+
+    @property
+    def meeting(self) -> Meeting:
+        """The meeting of a group chat; only its nodes ask for it."""
+        assert isinstance(self.start, Meeting)
+        return self.start
