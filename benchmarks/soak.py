@@ -1,7 +1,7 @@
 """Kill runs with `kill -9` at random moments and resume them: each must end as if nothing had been (`make soak`).
 
 1. A run that nobody disturbs is the measure: what it stores, and how long it takes.
-2. The same run is begun again by the command line, killed, resumed, perhaps killed again, and at last left alone.
+2. The same run starts over by the command line, killed, resumed, perhaps killed again, and at last left alone.
 3. What the two stores hold is compared, record by record; only ids of runs and wall-clock times may differ.
 """
 

@@ -27,7 +27,7 @@ def run_json(run: RunRecord, start: Start) -> dict[str, Any]:
         "parameters": run.parameters,
         "parent": parent_json(run),
         "error": run.error,
-        "left_out": list(start.left_out),
+        "left_out": list(start.withheld),
     }
     return document | ({"meeting": meeting_json(start)} if isinstance(start, Meeting) else {})
 

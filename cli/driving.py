@@ -22,12 +22,12 @@ from state.errors import LeftError, ModelError, StorageError, TertuliaError, Usa
 from state.language_model import Embedder, LanguageModel, ModelRole
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import RunRecord, RunStatus, Voice
+from state.records import ParticipantModel, RunRecord, RunStatus
 from state.seat import Answer, Invitation
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
-    from nodes.registry import Registry
+    from nodes.machinery.registry import Registry
 
 Taker = TypeVar("Taker", str, ModelRole)
 
@@ -57,13 +57,13 @@ class Engines:
 
     Attributes:
         model: Everybody's.
-        voices: Those that participants have to themselves, by participant.
+        participant_models: Those that participants have to themselves, by participant.
         embedder: For retrieval, perception and willingness.
         roles: Those that take a role for everybody, by role.
     """
 
     model: LanguageModel
-    voices: Mapping[str, LanguageModel]
+    participant_models: Mapping[str, LanguageModel]
     embedder: Embedder
     roles: Mapping[ModelRole, LanguageModel] = field(default_factory=dict)
 
@@ -73,26 +73,26 @@ class Engines:
         Raises:
             UsageError: A model can't do what the parameters want of it.
         """
-        for speaking in (self.model, *self.voices.values()):
+        for speaking in (self.model, *self.participant_models.values()):
             speaking.traits.require_scores(parameters)
             suited, judging = self.suited(speaking, parameters), self.roles.get("judge", speaking)
             for asked, setting, model, instead in (
                 (suited.judge, "likelihood", judging, "judge=rating, or judge_model=smollm2"),
                 (suited.ending, "continuation", speaking, "ending=reply"),
             ):
-                if asked == setting and model.traits.remote:
+                if asked == setting and model.traits.text_only:
                     raise UsageError(f"{model.id} does not tell how likely a text is; set {instead}")
         reader = self.roles.get("score")
-        if reader is not None and reader.traits.remote:
+        if reader is not None and reader.traits.text_only:
             raise UsageError(f"surrogate={reader.id} shows no attention; set surrogate=smollm2, or another local model")
         return {
             "model": self.model.id,
             "embedder": self.embedder.id,
             "rehearsed": self.model.traits.rehearsed,
             "parameters": self.suited(self.model, parameters).model_dump(mode="json"),
-            "voices": {
-                name: Voice(model=own.id, parameters=self.suited(own, parameters).model_dump(mode="json"))
-                for name, own in self.voices.items()
+            "participant_models": {
+                name: ParticipantModel(model=own.id, parameters=self.suited(own, parameters).model_dump(mode="json"))
+                for name, own in self.participant_models.items()
             },
         }
 
@@ -117,20 +117,20 @@ def open_engines(name: str, start: Start | None, parameters: Parameters) -> Engi
         wanted = {one.persona.name: one.model for one in start.participants if one.model is not None}
     embedder = open_embedding_model("rehearsal" if model.traits.rehearsed else "minilm")
     opened = {name: model}
-    voices = _opened(wanted, opened, parameters)
+    participant_models = _opened(wanted, opened, parameters)
     wanted_roles = {} if model.traits.rehearsed else models_of_roles(parameters)
-    return Engines(model, voices, embedder, _opened(wanted_roles, opened, parameters))
+    return Engines(model, participant_models, embedder, _opened(wanted_roles, opened, parameters))
 
 
 def reopen_engines(record: RunRecord) -> Engines:
     """Return the models of a run that goes on (see `open_engines`)."""
     parameters = Parameters.model_validate(record.parameters)
     model = open_language_model(record.model, parameters)
-    wanted = {name: voice.model for name, voice in record.voices.items()}
+    wanted = {name: voice.model for name, voice in record.participant_models.items()}
     opened = {record.model: model}
-    voices = _opened(wanted, opened, parameters)
+    participant_models = _opened(wanted, opened, parameters)
     roles = _opened({} if model.traits.rehearsed else models_of_roles(parameters), opened, parameters)
-    return Engines(model, voices, open_embedding_model(record.embedder), roles)
+    return Engines(model, participant_models, open_embedding_model(record.embedder), roles)
 
 
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
@@ -168,9 +168,9 @@ def context_of(store: SqliteStore, record: RunRecord, engines: Engines, registry
         embedder=engines.embedder,
         store=store,
         broker=BatchingBroker(record.run, store),
-        voices={
-            name: (own, Parameters.model_validate(record.voices[name].parameters))
-            for name, own in engines.voices.items()
+        participant_models={
+            name: (own, Parameters.model_validate(record.participant_models[name].parameters))
+            for name, own in engines.participant_models.items()
         },
         roles={role: (own, engines.suited(own, parameters)) for role, own in engines.roles.items()},
         nodes=registry.functions(parameters, record.kind),

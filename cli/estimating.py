@@ -17,7 +17,7 @@ from storage.database import MEMORY
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
-    from nodes.registry import Registry
+    from nodes.machinery.registry import Registry
 
 
 def tell_estimate(

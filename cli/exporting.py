@@ -138,7 +138,7 @@ def _records(store: Store, run: RunRecord, start: Start) -> Iterator[dict[str, A
     The run, what it started from, and everybody as they entered; then turn by turn the prompts that are new, the calls
     of models, and the turn as `show --turn` gives it. Calls of a round that never ended in a turn come last.
     """
-    made = run.model_dump(mode="json", include={"voices", "extensions", "created"})
+    made = run.model_dump(mode="json", include={"participant_models", "extensions", "created"})
     yield {"kind": "run", **run_json(run, start), **made}
     yield {"kind": "start", **start.model_dump(mode="json")}
     for agent, character in read_characters(store, run.run).items():

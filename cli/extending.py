@@ -16,9 +16,9 @@ from state.parameters import Parameters
 from worlds.scenario_parts import extension_source
 
 if TYPE_CHECKING:
+    from nodes.machinery.node import Node
+    from nodes.machinery.registry import Registry
     from nodes.mechanisms.mechanism import Mechanism
-    from nodes.node import Node
-    from nodes.registry import Registry
 
 _GRAPHS = ("utterance", "dialogue", "cognition", "group_chat")
 
@@ -41,7 +41,7 @@ def list_nodes(extension: ExtensionOption = None, store: NoStoreOption = None, a
 
     Example: tertulia nodes list --extension mine.py
     """
-    from nodes.extensions import installed, load
+    from nodes.machinery.extensions import installed, load
 
     given = [extension_source(one, Path.cwd()) for one in extension or []]
     whole = []
@@ -78,7 +78,7 @@ def check_nodes(
     Example: tertulia nodes check mine.py
     """
     from cli.node_checks import Check, check_all, passed
-    from nodes.extensions import installed, load, load_module
+    from nodes.machinery.extensions import installed, load, load_module
 
     checks = []
     try:
@@ -113,7 +113,7 @@ def graph(
 
     Example: tertulia graph utterance --set nodes.score=length
     """
-    from nodes.extensions import load
+    from nodes.machinery.extensions import load
     from worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in _GRAPHS:
@@ -159,8 +159,8 @@ def _drawn(name: str, parameters: Parameters, chosen: Any) -> str:
 
 def _places(registry: "Registry") -> list[dict[str, Any]]:
     """Return the places in the order in which the graphs go through them, each with the nodes that can stand there."""
-    from nodes.node import PLACES
-    from nodes.registry import DEFAULT_SCORER
+    from nodes.machinery.node import PLACES
+    from nodes.machinery.registry import DEFAULT_SCORER
 
     return [
         {

@@ -22,7 +22,7 @@ from state.store import Store
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
-    from nodes.registry import Registry
+    from nodes.machinery.registry import Registry
 
 #: What follows the model where a scenario does not say otherwise: chosen anew for another model.
 _SUITS_THE_MODEL = ("layout", "judge", "inconsistency_threshold", "no_repeat_ngram", "ending", "ending_threshold")
@@ -79,7 +79,7 @@ def fork(
 
     Example: tertulia fork @last --at 3 --lambda 0.8
     """
-    from nodes.extensions import load_again
+    from nodes.machinery.extensions import load_again
     from nodes.seat import write_by_hand
     from prompts.renaming import check_names
     from worlds.meeting_file import check_weights

@@ -275,7 +275,7 @@ def _show_run(store: SqliteStore, run: RunRecord, start: Start, as_json: bool) -
     console.print(plain(" · ".join(state), "dim"))
     if run.error:
         console.print(plain(f"stopped by: {run.error}", "red"))
-    for note in grouped(start.left_out, start.names):
+    for note in grouped(start.withheld, start.names):
         console.print(plain(f"left out: {note}", "dim"))
     console.print()
     silence_s = Parameters.model_validate(run.parameters).silence_s

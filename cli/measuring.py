@@ -112,8 +112,8 @@ def metrics(
 
     Example: tertulia metrics dialogues.jsonl --json
     """
+    from metrics.dialogue_file import read_dialogues
     from metrics.diversity import mean_over_cases, metrics_of_cases
-    from metrics.reading import read_dialogues
 
     cases = read_dialogues(dialogues)
     opened = open_embedding_model(embedder)

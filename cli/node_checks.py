@@ -17,9 +17,9 @@ from typing import Any
 
 from cli.driving import Engines, context_of
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
+from nodes.machinery.node import PLACES, Node, failure
+from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.node import PLACES, Node, failure
-from nodes.registry import Registry
 from state.cognition import Finding
 from state.errors import NodeError, TertuliaError
 from state.meeting import Meeting, Start

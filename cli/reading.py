@@ -15,15 +15,15 @@ from cli.opening import open_embedding_model, open_language_model
 from cli.options import JsonOption, StoreOption
 from cli.output import SCHEMA_VERSION, data, number, plain, print_json, progress, progress_line, waiting
 from cli.rounds import read_characters
+from state.annotation import Annotation
 from state.cognition import Assessment, InformationNeed
 from state.errors import UsageError
 from state.parameters import Parameters
-from state.reading import Reading
 from state.records import RunRecord
 from storage.store import SqliteStore
 
 if TYPE_CHECKING:
-    from lab.asking import Inquiry
+    from lab.annotating import AnnotationRequest
     from metrics.behaviour import Line, PersonBehaviour
     from metrics.personality import DimensionFigures, PoleFigures, RatedSegment
 
@@ -56,7 +56,7 @@ def inventory(
 
     Example: tertulia inventory @last --model smollm2
     """
-    from lab.inventory import inventory_inquiries, rated_segments
+    from lab.inventory import inventory_requests, rated_segments
     from metrics.personality import TEAM_BUILDING, table_of_poles, tells_people_apart
 
     if rehearse and model is not None:
@@ -66,7 +66,7 @@ def inventory(
         readings, rated = [], []
         for record in records:
             reader = _REHEARSAL if rehearse else model or record.model
-            answered = _ask(opened, record, reader, inventory_inquiries(opened.turns(record.run)))
+            answered = _ask(opened, record, reader, inventory_requests(opened.turns(record.run)))
             readings.append(answered)
             rated += rated_segments(record, answered, read_characters(opened, record.run))
     table = table_of_poles(rated)
@@ -101,7 +101,7 @@ def inventory(
         )
 
 
-def _cost_json(record: RunRecord, readings: Sequence[Reading]) -> dict[str, Any]:
+def _cost_json(record: RunRecord, readings: Sequence[Annotation]) -> dict[str, Any]:
     return {
         "run": record.run,
         "calls": len(readings),
@@ -187,7 +187,7 @@ def behaviour(
 
     Example: tertulia behaviour @last --labelled-by prototypes
     """
-    from lab.speech_acts import acts_by_model, speech_act_inquiries
+    from lab.speech_acts import acts_by_model, speech_act_requests
     from metrics.behaviour import acted
     from metrics.behaviour import behaviour as behaviour_of
     from metrics.speech_acts import acts_by_prototypes
@@ -199,7 +199,7 @@ def behaviour(
         spoken = [turn for turn in turns if turn.speaker is not None]
         acts: Sequence[Sequence[str]] = []
         if spoken and labelled_by != _PROTOTYPES:
-            acts = acts_by_model(turns, _ask(opened, record, labelled_by, speech_act_inquiries(turns)))
+            acts = acts_by_model(turns, _ask(opened, record, labelled_by, speech_act_requests(turns)))
         vectors: Sequence[Sequence[float]] = []
         if spoken:
             compared = open_embedding_model(embedder)
@@ -327,15 +327,17 @@ def _percent(share: float | None) -> str:
 # --- both -----------------------------------------------------------------------------------------------------------
 
 
-def _ask(store: SqliteStore, record: RunRecord, model: str, inquiries: Sequence["Inquiry"]) -> list[Reading]:
+def _ask(
+    store: SqliteStore, record: RunRecord, model: str, requests: Sequence["AnnotationRequest"]
+) -> list[Annotation]:
     """Return the answers of a model about a run; the model is loaded only where some are missing."""
-    from lab.asking import answers_to
+    from lab.annotating import answers_to
 
     with progress_line() as (show, _), interruptible():
         try:
             return run_or_abandon(
                 answers_to(
-                    inquiries,
+                    requests,
                     store,
                     record,
                     model,

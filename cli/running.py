@@ -60,7 +60,7 @@ def run(
 
     Example: tertulia run tidewell --lambda 0.5 --rounds 6
     """
-    from nodes.extensions import load
+    from nodes.machinery.extensions import load
     from prompts.renaming import check_names
     from worlds.catalog import extensions_of, resolve, settings_of
     from worlds.meeting_file import check_weights
@@ -119,7 +119,7 @@ def resume(
 
     Example: tertulia resume @last
     """
-    from nodes.extensions import load_again
+    from nodes.machinery.extensions import load_again
     from worlds.scenario_parts import extension_source
 
     with SqliteStore.open(store_path(store), create=False) as opened:

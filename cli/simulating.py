@@ -107,7 +107,7 @@ def simulate(
                 "days": days or 1,
                 "encounters_per_day": None if from_log else encounters_per_day or _ENCOUNTERS_PER_DAY,
                 "created": datetime.now(UTC),
-                **{name: value for name, value in resolved.items() if name != "voices"},
+                **{name: value for name, value in resolved.items() if name != "participant_models"},
             }
         )
         with waiting("reading memories"):
@@ -165,7 +165,7 @@ def _drive(store: SqliteStore, simulation: Simulation, engines: Engines, as_json
 
 def _pass_days(store: SqliteStore, simulation: Simulation, engines: Engines, as_json: bool) -> None:
     from graphs.driving import drive, drive_town
-    from nodes.extensions import load
+    from nodes.machinery.extensions import load
     from storage.checkpoints import open_checkpoints
 
     registry = load([])

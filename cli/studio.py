@@ -89,7 +89,7 @@ def _conversation(kind: RunKind, shipped: str, config: Mapping[str, Any]) -> "Gr
     from graphs.dialogue import build_dialogue_graph
     from graphs.driving import beginning_of
     from graphs.group_chat import build_group_chat_graph
-    from nodes.extensions import load
+    from nodes.machinery.extensions import load
     from worlds.catalog import extensions_of, resolve, settings_of
     from worlds.meeting_file import check_weights
 

@@ -165,7 +165,14 @@ def _settings(run: RunRecord) -> Iterator[str]:
     yield "## What it was made with"
     yield ""
     parent = {"forked from": f"{run.parent[0]} at turn {run.parent[1]}"} if run.parent else {}
-    voices = {f"model of {name}": voice.model for name, voice in run.voices.items()}
-    known = {"run": run.run, "scenario": run.scenario, **parent, "model": run.model, **voices, "embedder": run.embedder}
+    participant_models = {f"model of {name}": voice.model for name, voice in run.participant_models.items()}
+    known = {
+        "run": run.run,
+        "scenario": run.scenario,
+        **parent,
+        "model": run.model,
+        **participant_models,
+        "embedder": run.embedder,
+    }
     for name, value in (known | {"seed": run.seed} | run.parameters).items():
         yield f"- {escaped(in_words(name))}: {escaped(value if isinstance(value, str) else json.dumps(value))}"

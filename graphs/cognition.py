@@ -8,7 +8,7 @@ from langgraph.graph.state import CompiledStateGraph
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide
-from nodes.node import NodeFunction
+from nodes.machinery.node import NodeFunction
 from nodes.perceive import perceive
 from nodes.run_mechanisms import run_mechanisms
 from state.context import Context

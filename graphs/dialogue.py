@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graphs.utterance import build_utterance_graph
-from nodes.node import NodeFunction
+from nodes.machinery.node import NodeFunction
 from nodes.seat import is_persons, speak_by_hand
 from nodes.turns import record_turn, take_turn
 from state.context import Context

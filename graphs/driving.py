@@ -41,7 +41,7 @@ async def drive(
 ) -> None:
     """Hold a conversation to its end; a run that was interrupted goes on behind its last whole turn.
 
-    A turn that was under way is begun again: who thinks together must begin together. Draws are the same, and calls of
+    A turn that was under way starts over: who thinks together must begin together. Draws are the same, and calls of
     models that are in the journal are not made again.
 
     Args:
@@ -123,7 +123,7 @@ async def drive_town(
 ) -> None:
     """Let the days of a town pass to the last; a simulation that was interrupted goes on with the encounter it was at.
 
-    An encounter that was under way is begun again: what is stored of it stays, and its conversation goes on behind its
+    An encounter that was under way starts over: what is stored of it stays, and its conversation goes on behind its
     last whole turn.
 
     Args:

@@ -14,7 +14,7 @@ from langgraph.types import Send
 
 from graphs.cognition import build_cognition_graph
 from graphs.utterance import build_utterance_graph
-from nodes.node import NodeFunction
+from nodes.machinery.node import NodeFunction
 from nodes.orders import centralised, designated, random_order, rule_based
 from nodes.prepare import prepare
 from nodes.race import race

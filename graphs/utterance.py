@@ -13,11 +13,11 @@ from langgraph.runtime import Runtime
 from nodes.end import decide_ending
 from nodes.generate import generate
 from nodes.judge import judge
-from nodes.node import NodeFunction
+from nodes.machinery.node import NodeFunction
 from nodes.prune import prune
 from nodes.retrieve import retrieve_memory
 from nodes.rewrite import choose_revision, rewrite
-from nodes.rollback import roll_back, settle
+from nodes.rollback import roll_back, select_candidate
 from nodes.scorers.attention import score_attention
 from nodes.vary import vary_prompt
 from state.context import Context
@@ -30,7 +30,7 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> U
     """Return the utterance graph. λ is `removal_factor` of the run's parameters, and acts in `nodes/prune.py`.
 
     Args:
-        chosen: By place, the nodes that stand there instead of these (`nodes.registry.Registry.functions`).
+        chosen: By place, the nodes that stand there instead of these (`nodes.machinery.registry.Registry.functions`).
     """
     own = chosen or {}
     graph = StateGraph(
@@ -45,7 +45,7 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> U
     graph.add_node("choose_revision", own.get("choose_revision", choose_revision))
     graph.add_node("rewrite", own.get("rewrite", rewrite))
     graph.add_node("roll_back", own.get("roll_back", roll_back))
-    graph.add_node("settle", own.get("settle", settle))
+    graph.add_node("select_candidate", own.get("select_candidate", select_candidate))
     graph.add_node("decide_ending", own.get("decide_ending", decide_ending))
 
     graph.add_edge(START, "retrieve_memory")
@@ -55,16 +55,16 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> U
     graph.add_conditional_edges("vary_prompt", should_score, {True: "score", False: "generate"})
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
-    graph.add_conditional_edges("generate", should_judge, {True: "judge", False: "settle"})
+    graph.add_conditional_edges("generate", should_judge, {True: "judge", False: "select_candidate"})
     graph.add_conditional_edges(
         "judge",
         how_to_revise,
-        {"rollback": "roll_back", "rewrite": "rewrite", "combined": "choose_revision", "off": "settle"},
+        {"rollback": "roll_back", "rewrite": "rewrite", "combined": "choose_revision", "off": "select_candidate"},
     )
     graph.add_conditional_edges("choose_revision", should_rewrite, {True: "rewrite", False: "roll_back"})
     graph.add_edge("rewrite", "judge")
     graph.add_edge("roll_back", "judge")
-    graph.add_edge("settle", "decide_ending")
+    graph.add_edge("select_candidate", "decide_ending")
     graph.add_edge("decide_ending", END)
     return graph.compile()
 

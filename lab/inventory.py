@@ -5,19 +5,19 @@ Source: ChatAgents §IV-C, App. E.
 
 from collections.abc import Mapping, Sequence
 
-from lab.asking import Inquiry
+from lab.annotating import AnnotationRequest
 from metrics.personality import HIGHEST, LOWEST, RatedSegment, segments
-from prompts.reading import ask_inventory, inventory_items
+from prompts.annotation import ask_inventory, inventory_items
+from state.annotation import Annotation
 from state.cognition import Character
 from state.language_model import ReplyField
-from state.reading import Reading
 from state.records import RunRecord, Turn
 
 #: Items that are asked about in one call: the inventory in two.
 ITEMS_PER_CALL = 22
 
 
-def inventory_inquiries(turns: Sequence[Turn]) -> list[Inquiry]:
+def inventory_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
     """Return what has to be asked about a conversation: two calls per person and segment in which they spoke."""
     numbers = list(inventory_items())
     parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
@@ -30,13 +30,13 @@ def inventory_inquiries(turns: Sequence[Turn]) -> list[Inquiry]:
 
 
 def rated_segments(
-    run: RunRecord, readings: Sequence[Reading], characters: Mapping[str, Character]
+    run: RunRecord, readings: Sequence[Annotation], characters: Mapping[str, Character]
 ) -> list[RatedSegment]:
     """Return how everybody came across in each segment.
 
     Args:
         run: The run.
-        readings: The answers to all inquiries about it.
+        readings: The answers to all requests about it.
         characters: Everybody as they entered a meeting; empty for a dialogue of two.
     """
     numbers = {item: number for number, item in inventory_items().items()}
@@ -57,9 +57,9 @@ def rated_segments(
     ]
 
 
-def _inquiry(turns: Sequence[Turn], name: str, part: int, numbers: Sequence[int]) -> Inquiry:
+def _inquiry(turns: Sequence[Turn], name: str, part: int, numbers: Sequence[int]) -> AnnotationRequest:
     items = [inventory_items()[number] for number in numbers]
-    return Inquiry(
+    return AnnotationRequest(
         instrument="inventory",
         agent=name,
         first=turns[0].turn,

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from lab.asking import Inquiry
+from lab.annotating import AnnotationRequest
 from metrics.speech_acts import ACTS
-from prompts.reading import ask_speech_acts
+from prompts.annotation import ask_speech_acts
+from state.annotation import Annotation
 from state.language_model import ReplyField
-from state.reading import Reading
 from state.records import Turn
 
 LINES_PER_CALL = 10
@@ -16,23 +16,23 @@ _BEFORE = 3
 _NONE = "none"
 
 
-def speech_act_inquiries(turns: Sequence[Turn]) -> list[Inquiry]:
+def speech_act_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
     """Return what has to be asked about a conversation."""
     lines = [turn for turn in turns if turn.speaker is not None]
     return [_inquiry(turns, lines[first : first + LINES_PER_CALL]) for first in range(0, len(lines), LINES_PER_CALL)]
 
 
-def acts_by_model(turns: Sequence[Turn], readings: Sequence[Reading]) -> list[tuple[str, ...]]:
+def acts_by_model(turns: Sequence[Turn], readings: Sequence[Annotation]) -> list[tuple[str, ...]]:
     """Return what each utterance does: one act, or none."""
     answers = {int(turn): str(act) for reading in readings for turn, act in reading.answers.items()}
     acts = (answers[turn.turn] for turn in turns if turn.speaker is not None)
     return [() if act == _NONE else (act,) for act in acts]
 
 
-def _inquiry(turns: Sequence[Turn], lines: Sequence[Turn]) -> Inquiry:
+def _inquiry(turns: Sequence[Turn], lines: Sequence[Turn]) -> AnnotationRequest:
     first, last = lines[0].turn, lines[-1].turn
     before = [turn for turn in turns if first - _BEFORE <= turn.turn < first]
-    return Inquiry(
+    return AnnotationRequest(
         instrument="speech_acts",
         agent="",
         first=first,

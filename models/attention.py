@@ -1,11 +1,12 @@
 """Attention with shared prefixes, and the rows of Eq. 1 caught on the way.
 
 A prompt is read once (`read_prefix`) and kept without its last token; what it shares with other prompts may have been
-read before (its stem). Replies are then rows of a `Decoding`. Rows of one prompt attend to the same prefix tensors, and
-each to keys and values of its own, so nothing is copied per row; rows of several prompts are read together. Since the
-softmax over one-token steps is explicit, the attention weights are at hand; their mean over heads, summed over layers,
-is added into one `(rows, reply tokens, prompt tokens)` buffer. All the reductions of Eq. 1 are linear, so this equals
-the definition on the full attention tensors to rounding (`rows_by_definition` is that definition).
+read before (its shared prefix). Replies are then rows of a `Decoding`. Rows of one prompt attend to the same prefix
+tensors, and each to keys and values of its own, so nothing is copied per row; rows of several prompts are read
+together. Since the softmax over one-token steps is explicit, the attention weights are at hand; their mean over heads,
+summed over layers, is added into one `(rows, reply tokens, prompt tokens)` buffer. All the reductions of Eq. 1 are
+linear, so this equals the definition on the full attention tensors to rounding (`rows_by_definition` is that
+definition).
 
 This module knows nothing of units, prompts or sampling.
 
@@ -304,17 +305,17 @@ def _as_current(reading: "Prefix | Decoding") -> Iterator[None]:
         _reading.reset(token)
 
 
-def read_prefix(model: PreTrainedModel, tokens: Sequence[int], stem: Prefix | None = None) -> Prefix:
+def read_prefix(model: PreTrainedModel, tokens: Sequence[int], shared_prefix: Prefix | None = None) -> Prefix:
     """Read all of a prompt but its last token, which every row of a `Decoding` reads as its first.
 
     Args:
         model: The model.
         tokens: The prompt.
-        stem: What has been read of its beginning already; only what follows is read then.
+        shared_prefix: What has been read of its beginning already; only what follows is read then.
     """
     prefix = Prefix(tokens, model.config.get_text_config().num_hidden_layers)
-    if stem is not None:
-        prefix.length, prefix.keys, prefix.values = stem.length, [*stem.keys], [*stem.values]
+    if shared_prefix is not None:
+        prefix.length, prefix.keys, prefix.values = shared_prefix.length, [*shared_prefix.keys], [*shared_prefix.values]
     rest = prefix.tokens[prefix.length : -1]
     if rest:
         with _as_current(prefix), torch.inference_mode():

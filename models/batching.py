@@ -80,10 +80,10 @@ class BatchingBroker:
     async def generate(self, model: LanguageModel, seat: Seat, call: Call, request: GenerationRequest) -> Call:
         """Return a call as it was made, in a batch with those of the others, and stored."""
         agent, _ = seat
-        if agent not in self._seated or model.traits.remote:
-            begun = time.perf_counter()
+        if agent not in self._seated or model.traits.text_only:
+            started = time.perf_counter()
             replies = await model.generate(request)
-            made = written(call, request, replies, time.perf_counter() - begun)
+            made = written(call, request, replies, time.perf_counter() - started)
             self._journal.save([made])
             return made
         waiting = _Waiting(model, request, call, asyncio.get_running_loop().create_future())
@@ -114,9 +114,9 @@ class BatchingBroker:
             made: dict[int, Call] = {}
             for model in {id(one.model): one.model for one in batch}.values():
                 places = [at for at, one in enumerate(batch) if one.model is model]
-                begun = time.perf_counter()
+                started = time.perf_counter()
                 replies = await model.generate_batch([batch[at].request for at in places])
-                share = (time.perf_counter() - begun) / len(places)
+                share = (time.perf_counter() - started) / len(places)
                 for at, rows in zip(places, replies, strict=True):
                     made[at] = written(batch[at].call, batch[at].request, rows, share)
             self._journal.save([made[at] for at in range(len(batch))])

@@ -46,7 +46,7 @@ class CausalLanguageModel:
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
         self._prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
-        self._stems: dict[tuple[int, ...], Prefix] = {}
+        self._shared_prefixes: dict[tuple[int, ...], Prefix] = {}
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request (see the contract)."""
@@ -100,7 +100,7 @@ class CausalLanguageModel:
     def forget(self) -> None:
         """Drop the prompts that are kept in memory; results are the same without them."""
         self._prefixes.clear()
-        self._stems.clear()
+        self._shared_prefixes.clear()
 
     def _decode(self, requests: Sequence[GenerationRequest], *, catch: bool) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the rows of Eq. 1 by reply if they are wanted."""
@@ -118,7 +118,7 @@ class CausalLanguageModel:
         return replies, [decoding.caught(i, len(reply.tokens)) for i, reply in enumerate(chain.from_iterable(replies))]
 
     def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
-        key = (request.fields, request.prompt.begun)
+        key = (request.fields, request.prompt.reply_prefix)
         if self._constraints is None:
             try:
                 self._constraints = llguidance.hf.from_tokenizer(self.tokenizer.tokenizer)
@@ -134,12 +134,12 @@ class CausalLanguageModel:
             return [self._prefix(requests[0].prompt)] * len(requests[0].generators)
         read: dict[tuple[int, tuple[int, ...]], Prefix] = {}
         for prompt in (request.prompt for request in requests):
-            key = (prompt.stem, prompt.input_ids)
+            key = (prompt.shared_prefix, prompt.input_ids)
             read[key] = read.get(key) or self._prefixes.get(key) or self._read(prompt)
-        return [read[r.prompt.stem, r.prompt.input_ids] for r in requests for _ in r.generators]
+        return [read[r.prompt.shared_prefix, r.prompt.input_ids] for r in requests for _ in r.generators]
 
     def _prefix(self, prompt: RenderedPrompt) -> Prefix:
-        key = (prompt.stem, prompt.input_ids)
+        key = (prompt.shared_prefix, prompt.input_ids)
         prefix = self._prefixes.pop(key, None) or self._read(prompt)
         while len(self._prefixes) >= _KEPT_PREFIXES:
             del self._prefixes[next(iter(self._prefixes))]
@@ -147,16 +147,16 @@ class CausalLanguageModel:
         return prefix
 
     def _read(self, prompt: RenderedPrompt) -> Prefix:
-        """Read a prompt: its stem by itself if it is not in memory, then what follows."""
+        """Read a prompt: its shared_prefix by itself if it is not in memory, then what follows."""
         tokens = prompt.input_ids
-        shared = tokens[: min(prompt.stem, len(tokens) - 1)]
+        shared = tokens[: min(prompt.shared_prefix, len(tokens) - 1)]
         if not shared:
             return read_prefix(self.model, tokens)
-        stem = self._stems.pop(shared, None) or read_prefix(self.model, tokens[: len(shared) + 1])
-        self._stems[shared] = stem
-        while sum(map(len, self._stems)) > _KEPT_STEM_TOKENS:
-            del self._stems[next(iter(self._stems))]
-        return read_prefix(self.model, tokens, stem)
+        shared_prefix = self._shared_prefixes.pop(shared, None) or read_prefix(self.model, tokens[: len(shared) + 1])
+        self._shared_prefixes[shared] = shared_prefix
+        while sum(map(len, self._shared_prefixes)) > _KEPT_STEM_TOKENS:
+            del self._shared_prefixes[next(iter(self._shared_prefixes))]
+        return read_prefix(self.model, tokens, shared_prefix)
 
     def _require_room(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window

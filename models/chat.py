@@ -43,7 +43,7 @@ from state.parameters import Parameters
 from state.records import Reply
 
 #: What suits a model that was trained to follow instructions, and shows nothing but text.
-TRAITS = ModelTraits(context_window=None, layout="single_message", judge="rating", ending="reply", remote=True)
+TRAITS = ModelTraits(context_window=None, layout="single_message", judge="rating", ending="reply", text_only=True)
 
 #: How often a model is asked again for a reply that can't be read.
 _AGAIN = 4

@@ -95,15 +95,15 @@ def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
     grammar, request = row.grammar, row.request
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
-    at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
+    at = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
         text = row.tokens[row.began.get(at, len(row.tokens)) :]
-        repeats = repeating_tokens(text, request.said, request.no_repeat_ngram)
+        repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
         if repeats and without.isfinite().any():
             logits = without
     _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
-    at = row.matcher.position(grammar.begun + tokenizer.decode(row.tokens))
+    at = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
         began = row.began.setdefault(at, len(row.tokens) - 1)
         if len(row.tokens) - began >= grammar.fields[at].max_tokens:
@@ -157,7 +157,7 @@ def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tok
     first_text = next((i for i, f in enumerate(grammar.fields) if f.kind in ("speech", "text")), None)
     if first_text is None:
         return 0, len(tokens)
-    opening = max(0, len("".join(grammar.literals[: first_text + 1])) - len(grammar.begun))
+    opening = max(0, len("".join(grammar.literals[: first_text + 1])) - len(grammar.reply_prefix))
     closing = written.index('"', opening)
     ends = [len(tokenizer.decode(tokens[: i + 1])) for i in range(len(tokens))]
     first = next(i for i, end in enumerate(ends) if end > opening)

@@ -34,17 +34,17 @@ class ReplyGrammar:
     """The grammar of a JSON object with these fields, in this order, separated by `", "` and `": "`."""
 
     def __init__(
-        self, constraints: LLTokenizer, tokenizer: Tokenizer, fields: tuple[ReplyField, ...], begun: str
+        self, constraints: LLTokenizer, tokenizer: Tokenizer, fields: tuple[ReplyField, ...], reply_prefix: str
     ) -> None:
-        self.fields, self.begun, self.encode = fields, begun, tokenizer.encode
+        self.fields, self.reply_prefix, self.encode = fields, reply_prefix, tokenizer.encode
         self.literals = _literals(fields)
         sequence = [f"{_lark(literal)} V{i}" for i, literal in enumerate(self.literals[:-1])]
         rules = [f"start: {' '.join(sequence)} {_lark(self.literals[-1])}"]
         rules += [f"V{i}: {_value(field)}" for i, field in enumerate(fields)]
         self._matcher = LLMatcher(constraints, LLMatcher.grammar_from_lark("\n".join(rules)))
         self.vocabulary = constraints.vocab_size
-        if self._matcher.is_error() or not self._matcher.consume_tokens(self.encode(begun)):
-            raise ModelError(f"the reply can't begin with {begun!r}: {self._matcher.get_error()}")
+        if self._matcher.is_error() or not self._matcher.consume_tokens(self.encode(reply_prefix)):
+            raise ModelError(f"the reply can't begin with {reply_prefix!r}: {self._matcher.get_error()}")
 
     def matcher(self) -> "ReplyMatcher":
         """Return a matcher at the beginning of a reply (behind what was begun for it)."""
@@ -119,7 +119,7 @@ def ends_with_sentence(text: str) -> bool:
 
 def read_reply(grammar: ReplyGrammar, written: str, tokens: Sequence[int], text_tokens: tuple[int, int]) -> Reply:
     """Return the reply that was written behind what had been begun for it."""
-    text = grammar.begun + written
+    text = grammar.reply_prefix + written
     return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens, fields=json.loads(text))
 
 

@@ -34,7 +34,7 @@ class Journal:
         self._made: Counter[tuple[int, str, str]] = Counter()
 
     def clear(self) -> None:
-        """Forget which calls were made: a turn is begun again, and its steps ask again."""
+        """Forget which calls were made: a turn starts over, and its steps ask again."""
         self._made.clear()
 
     def open(
@@ -98,7 +98,7 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
         "temperature": request.temperature,
         "top_p": request.top_p,
         "no_repeat_ngram": request.no_repeat_ngram,
-        **({"begun": request.prompt.begun} if request.prompt.begun else {}),
+        **({"begun": request.prompt.reply_prefix} if request.prompt.reply_prefix else {}),
     }
 
 
@@ -170,7 +170,7 @@ class JournalledModel:
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request."""
-        if self.traits.remote and len(request.generators) > 1:
+        if self.traits.text_only and len(request.generators) > 1:
             apart = [replace(request, generators=(one,)) for one in request.generators]
             return [reply for (reply,) in await self.generate_batch(apart)]
         call = self._open("generate", request.prompt, generation_parameters(request))
@@ -179,16 +179,16 @@ class JournalledModel:
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts of one step."""
         calls = [self._open("generate", one.prompt, generation_parameters(one)) for one in requests]
-        if self.traits.remote:
+        if self.traits.text_only:
             made = await asyncio.gather(*map(self._generated, calls, requests), return_exceptions=True)
             for one in made:  # when all have come back, and are stored
                 if isinstance(one, BaseException):
                     raise one
             return [list(one.replies) for one in made if isinstance(one, Call)]
         places = [at for at, call in enumerate(calls) if not is_made(call)]
-        begun = time.perf_counter()
+        started = time.perf_counter()
         replies = await self._model.generate_batch([requests[at] for at in places]) if places else []
-        share = (time.perf_counter() - begun) / max(1, len(places))
+        share = (time.perf_counter() - started) / max(1, len(places))
         for at, rows in zip(places, replies, strict=True):
             calls[at] = written(calls[at], requests[at], rows, share)
         self._journal.save([calls[at] for at in places])
@@ -265,8 +265,8 @@ class JournalledModel:
         """Return a call as it is stored, made and stored now if need be."""
         call = self._open(kind, prompt, parameters)
         if not is_made(call):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             call = await make(call)
-            call = call.model_copy(update={"seconds": time.perf_counter() - begun})
+            call = call.model_copy(update={"seconds": time.perf_counter() - started})
             self._journal.save([call])
         return call

@@ -75,7 +75,9 @@ def rehearsal_of(name: str) -> LanguageModel:
         chat.check_chat_name(name)
         own = chat.TRAITS
     if own is not None:
-        model.traits = replace(model.traits, layout=own.layout, judge=own.judge, ending=own.ending, remote=own.remote)
+        model.traits = replace(
+            model.traits, layout=own.layout, judge=own.judge, ending=own.ending, text_only=own.text_only
+        )
     return model
 
 

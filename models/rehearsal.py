@@ -163,7 +163,7 @@ class RehearsalModel:
         return [weight / sum(weights) for weight in weights]
 
     def _reply(self, request: GenerationRequest, generator: random.Random) -> Reply:
-        begun = request.prompt.begun
+        reply_prefix = request.prompt.reply_prefix
         tokens: list[int] = []
         fields: dict[str, str | bool | int] = {}
         text_tokens: tuple[int, int] | None = None
@@ -173,9 +173,9 @@ class RehearsalModel:
             value = self._value(field, request.prompt, generator, several)
             quote = '"' if isinstance(value, str) else ""
             literal += f"{json.dumps(field.name, ensure_ascii=False)}: {quote}"
-            if index == 0 and not literal.startswith(begun):
-                raise ModelError(f"the reply can't begin with {begun!r}")
-            tokens += _encode(literal.removeprefix(begun) if index == 0 else literal)
+            if index == 0 and not literal.startswith(reply_prefix):
+                raise ModelError(f"the reply can't begin with {reply_prefix!r}")
+            tokens += _encode(literal.removeprefix(reply_prefix) if index == 0 else literal)
             content = json.dumps(value, ensure_ascii=False)
             written = _encode(content[1:-1] if quote else content)
             if quote and text_tokens is None:
@@ -184,7 +184,7 @@ class RehearsalModel:
             fields[field.name] = value
             literal = f"{quote}, "
         tokens += _encode(f"{literal.removesuffix(', ')}}}")
-        text = begun + self.tokenizer.decode(tokens)
+        text = reply_prefix + self.tokenizer.decode(tokens)
         return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens or (0, len(tokens)), fields=fields)
 
     def _value(

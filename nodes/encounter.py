@@ -67,7 +67,7 @@ def start_of(encounter: Encounter, town: TownContext) -> Case:
         initiator=people[0],
         partner=people[1],
         previous_dialogues=tuple(_previous(encounter, town)),
-        left_out=town.town.left_out,
+        withheld=town.town.withheld,
     )
 
 

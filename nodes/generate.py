@@ -4,11 +4,11 @@ import random
 
 from langgraph.runtime import Runtime
 
-from prompts.assemble import begun_reply, end_question, reply_object
+from prompts.assemble import end_question, reply_object, reply_prefix_of
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import as_read_by, render
-from prompts.vary import asking_for_candidates, begun_candidates, candidate_keys
+from prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
 from state.context import Context
 from state.graph_state import UtteranceState
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
@@ -85,12 +85,12 @@ def utterance_request(
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker), "boolean"))
     return GenerationRequest(
-        prompt=render(prompt, tokenizer, begun_reply(prompt)),
+        prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
         fields=tuple(fields),
         generators=generators,
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        said=lines_said(prompt, tokenizer),
+        no_repeat_from=lines_said(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
@@ -107,12 +107,12 @@ def sequence_request(
         if asks_ending:
             fields.append(ReplyField(ends, "boolean"))
     return GenerationRequest(
-        prompt=render(asking, tokenizer, begun_candidates(asking)),
+        prompt=render(asking, tokenizer, candidates_prefix(asking)),
         fields=tuple(fields),
         generators=(generator,),
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        said=lines_said(prompt, tokenizer),
+        no_repeat_from=lines_said(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
@@ -142,7 +142,7 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     if told is not None:
         fields[end_question(prompt.speaker)] = told
     whole = Reply(text=reply_object(prompt.speaker, text, told), tokens=(), text_tokens=(0, 0), fields=fields)
-    return as_read_by(context.model.tokenizer, whole, begun_reply(prompt))
+    return as_read_by(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 
 def save_candidate(

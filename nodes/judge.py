@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from nodes.generate import candidate_at, words_of
 from nodes.view import text_of
-from prompts.assemble import begun_reply
+from prompts.assemble import reply_prefix_of
 from prompts.judge import assemble_judge_prompt
 from prompts.names import listed
 from prompts.remove import remove_units
@@ -126,11 +126,11 @@ async def judge_by_likelihood(
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
-    model, begun = context.asked_by(state["speaker"], state["round"], "judge"), begun_reply(prompt)
+    model, reply_prefix = context.asked_by(state["speaker"], state["round"], "judge"), reply_prefix_of(prompt)
     said = candidate.reply
     if "judge" in context.roles:  # another model may have written it
-        said = as_read_by(model.tokenizer, said, begun)
-    with_facts = await model.log_likelihood(render(prompt, model.tokenizer, begun), said)
+        said = as_read_by(model.tokenizer, said, reply_prefix)
+    with_facts = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), said)
     pruned = remove_units(prompt, removed)
-    without = await model.log_likelihood(render(pruned, model.tokenizer, begun), said)
+    without = await model.log_likelihood(render(pruned, model.tokenizer, reply_prefix), said)
     return Judgement(runs=(without - with_facts,))

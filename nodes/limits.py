@@ -8,7 +8,7 @@ from state.parameters import Parameters
 
 
 @dataclass(frozen=True)
-class Standing:
+class Progress:
     """Where a conversation stands after a turn.
 
     Attributes:
@@ -24,29 +24,29 @@ class Standing:
     parameters: Parameters
 
 
-Condition = Callable[[Standing], bool]
+Condition = Callable[[Progress], bool]
 
 
-def turns_are_up(standing: Standing) -> bool:
+def turns_are_up(progress: Progress) -> bool:
     """Whether the last turn (in group chat: round) was held."""
-    return standing.turn >= standing.parameters.max_turns
+    return progress.turn >= progress.parameters.max_turns
 
 
-def time_is_up(standing: Standing) -> bool:
+def time_is_up(progress: Progress) -> bool:
     """Whether the simulated minutes are over."""
-    minutes = standing.parameters.max_minutes
-    return minutes is not None and standing.sim_time_s >= 60 * minutes
+    minutes = progress.parameters.max_minutes
+    return minutes is not None and progress.sim_time_s >= 60 * minutes
 
 
-def scheduled_end_has_come(standing: Standing) -> bool:
+def scheduled_end_has_come(progress: Progress) -> bool:
     """Whether the meeting's own end has come."""
-    start = standing.start
-    return isinstance(start, Meeting) and standing.sim_time_s >= start.offset_s(start.ends, float("inf"))
+    start = progress.start
+    return isinstance(start, Meeting) and progress.sim_time_s >= start.offset_s(start.ends, float("inf"))
 
 
-def nobody_is_left(standing: Standing) -> bool:
+def nobody_is_left(progress: Progress) -> bool:
     """Whether fewer than two are there, and it will not be two again."""
-    start, now_s = standing.start, standing.sim_time_s
+    start, now_s = progress.start, progress.sim_time_s
     if not isinstance(start, Meeting):
         return False
     return all(len(start.present(s)) < 2 for s in (now_s, *(s for s in start.moments_s() if s > now_s)))
@@ -54,14 +54,14 @@ def nobody_is_left(standing: Standing) -> bool:
 
 def any_of(*conditions: Condition) -> Condition:
     """Return the condition that holds as soon as one of these does."""
-    return lambda standing: any(condition(standing) for condition in conditions)
+    return lambda progress: any(condition(progress) for condition in conditions)
 
 
-def dialogue_is_over(standing: Standing) -> bool:
+def dialogue_is_over(progress: Progress) -> bool:
     """Whether a limit of a dialogue of two has come."""
-    return any_of(turns_are_up, time_is_up)(standing)
+    return any_of(turns_are_up, time_is_up)(progress)
 
 
-def group_chat_is_over(standing: Standing) -> bool:
+def group_chat_is_over(progress: Progress) -> bool:
     """Whether a limit of a group chat has come."""
-    return any_of(turns_are_up, time_is_up, scheduled_end_has_come, nobody_is_left)(standing)
+    return any_of(turns_are_up, time_is_up, scheduled_end_has_come, nobody_is_left)(progress)

@@ -54,7 +54,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
             temperature=parameters.temperature,
             top_p=parameters.top_p,
-            said=lines_said(prompt, tokenizer),
+            no_repeat_from=lines_said(prompt, tokenizer),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
         )
     )

@@ -19,7 +19,7 @@ async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> Utteran
     return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
 
 
-async def settle(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+async def select_candidate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Settle on the candidate that is said."""
     inconsistency = state["inconsistency"]
     parameters = runtime.context.of(state["speaker"]).parameters

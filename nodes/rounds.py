@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.limits import Standing, group_chat_is_over
+from nodes.limits import Progress, group_chat_is_over
 from nodes.turns import speaking_time_s, spoken_turn
 from state.context import Context
 from state.graph_state import GroupState, Mind
@@ -32,7 +32,7 @@ async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupSt
         "sim_time_s": now_s,
         "silence_s": 0.0,
         "minds": {speaker: spoke},
-        "finished": group_chat_is_over(Standing(state["turn"], now_s, context.start, context.parameters)),
+        "finished": group_chat_is_over(Progress(state["turn"], now_s, context.start, context.parameters)),
     }
 
 
@@ -48,5 +48,5 @@ async def record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupS
     return {
         "sim_time_s": now_s,
         "silence_s": state["silence_s"] + length_s,
-        "finished": group_chat_is_over(Standing(state["turn"], now_s, context.start, context.parameters)),
+        "finished": group_chat_is_over(Progress(state["turn"], now_s, context.start, context.parameters)),
     }

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from nodes.machinery.time_limit import time_limit
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import mechanism_of
-from nodes.time_limit import time_limit
 from nodes.view import View
 from state.cognition import Finding
 from state.context import Context

@@ -107,11 +107,11 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
     """
     invitation, seconds = invitation_of(context, asked), 0.0
     while True:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         answer = await ask(invitation)
         if answer is None:
             raise LeftError(f"{invitation.agent} has left in turn {invitation.turn}")
-        seconds += time.perf_counter() - begun if answer.seconds is None else answer.seconds
+        seconds += time.perf_counter() - started if answer.seconds is None else answer.seconds
         words = as_said(answer.words)
         if words or invitation.may_pass:
             break

@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from nodes.generate import candidate_at
-from nodes.limits import Standing, dialogue_is_over
+from nodes.limits import Progress, dialogue_is_over
 from state.context import Context
 from state.graph_state import DialogueState, GroupState
 from state.records import Turn, TurnRecord
@@ -22,7 +22,7 @@ async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialog
     record = spoken_turn(state, context)
     context.store.save_turn(context.run, record)
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
-    is_over = dialogue_is_over(Standing(record.turn.turn, now_s, context.start, context.parameters))
+    is_over = dialogue_is_over(Progress(record.turn.turn, now_s, context.start, context.parameters))
     return {"sim_time_s": now_s, "finished": record.turn.ended or is_over}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, stem_units
+from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.render import render
 from state.cognition import Assessment, Character, Finding
 from state.context import Context
@@ -182,12 +182,12 @@ async def ask_model(
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
     request = GenerationRequest(
-        prompt=render(prompt, tokenizer, stem_units=stem_units(prompt)),
+        prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
         fields=tuple(fields),
         generators=(generator,),
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        said=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
+        no_repeat_from=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)

@@ -119,7 +119,7 @@ def end_question(speaker: str) -> str:
     return f"Did the conversation end with {speaker}'s utterance?"
 
 
-def begun_reply(prompt: Prompt) -> str:
+def reply_prefix_of(prompt: Prompt) -> str:
     """Return the beginning of the reply that stands at the end of a prompt of this layout."""
     if prompt.layout != "chat_turns":
         return ""

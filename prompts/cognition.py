@@ -1,6 +1,6 @@
 """Prompts of an agent's cognition: who they are, what the moment is, and one question. Source: ChatAgents §III-A.
 
-What stays the same for a whole meeting stands first (`stem_units`): a model that keeps it reads it once.
+What stays the same for a whole meeting stands first (`shared_units`): a model that keeps it reads it once.
 """
 
 import json
@@ -88,7 +88,7 @@ def examples_of(prompt: Prompt) -> list[str]:
     return [unit.text for unit in prompt.units if unit.block == "example" and unit.speaker == _ANSWERS]
 
 
-def stem_units(prompt: Prompt) -> int:
+def shared_units(prompt: Prompt) -> int:
     """Return how many units at the beginning of a prompt to an agent stay the same for a whole meeting."""
     same = (unit.block in (_SELF, "example") for unit in prompt.units)
     return sum(same) if prompt.units[0].block == _SELF else 0

@@ -11,14 +11,14 @@ from state.language_model import RenderedPrompt, Role, Tokenizer
 from state.records import Prompt, Reply, Unit
 
 
-def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "", stem_units: int = 0) -> RenderedPrompt:
+def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_units: int = 0) -> RenderedPrompt:
     """Return the prompt as fed to a model.
 
     Args:
         prompt: The units in order; the layout says how they become messages.
         tokenizer: The tokenizer of the model.
-        begun: A beginning of the reply, put at the end of the prompt.
-        stem_units: So many units at the beginning stand in other prompts too.
+        reply_prefix: A beginning of the reply, put at the end of the prompt.
+        shared_units: So many units at the beginning stand in other prompts too.
     """
     messages = as_messages(prompt)
     markup = tokenizer.chat_markup(tuple(role for role, _ in messages))
@@ -34,23 +34,28 @@ def render(prompt: Prompt, tokenizer: Tokenizer, begun: str = "", stem_units: in
             tokens += tokenizer.encode(unit.text)
             spans[unit.id] = (start, len(tokens))
     tokens += markup[-1]
-    tokens += tokenizer.encode(begun)
+    tokens += tokenizer.encode(reply_prefix)
     blocks = {unit.id: unit.block for unit in prompt.units}
-    stem = spans[prompt.units[stem_units - 1].id][1] if stem_units else 0
+    shared_prefix = spans[prompt.units[shared_units - 1].id][1] if shared_units else 0
     return RenderedPrompt(
-        input_ids=tuple(tokens), token_spans=spans, unit_blocks=blocks, begun=begun, stem=stem, source=prompt
+        input_ids=tuple(tokens),
+        token_spans=spans,
+        unit_blocks=blocks,
+        reply_prefix=reply_prefix,
+        shared_prefix=shared_prefix,
+        source=prompt,
     )
 
 
-def as_read_by(tokenizer: Tokenizer, reply: Reply, begun: str = "") -> Reply:
+def as_read_by(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> Reply:
     """Return a reply that another model wrote, in the tokens of one that reads it.
 
     Args:
         tokenizer: The reader's tokenizer.
         reply: The reply; its text is a JSON object.
-        begun: The beginning that stands at the end of the reader's prompt.
+        reply_prefix: The beginning that stands at the end of the reader's prompt.
     """
-    written = reply.text.removeprefix(begun)
+    written = reply.text.removeprefix(reply_prefix)
     first = next((value for value in reply.fields.values() if isinstance(value, str)), None)
     quoted = written if first is None else json.dumps(first, ensure_ascii=False)[1:-1]
     before, found, after = written.partition(quoted)

@@ -166,7 +166,7 @@ def candidate_keys(number: int) -> list[tuple[str, str]]:
     return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
 
 
-def begun_candidates(prompt: Prompt) -> str:
+def candidates_prefix(prompt: Prompt) -> str:
     """Return the beginning of a reply with several candidates that stands at the end of a prompt of this layout."""
     ((said, _),) = candidate_keys(1)
     return f'{{{json.dumps(said)}: "' if prompt.layout == "chat_turns" else ""

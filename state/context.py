@@ -47,10 +47,11 @@ class Context:
     """What a node gets besides its state: everything that can't be checkpointed.
 
     Attributes:
-        voices: By participant, for those who have them: a model of their own, and the parameters as they suit it.
+        participant_models: By participant, for those who have them: a model of their own, and the parameters as they
+            suit it.
         roles: By role, where a model takes it for everybody: that model, and the parameters as they suit it.
         role: The role of whoever asks through this context.
-        nodes: By place, the functions of nodes that stand there instead of the default (`nodes.registry`).
+        nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
     """
 
@@ -62,7 +63,7 @@ class Context:
     embedder: Embedder
     store: Store = field(repr=False)
     broker: Broker = field(repr=False)
-    voices: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
+    participant_models: Mapping[str, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
     roles: Mapping[ModelRole, tuple[LanguageModel, Parameters]] = field(default_factory=dict, repr=False)
     role: ModelRole = "speak"
     nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -71,7 +72,7 @@ class Context:
     def of(self, agent: str, role: ModelRole | None = None) -> "Context":
         """Return the context as it is for one agent in a role: either may have a model of its own, the role's first."""
         role = role or self.role
-        own = self.voices.get(agent, (self.model, self.parameters))
+        own = self.participant_models.get(agent, (self.model, self.parameters))
         model, parameters = self.roles.get(role, own)
         return replace(self, model=model, parameters=parameters, role=role)
 

@@ -56,17 +56,17 @@ class RenderedPrompt:
         input_ids: All tokens, `P` of them.
         token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
         unit_blocks: The block of each unit, by unit id.
-        begun: The beginning of the reply that stands at the end of the prompt, empty if there is none.
-        stem: Tokens at the beginning that other prompts share. They are always read by themselves first, so that it
-            makes no difference to the numbers whether they were kept from an earlier prompt or read again.
+        reply_prefix: The beginning of the reply that stands at the end of the prompt, empty if there is none.
+        shared_prefix: Tokens at the beginning that other prompts share. They are always read by themselves first, so
+            that it makes no difference to the numbers whether they were kept from an earlier prompt or read again.
         source: The prompt that was rendered; `None` where it is made of tokens alone.
     """
 
     input_ids: tuple[int, ...]
     token_spans: Mapping[str, tuple[int, int]]
     unit_blocks: Mapping[str, str]
-    begun: str = ""
-    stem: int = 0
+    reply_prefix: str = ""
+    shared_prefix: int = 0
     source: Prompt | None = None
 
     def block_lengths(self) -> dict[str, int]:
@@ -104,12 +104,13 @@ class GenerationRequest:
     """Asks for replies to one prompt, a JSON object of the given fields, one reply per generator.
 
     Attributes:
-        prompt: The prompt; its `begun` is a beginning of the reply.
+        prompt: The prompt; its `reply_prefix` is a beginning of the reply.
         fields: The fields of the reply, in order.
         generators: One keyed generator per row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
-        said: What was said before, as tokens; speech does not repeat it.
-        no_repeat_ngram: So many tokens in a row may not come again, from `said` or from the text itself; 0: any may.
+        no_repeat_from: What was said before, as tokens; speech does not repeat it.
+        no_repeat_ngram: So many tokens in a row may not come again, from `no_repeat_from` or from the text itself; 0:
+            any may.
     """
 
     prompt: RenderedPrompt
@@ -117,7 +118,7 @@ class GenerationRequest:
     generators: tuple[random.Random, ...]
     temperature: float
     top_p: float
-    said: tuple[tuple[int, ...], ...] = ()
+    no_repeat_from: tuple[tuple[int, ...], ...] = ()
     no_repeat_ngram: int = 0
 
 
@@ -142,7 +143,7 @@ class ModelTraits:
         ending_threshold: Probability of parting above which `continuation` ends it.
         no_repeat_ngram: Tokens in a row that its speech should not repeat from the dialogue; 0 for any.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
-        remote: Whether it is somebody else's process, which shows nothing but text. Its calls are made side by side,
+        text_only: Whether it is somebody else's process, which shows nothing but text. Its calls are made side by side,
             one for each reply, and stored one by one as they come.
     """
 
@@ -154,7 +155,7 @@ class ModelTraits:
     ending_threshold: float | None = None
     no_repeat_ngram: int = 0
     rehearsed: bool = False
-    remote: bool = False
+    text_only: bool = False
 
     def require_scores(self, parameters: Parameters) -> None:
         """See to it that what such a model says can be scored, where λ or the record wants that.
@@ -163,7 +164,7 @@ class ModelTraits:
             UsageError: It shows no attention, and nobody scores in its place.
         """
         somebody_else = parameters.surrogate is not None or "score" in parameters.nodes
-        if self.remote and parameters.scores_are_wanted and not somebody_else:
+        if self.text_only and parameters.scores_are_wanted and not somebody_else:
             raise UsageError(
                 f"lambda={parameters.removal_factor:g} needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
             )

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.records import Case, Participant, Record, RunKind, Turn, Utterance
+from state.records import Case, HasWithheld, Participant, Record, RunKind, Turn, Utterance
 
 #: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
 BIG_FIVE = {
@@ -80,7 +80,7 @@ class Attendee(Participant):
     model: str | None = Field(default=None, description="a model of their own; None: that of the run")
 
 
-class Meeting(Record):
+class Meeting(HasWithheld):
     """One starting point of a group chat. Source: ChatAgents §IV-B, Fig. 3."""
 
     scenario: str = Field(description="the name under which a user runs it again")
@@ -94,7 +94,6 @@ class Meeting(Record):
     )
     participants: tuple[Attendee, ...] = Field(min_length=2)
     mechanisms: tuple[str, ...] = Field(description="names of the mechanisms that agents may switch on, in order")
-    left_out: tuple[str, ...] = ()
 
     def participant(self, name: str) -> Attendee:
         """Return the participant of that name (`KeyError` if there is none)."""

@@ -1,9 +1,9 @@
 """Frozen, JSON-able records: what is said, remembered, prompted, judged and stored."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
@@ -30,6 +30,20 @@ class Record(BaseModel):
     """Base of all records: immutable, strict about unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HasWithheld(Record):
+    """A record that says what its source holds but can't be known for its moment."""
+
+    withheld: tuple[str, ...] = Field(default=(), description="what the source holds but can't be known for the moment")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_former_name(cls, values: Any) -> Any:
+        """Read the field under the name that it had in stores of version 5 and before."""
+        if isinstance(values, dict) and "left_out" in values:
+            return {"withheld" if name == "left_out" else name: value for name, value in values.items()}
+        return values
 
 
 # --- who talks ------------------------------------------------------------------------------------------------------
@@ -113,7 +127,7 @@ class Participant(Record):
     )
 
 
-class Case(Record):
+class Case(HasWithheld):
     """One starting point of a two-party dialogue: the same agents at the same moment. Source: APP §2."""
 
     scenario: str = Field(description="the name under which a user runs it again")
@@ -124,7 +138,6 @@ class Case(Record):
     previous_dialogues: tuple[Dialogue, ...] = Field(
         default=(), description="earlier dialogues of the two, oldest first"
     )
-    left_out: tuple[str, ...] = Field(default=(), description="what the source holds but can't be known for the moment")
 
     def participant(self, name: str) -> Participant:
         """Return the participant of that name (one of the two; `KeyError` otherwise)."""
@@ -247,7 +260,7 @@ class TurnRecord(Record):
     judged_by: str | None = None
 
 
-class Voice(Record):
+class ParticipantModel(Record):
     """A model that one participant has to themselves, and the run's parameters as they suit it."""
 
     model: str
@@ -273,7 +286,9 @@ class RunRecord(Record):
     rehearsed: bool
     seed: int
     parameters: dict[str, object]
-    voices: dict[str, Voice] = Field(default={}, description="by participant, for those who have a model of their own")
+    participant_models: dict[str, ParticipantModel] = Field(
+        default={}, description="by participant, for those who have a model of their own"
+    )
     extensions: tuple[Extension, ...] = ()
     turns: int = 0
     parent: tuple[str, int] | None = Field(

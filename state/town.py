@@ -9,7 +9,7 @@ from pydantic import Field
 
 from state.context import Context
 from state.language_model import Embedder
-from state.records import Dialogue, Persona, Record, Remembered, RunRecord, RunStatus, Stream
+from state.records import Dialogue, HasWithheld, Persona, Record, Remembered, RunRecord, RunStatus, Stream
 from state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
@@ -75,7 +75,7 @@ class Encounter(Record):
         return f"{FORMED}{self.day}_{self.number}_{what}"
 
 
-class Town(Record):
+class Town(HasWithheld):
     """A town as a simulation finds it.
 
     Attributes:
@@ -84,7 +84,6 @@ class Town(Record):
         residents: Who lives there.
         past: What they said to each other before, oldest first; of every pair the last few.
         logged: The encounters of its log by day, where they are the schedule; empty where encounters are drawn.
-        left_out: What the source holds but can't be known.
     """
 
     name: str
@@ -92,7 +91,6 @@ class Town(Record):
     residents: tuple[Resident, ...]
     past: tuple[PastDialogue, ...] = ()
     logged: tuple[tuple[Encounter, ...], ...] = ()
-    left_out: tuple[str, ...] = ()
 
     def resident(self, name: str) -> Resident:
         """Return the resident of that name (`KeyError` if there is none)."""

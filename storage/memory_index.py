@@ -4,7 +4,7 @@
    to a focal point are looked at; beside them what is recent or important enough to count without being near.
 2. What a stream of N memories answers depends on those N alone, not on what came later, nor on how often it was loaded:
    centres follow from a beginning of the stream whose length is a power of two, and cells are filled by whole blocks.
-   So a conversation that is begun again, or forked, recalls what it recalled.
+   So a conversation that starts over, or forked, recalls what it recalled.
 
 Source: Jégou, Douze and Schmid 2011, "Product Quantization for Nearest Neighbor Search" (inverted file; nothing is
 quantized here but the choice of the cell).

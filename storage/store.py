@@ -157,7 +157,7 @@ class SqliteStore:
             **run.model_dump(include=_PLAIN_COLUMNS),
             "seed": str(run.seed),
             "parameters": _json(run.parameters),
-            "voices": _json({name: voice.model_dump() for name, voice in run.voices.items()}),
+            "voices": _json({name: model.model_dump() for name, model in run.participant_models.items()}),
             "extensions": _json([one.model_dump() for one in run.extensions]),
             "parent_run": parent_run,
             "parent_turn": parent_turn,
@@ -451,7 +451,7 @@ class SqliteStore:
                 RunRecord,
                 row,
                 parameters=json.loads(row["parameters"]),
-                voices=json.loads(row["voices"]),
+                participant_models=json.loads(row["voices"]),
                 extensions=json.loads(row["extensions"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
             )

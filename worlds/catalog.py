@@ -132,7 +132,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
             "memories": dict(listed.memory_counts),
             "previous_dialogues": 0,
             "place": case.place,
-            "left_out": list(case.left_out),
+            "left_out": list(case.withheld),
         }
     return {
         "case": listed.number,
@@ -143,7 +143,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
         "memories": dict(listed.memory_counts),
         "previous_dialogues": len(case.previous_dialogues),
         "place": case.place,
-        "left_out": list(case.left_out),
+        "left_out": list(case.withheld),
     }
 
 

@@ -79,7 +79,7 @@ class Log:
         """
         dialogue = self._dialogue(number)
         new_summaries = self._summaries_new_with(dialogue)
-        left_out = list(self.files.notes)
+        withheld = list(self.files.notes)
         participants = {}
         actions = {}
         for name in (dialogue.initiator, dialogue.partner):
@@ -91,9 +91,9 @@ class Log:
                 memories=tuple(r.memory for r in self._before(dialogue, name) if r.memory.id not in told),
                 activity=activity,
             )
-            left_out += self._left_out(name, told, activity)
+            withheld += self._withheld(name, told, activity)
         place, unknown = self._place(dialogue, actions[dialogue.initiator])
-        left_out += unknown
+        withheld += unknown
         return Case(
             scenario=scenario,
             time=dialogue.time,
@@ -105,7 +105,7 @@ class Log:
                 for one in self.dialogues
                 if one.pair == dialogue.pair and one.time < dialogue.time
             ),
-            left_out=tuple(left_out),
+            withheld=tuple(withheld),
         )
 
     def memory_counts(self, number: int) -> dict[str, int]:
@@ -187,7 +187,7 @@ class Log:
             return room, []
         return say_address(building), [f"the room at {say_address(building)}: what was seen last is too long ago"]
 
-    def _left_out(self, name: str, told: tuple[str, ...], activity: str | None) -> list[str]:
+    def _withheld(self, name: str, told: tuple[str, ...], activity: str | None) -> list[str]:
         notes = []
         if fields := self.files.people[name].end_of_run:
             notes.append(f"{', '.join(fields)} of {name}: the run holds them as of its end")

@@ -64,7 +64,7 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
         residents=tuple(Resident(persona=one.persona, days=_days_of(one)) for one in people.values()),
         past=() if from_log else _past(log),
         logged=_logged(log, name) if from_log else (),
-        left_out=log.files.notes,
+        withheld=log.files.notes,
     )
     told = _told_too_early(log, known_until)
     return OpenedTown(

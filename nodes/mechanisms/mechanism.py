@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from nodes.declared import check_async, check_call, check_limit, check_line, check_name, check_parameters
+from nodes.machinery.declared import check_async, check_call, check_limit, check_line, check_name, check_parameters
 from nodes.view import View
 from state.cognition import Finding
 from state.errors import ExtensionError

@@ -7,7 +7,7 @@ given in its own tokens, as if it had written them.
 from langgraph.runtime import Runtime
 
 from nodes.generate import utterance_request
-from prompts.assemble import begun_reply
+from prompts.assemble import reply_prefix_of
 from prompts.render import as_read_by, render
 from state.context import Context
 from state.graph_state import UtteranceState
@@ -29,7 +29,7 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
     request = utterance_request(prompt, generators, context.model.tokenizer, parameters)
     options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
     model = context.asked_by(speaker, round, "score")
-    if not model.traits.remote:
+    if not model.traits.text_only:
         _, scores = await model.generate_scored(request, options)
         return {"scores": scores, "scored_by": model.id}
     surrogate = context.of(speaker, "score").asked_by(speaker, round, "score")
@@ -50,14 +50,14 @@ async def scores_by_reading(
     """
     totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
     for reply in replies:
-        begun = begun_reply(prompt)
-        read = as_read_by(reader.tokenizer, reply, begun)
+        reply_prefix = reply_prefix_of(prompt)
+        read = as_read_by(reader.tokenizer, reply, reply_prefix)
         if options.rows == "utterance_only":  # what stands before the utterance is then the end of the prompt
             first, past_last = read.text_tokens
-            begun += reader.tokenizer.decode(read.tokens[:first])
+            reply_prefix += reader.tokenizer.decode(read.tokens[:first])
             response = read.tokens[first:past_last]
         else:
             response = read.tokens
-        (scores,) = await reader.score(render(prompt, reader.tokenizer, begun), [response], options)
+        (scores,) = await reader.score(render(prompt, reader.tokenizer, reply_prefix), [response], options)
         totals = {unit: total + scores[unit] / len(replies) for unit, total in totals.items()}
     return totals

@@ -7,7 +7,7 @@ units, and one more. The comparison is the likelihood judge's, unit by unit (`no
 from langgraph.runtime import Runtime
 
 from nodes.generate import utterance_request
-from prompts.assemble import begun_reply
+from prompts.assemble import reply_prefix_of
 from prompts.render import render
 from state.context import Context
 from state.graph_state import UtteranceState
@@ -21,10 +21,12 @@ async def score_by_leaving_out(state: UtteranceState, runtime: Runtime[Context])
     model = context.asked_by(state["speaker"], state["round"], "score")
     generator = keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="leave_one_out")
     (response,) = await model.generate(utterance_request(prompt, (generator,), model.tokenizer, context.parameters))
-    begun = begun_reply(prompt)
-    full = await model.log_likelihood(render(prompt, model.tokenizer, begun), response)
+    reply_prefix = reply_prefix_of(prompt)
+    full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), response)
     scores = {}
     for unit in prompt.units:
         without = prompt.model_copy(update={"units": tuple(other for other in prompt.units if other != unit)})
-        scores[unit.id] = max(0.0, full - await model.log_likelihood(render(without, model.tokenizer, begun), response))
+        scores[unit.id] = max(
+            0.0, full - await model.log_likelihood(render(without, model.tokenizer, reply_prefix), response)
+        )
     return {"scores": scores, "scored_by": f"leave_one_out by {model.id}"}

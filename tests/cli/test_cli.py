@@ -499,9 +499,11 @@ class Failing(RehearsalModel):
     problem: Exception | None = None
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
-        if len(request.said) == 2 and self.problem:
+        if len(request.no_repeat_from) == 2 and self.problem:
             raise self.problem
-        if len(request.said) == 2 and len(request.generators) == 1:  # not those that are drawn to score attention
+        if (
+            len(request.no_repeat_from) == 2 and len(request.generators) == 1
+        ):  # not those that are drawn to score attention
             return [Reply(text="{}", tokens=(1, 2), text_tokens=(1, 1), fields={})]
         return await super().generate(request)
 

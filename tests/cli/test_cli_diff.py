@@ -210,8 +210,8 @@ def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, A
         ({"rehearsed": True}, ["rehearsed"], (False, True)),
         ({"parameters": {"removal_factor": 0.8}}, ["parameters", "removal_factor"], (0.5, 0.8)),
         (
-            {"voices": {"Ana": {"model": "n", "parameters": {}}}},
-            ["voices", "Ana"],
+            {"participant_models": {"Ana": {"model": "n", "parameters": {}}}},
+            ["participant_models", "Ana"],
             (None, {"model": "n", "parameters": {}}),
         ),
         ({"extensions": ({"source": "mine", "hash": "0"},)}, ["extensions"], ([], [{"source": "mine", "hash": "0"}])),

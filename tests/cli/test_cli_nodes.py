@@ -8,9 +8,9 @@ import pytest
 from support.commands import Cli
 
 from cli.node_checks import check_all
-from nodes import extensions
-from nodes.extensions import load
-from nodes.node import PLACES
+from nodes.machinery import extensions
+from nodes.machinery.extensions import load
+from nodes.machinery.node import PLACES
 
 MINIMAL = """\
 kind: group_chat
@@ -28,7 +28,7 @@ import time
 
 import numpy as np
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.node import Node
+from nodes.machinery.node import Node
 from state.cognition import Finding
 from state.randomness import keyed_generator
 from state.records import Record

@@ -11,16 +11,16 @@ from support.meeting_case import a_meeting_of
 from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
-from lab.asking import answers_to
-from lab.inventory import inventory_inquiries, rated_segments
-from lab.speech_acts import acts_by_model, speech_act_inquiries
+from lab.annotating import answers_to
+from lab.inventory import inventory_requests, rated_segments
+from lab.speech_acts import acts_by_model, speech_act_requests
 from models.rehearsal import RehearsalModel
+from state.annotation import Annotation
 from state.cognition import Character
 from state.errors import ModelError
 from state.meeting import BIG_FIVE
-from state.reading import Reading
 from state.records import RunRecord, Turn, TurnRecord
-from storage.readings import Readings
+from storage.annotations import Annotations
 from storage.store import SqliteStore
 
 POLES = (tuple(high for high, _ in BIG_FIVE.values()), tuple(low for _, low in BIG_FIVE.values()))
@@ -45,15 +45,15 @@ def write_lines(store: SqliteStore, run: str, names: tuple[str, ...], first: int
         store.save_turn(run, TurnRecord(turn=said))
 
 
-async def asked(store: SqliteStore, run: str, model: RehearsalModel | None) -> list[Reading]:
+async def asked(store: SqliteStore, run: str, model: RehearsalModel | None) -> list[Annotation]:
     """Answer the inventory about a run; without a model nothing may be asked."""
 
     def opened() -> RehearsalModel:
         assert model is not None, "a model was asked for"
         return model
 
-    inquiries = inventory_inquiries(store.turns(run))
-    return await answers_to(inquiries, store, store.run(run), "scripted", opened)
+    requests = inventory_requests(store.turns(run))
+    return await answers_to(requests, store, store.run(run), "scripted", opened)
 
 
 def questions(model: ScriptedModel) -> int:
@@ -95,7 +95,7 @@ async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: Sqlit
     readings = await asked(store, "m33t", model)
     assert questions(model) == 6  # the second segment, three people
     assert {(one.first, one.last) for one in readings} == {(1, 30), (31, 33)}
-    assert len(Readings(store.file).of("m33t")) == len(readings) == 16
+    assert len(Annotations(store.file).of("m33t")) == len(readings) == 16
 
 
 async def test_a_fork_has_the_answers_about_what_it_shares(store: SqliteStore) -> None:
@@ -107,14 +107,14 @@ async def test_a_fork_has_the_answers_about_what_it_shares(store: SqliteStore) -
     model = ScriptedModel()
     readings = await asked(store, "f0rk", model)
     assert questions(model) == sum(one.first == 31 for one in readings) == 10
-    assert len(Readings(store.file).of("f0rk")) == 20
+    assert len(Annotations(store.file).of("f0rk")) == 20
 
 
 async def test_a_failure_keeps_what_was_answered(store: SqliteStore) -> None:
     store_meeting(store, turns=60)
     with pytest.raises(ModelError):
         await asked(store, "m33t", ScriptedModel(fails_at=12))
-    assert len(Readings(store.file).of("m33t")) == 10
+    assert len(Annotations(store.file).of("m33t")) == 10
     model = ScriptedModel()
     assert len(await asked(store, "m33t", model)) == 20
     assert questions(model) == 10
@@ -124,12 +124,12 @@ async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqliteSto
     store_meeting(store, turns=10)
     with pytest.raises(ModelError, match="scripted answered 6 to 'speaks a lot'"):
         await asked(store, "m33t", ScriptedModel(ratings=[6]))
-    assert Readings(store.file).of("m33t") == []
+    assert Annotations(store.file).of("m33t") == []
 
 
 async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqliteStore) -> None:
     store_meeting(store, turns=60)
-    (inquiry, *_) = [one for one in inventory_inquiries(store.turns("m33t")) if one.first == 31]
+    (inquiry, *_) = [one for one in inventory_requests(store.turns("m33t")) if one.first == 31]
     lines = [unit.text for unit in inquiry.prompt.units if unit.block == "conversation"][1:]
     assert len(lines) == 30
     assert lines[0] == f"{store.turns('m33t', 31, 31)[0].speaker}: I suggest that we do thing 31."
@@ -148,13 +148,13 @@ async def test_ratings_come_back_under_their_items(store: SqliteStore) -> None:
 async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
     store_meeting(store, turns=25)
     turns = store.turns("m33t")
-    inquiries = speech_act_inquiries(turns)
-    readings = await answers_to(inquiries, store, store.run("m33t"), "rehearsal", RehearsalModel)
+    requests = speech_act_requests(turns)
+    readings = await answers_to(requests, store, store.run("m33t"), "rehearsal", RehearsalModel)
     told = acts_by_model(turns, readings)
-    assert [len(one.fields) for one in inquiries] == [10, 10, 2]
+    assert [len(one.fields) for one in requests] == [10, 10, 2]
     assert len(told) == sum(turn.speaker is not None for turn in turns) == 22
     assert {len(one) for one in told} == {0, 1}
-    before = [unit.text for unit in inquiries[1].prompt.units if unit.block == "conversation"]
+    before = [unit.text for unit in requests[1].prompt.units if unit.block == "conversation"]
     assert len(before) == 4  # the three turns before the lines, under their heading
 
 

@@ -535,7 +535,7 @@ async def test_a_participant_with_a_model_of_their_own_thinks_and_speaks_with_it
     own.id = "own"
     meeting = with_people(an_attendee("Ana", **eager()), an_attendee("Bo", **eager()))
     context = a_context(ScriptedModel(), start=meeting, max_turns=6, judge="off")
-    context = replace(context, voices={"Bo": (own, own.traits.resolve(context.parameters))})
+    context = replace(context, participant_models={"Bo": (own, own.traits.resolve(context.parameters))})
     async with open_checkpoints(":memory:") as checkpointer:
         await drive(context, checkpointer)
     models = {(call.agent, call.model) for call in context.store.calls("k3f9")}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metrics.dialogue_file import read_dialogues
 from metrics.diversity import (
     Dialogue,
     DiversityFigures,
@@ -22,7 +23,6 @@ from metrics.diversity import (
     words,
     words_per_utterance,
 )
-from metrics.reading import read_dialogues
 from state.errors import NotFoundError, UsageError
 
 

@@ -15,7 +15,7 @@ from metrics.personality import (
     tells_people_apart,
     welch,
 )
-from prompts.reading import inventory_items
+from prompts.annotation import inventory_items
 from state.meeting import BIG_FIVE
 from state.records import Turn
 

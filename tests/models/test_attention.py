@@ -116,12 +116,14 @@ def test_a_prompt_read_in_two_parts_has_the_rows_of_the_definition(family: str, 
     model = tiny_model(family)
     model.set_attn_implementation(IMPLEMENTATION)
     prompt, response = _tokens(40, 1), _tokens(7, 2)
-    stem = read_prefix(model, [*prompt[:shared], 5])
-    kept = [tensor.clone() for tensor in (*stem.keys, *stem.values)]
-    prefix = read_prefix(model, prompt, stem)
+    shared_prefix = read_prefix(model, [*prompt[:shared], 5])
+    kept = [tensor.clone() for tensor in (*shared_prefix.keys, *shared_prefix.values)]
+    prefix = read_prefix(model, prompt, shared_prefix)
     assert prefix.length == 39
     assert _relative(rows_of(model, prefix, [response])[0], rows_by_definition(model, prompt, response)) < 1e-4
-    assert all(map(torch.equal, kept, (*stem.keys, *stem.values))), "others will read on from the same stem"
+    assert all(map(torch.equal, kept, (*shared_prefix.keys, *shared_prefix.values))), (
+        "others will read on from the same shared_prefix"
+    )
 
 
 def test_logits_of_ragged_rows_equal_those_of_the_plain_model() -> None:

@@ -154,10 +154,12 @@ async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anythin
     assert read == []
 
 
-def _with_stem(model, ending: str, stem: int | None = None, rows: int = 2) -> GenerationRequest:
+def _with_stem(model, ending: str, shared_prefix: int | None = None, rows: int = 2) -> GenerationRequest:
     request = _request(model, rows=rows, texts=("The ferry leaves at noon, the baker knows.", ending))
     past_last = request.prompt.token_spans["u0"][1]
-    return replace(request, prompt=replace(request.prompt, stem=past_last if stem is None else stem))
+    return replace(
+        request, prompt=replace(request.prompt, shared_prefix=past_last if shared_prefix is None else shared_prefix)
+    )
 
 
 def _count_reading(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -180,7 +182,7 @@ async def test_a_kept_stem_makes_no_difference_to_the_numbers(family: str, monke
     model = tiny_language_model(family)
     read = _count_reading(model, monkeypatch)
     first, second = _with_stem(model, "At noon."), _with_stem(model, "It is late.")
-    stem, length = first.prompt.stem, len(second.prompt.input_ids)
+    shared_prefix, length = first.prompt.shared_prefix, len(second.prompt.input_ids)
 
     async def figures():
         (reply,) = await model.generate(_with_stem(model, "It is late.", rows=1))
@@ -193,16 +195,16 @@ async def test_a_kept_stem_makes_no_difference_to_the_numbers(family: str, monke
         )
 
     afresh = await figures()
-    assert read[:2] == [stem, length - stem - 1]
+    assert read[:2] == [shared_prefix, length - shared_prefix - 1]
     model.forget()
     await model.generate(first)
     read.clear()
     assert await figures() == afresh
-    assert read == [length - stem - 1], "the stem was read again, or not by itself"
+    assert read == [length - shared_prefix - 1], "the shared_prefix was read again, or not by itself"
 
 
 async def test_a_prompt_with_a_stem_has_the_scores_of_one_without(model) -> None:
-    request, plain = _with_stem(model, "At noon."), _with_stem(model, "At noon.", stem=0)
+    request, plain = _with_stem(model, "At noon."), _with_stem(model, "At noon.", shared_prefix=0)
     responses = [reply.tokens for reply in await model.generate(request)]
     found = await model.score(request.prompt, responses, ScoringOptions())
     expected = await model.score(plain.prompt, responses, ScoringOptions())
@@ -211,24 +213,24 @@ async def test_a_prompt_with_a_stem_has_the_scores_of_one_without(model) -> None
 
 
 async def test_a_stem_as_long_as_its_prompt_is_read(model) -> None:
-    request = _with_stem(model, "At noon.", stem=10_000)
+    request = _with_stem(model, "At noon.", shared_prefix=10_000)
     assert [r.text for r in await model.generate(request)] == [
-        r.text for r in await model.generate(_with_stem(model, "At noon.", stem=0))
+        r.text for r in await model.generate(_with_stem(model, "At noon.", shared_prefix=0))
     ]
 
 
-async def test_stems_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_shared_prefixes_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_language_model()
-    stem = _with_stem(model, "At noon.").prompt.stem
-    monkeypatch.setattr("models.causal._KEPT_STEM_TOKENS", 2 * stem - 1)
-    await model.generate(_with_stem(model, "At noon.", stem - 1))
+    shared_prefix = _with_stem(model, "At noon.").prompt.shared_prefix
+    monkeypatch.setattr("models.causal._KEPT_STEM_TOKENS", 2 * shared_prefix - 1)
+    await model.generate(_with_stem(model, "At noon.", shared_prefix - 1))
     await model.generate(_with_stem(model, "At noon."))
-    assert list(map(len, model._stems)) == [stem - 1, stem]
-    await model.generate(_with_stem(model, "It is late.", stem - 1))  # used again: now the latest
-    await model.generate(_with_stem(model, "It is late.", stem - 2))
-    assert list(map(len, model._stems)) == [stem - 1, stem - 2]
+    assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix]
+    await model.generate(_with_stem(model, "It is late.", shared_prefix - 1))  # used again: now the latest
+    await model.generate(_with_stem(model, "It is late.", shared_prefix - 2))
+    assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix - 2]
     model.forget()
-    assert not model._stems
+    assert not model._shared_prefixes
 
 
 @pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])

@@ -277,7 +277,8 @@ async def main():
         GenerationRequest(prompt, fields, generators, 0.8, 0.9), ScoringOptions()
     )
     print([reply.model_dump_json() for reply in replies], scores, await model.log_likelihood(prompt, replies[0]))
-    print(await model.probabilities(prompt, ["a", "b"]), RehearsalEmbedder().embed([prompt.begun, "two lanterns"]))
+    print(await model.probabilities(prompt, ["a", "b"]))
+    print(RehearsalEmbedder().embed([prompt.reply_prefix, "two lanterns"]))
 
 asyncio.run(main())
 heavy = {"torch", "transformers", "numpy", "llguidance", "sentence_transformers"}

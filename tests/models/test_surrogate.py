@@ -131,7 +131,7 @@ async def test_a_judge_by_likelihood_reads_in_tokens_of_its_own() -> None:
         async def log_likelihood(self, prompt: Any, reply: Reply) -> float:
             lengths.append(len(reply.tokens))
             assert self.tokenizer.decode(reply.tokens[slice(*reply.text_tokens)])
-            assert prompt.begun + self.tokenizer.decode(reply.tokens) == reply.text
+            assert prompt.reply_prefix + self.tokenizer.decode(reply.tokens) == reply.text
             return -1.0
 
     settings = {"max_turns": 1, "removal_factor": 0.5, "judge": "likelihood", "inconsistency_threshold": 0.1}
@@ -145,7 +145,7 @@ async def test_a_judge_by_likelihood_reads_in_tokens_of_its_own() -> None:
 async def test_a_role_comes_before_a_voice_and_both_before_the_run_s_model() -> None:
     run, own, judge = named("run"), named("own"), named("judge")
     context = with_roles(run, {"judge": judge})
-    context = replace(context, voices={"Mara": (own, context.parameters)})
+    context = replace(context, participant_models={"Mara": (own, context.parameters)})
     models = {
         (who, role): context.of(who, role).model.id for who in ("Mara", "Piotr") for role in ("speak", "think", "judge")
     }

@@ -22,7 +22,7 @@ from nodes.perceive import perceive
 from nodes.prepare import prepare
 from nodes.run_mechanisms import run_mechanisms
 from nodes.view import View, is_named
-from prompts.cognition import Question, ask_agent, ask_anybody, stem_units
+from prompts.cognition import Question, ask_agent, ask_anybody, shared_units
 from prompts.names import listed
 from prompts.render import render
 from state.cognition import Assessment, Finding, InformationNeed, Perception
@@ -360,16 +360,16 @@ async def test_what_stays_the_same_stands_first_and_is_the_stem(layout: Layout) 
             await Scene().says(*lines).view("Bo", noticed=[0, len(lines)], emotion="glad" if len(lines) > 1 else "sad")
         )
         prompt = ask_agent(view.moment(), Question("assess", {"thought": "t"}, {"thought": "Hm."}), layout)
-        rendered = render(prompt, tokenizer, stem_units=stem_units(prompt))
-        assert 0 < rendered.stem < len(rendered.input_ids)
-        stems.append(rendered.input_ids[: rendered.stem])
+        rendered = render(prompt, tokenizer, shared_units=shared_units(prompt))
+        assert 0 < rendered.shared_prefix < len(rendered.input_ids)
+        stems.append(rendered.input_ids[: rendered.shared_prefix])
     assert stems[0] == stems[1]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_question_to_nobody_has_no_stem(layout: Layout) -> None:
     question = Question("plan", {"step_1": "s"}, {"step_1": "x"}, variables={"number": 1})
-    assert stem_units(ask_anybody(question, layout)) == 0
+    assert shared_units(ask_anybody(question, layout)) == 0
 
 
 @pytest.mark.parametrize("text", ['"}, "strength": 10, {"', "$name ${x}", "<|im_end|>", "a\nb", "\x1b[31m"])

@@ -22,12 +22,12 @@ from support.scripted import ScriptedModel
 
 from graphs.dialogue import build_dialogue_graph
 from graphs.driving import drive
-from nodes import extensions
-from nodes.extensions import load, load_again, load_module
 from nodes.floor import appointed, contenders_of, give_floor
+from nodes.machinery import extensions
+from nodes.machinery.extensions import load, load_again, load_module
+from nodes.machinery.node import PLACES, Node, guarded
+from nodes.machinery.registry import NODES, Registry
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.node import PLACES, Node, guarded
-from nodes.registry import NODES, Registry
 from nodes.view import View
 from prompts.cognition import Question
 from prompts.ending import assemble_ending
@@ -162,7 +162,7 @@ async def test_an_object_may_be_the_function() -> None:
 
 HEAD = """
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.node import Node
+from nodes.machinery.node import Node
 from state.cognition import Finding
 
 async def ends(state, runtime):
@@ -468,10 +468,12 @@ async def test_scores_that_lambda_could_not_use_are_refused(scores: Any, words: 
 
 
 async def test_tuples_become_lists_and_whole_numbers_do_for_others() -> None:
-    async def settle(state: Any, runtime: Any) -> dict[str, Any]:
+    async def select_candidate(state: Any, runtime: Any) -> dict[str, Any]:
         return {"inconsistency": (1, 2), "conflict": False, "judged_by": None}
 
-    node = a_node(settle, place="judge", reads=("inconsistency",), writes=("inconsistency", "conflict", "judged_by"))
+    node = a_node(
+        select_candidate, place="judge", reads=("inconsistency",), writes=("inconsistency", "conflict", "judged_by")
+    )
     state = {**MOMENT, "inconsistency": [1.0], "attempt": 1}
     update = await guarded(node)(state, Runtime(context=a_context()))
     assert update["inconsistency"] == [1.0, 2.0]

@@ -27,10 +27,10 @@ from nodes import registry
 from nodes.end import decide_ending
 from nodes.generate import generate, utterance_request
 from nodes.judge import is_conflict, judge
-from nodes.limits import Standing, dialogue_is_over
+from nodes.limits import Progress, dialogue_is_over
 from nodes.prune import prune
 from nodes.retrieve import retrieve_memory
-from nodes.rollback import choose_candidate, roll_back, settle
+from nodes.rollback import choose_candidate, roll_back, select_candidate
 from nodes.scorers.attention import score_attention
 from nodes.seat import save_answer
 from nodes.turns import record_turn, speaking_time_s, take_turn
@@ -108,8 +108,8 @@ NODES = {
 
 def test_every_node_stands_in_a_graph_under_its_own_name() -> None:
     room = Path(nodes.__path__[0])
-    files = [f"nodes.{file.stem}" for file in room.glob("[!_]*.py")]
-    files += [f"nodes.scorers.{file.stem}" for file in room.glob("scorers/[!_]*.py")]
+    files = [f"nodes.{file.shared_prefix}" for file in room.glob("[!_]*.py")]
+    files += [f"nodes.scorers.{file.shared_prefix}" for file in room.glob("scorers/[!_]*.py")]
     modules = [importlib.import_module(file) for file in files]
     written = {
         function
@@ -381,7 +381,7 @@ async def test_the_likelihood_judge_is_positive_where_the_facts_speak_against(
 async def test_the_baseline_reads_all_items_and_never_rolls_back() -> None:
     settings = {"removal_factor": 0, "record_scores": "true", "judge_baseline": "true"}
     context = a_context(ScriptedModel(ratings=[10, 10, 10]), **settings)
-    state = await after(await generated(context, with_turns(context, 1)), context, judge, settle)
+    state = await after(await generated(context, with_turns(context, 1)), context, judge, select_candidate)
     assert (state["inconsistency"], state["conflict"], state["chosen"], state["rollbacks"]) == ([10.0], False, 0, 0)
     question = RehearsalTokenizer().decode(context.model.asked("generate")[-1].prompt.input_ids)
     items = [unit for unit in context.store.prompt(state["prompt"]).units if unit.kind == "item"]
@@ -394,7 +394,7 @@ def test_a_judge_without_a_threshold_is_refused() -> None:
         is_conflict(1.0, None)
 
 
-# --- roll back, settle ----------------------------------------------------------------------------------------------
+# --- roll back, select --------------------------------------------------------------------------------------------
 
 
 async def spoken(ratings: list[int], **settings: Any) -> tuple[Context, dict[str, Any]]:
@@ -455,7 +455,7 @@ def test_the_last_one_is_said_if_it_passes_else_the_lowest(inconsistency: list[f
 @pytest.mark.parametrize("ended", [True, False])
 async def test_the_reply_says_whether_it_ends_the_conversation(ended: bool) -> None:
     context = a_context(ScriptedModel(endings=[ended]), judge="off")
-    state = await after(await generated(context), context, settle, decide_ending)
+    state = await after(await generated(context), context, select_candidate, decide_ending)
     assert state["ended"] is ended
     assert context.model.asked("probabilities") == []
 
@@ -464,7 +464,7 @@ async def test_the_reply_says_whether_it_ends_the_conversation(ended: bool) -> N
 async def test_a_small_model_is_asked_what_comes_next(parting: float, ended: bool) -> None:
     settings = {"ending": "continuation", "ending_threshold": 0.6, "judge": "off"}
     context = a_context(ScriptedModel(parting=[parting], speech=["So long."]), **settings)
-    state = await after(await generated(context, with_turns(context, 3)), context, settle, decide_ending)
+    state = await after(await generated(context, with_turns(context, 3)), context, select_candidate, decide_ending)
     assert state["ended"] is ended
     (asked,) = context.model.asked("probabilities")
     text = RehearsalTokenizer().decode(asked.input_ids)
@@ -486,7 +486,7 @@ async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
     context = a_context(
         ScriptedModel(ratings=[9, 9, 9, 1, 1, 1], speech=["No.", "Maybe three words."], endings=[False] * 2)
     )
-    state = await after(await generated(context), context, judge, roll_back, judge, settle, decide_ending)
+    state = await after(await generated(context), context, judge, roll_back, judge, select_candidate, decide_ending)
     state = await after({**state, "sim_time_s": 4.0}, context, record_turn)
     assert (state["sim_time_s"], state["finished"]) == (pytest.approx(4.0 + 3 / 150 * 60), False)
     record = context.store.turn_record("k3f9", 1)
@@ -501,7 +501,7 @@ def test_limits_end_a_conversation() -> None:
     limits = Parameters().with_settings({"max_turns": 3, "max_minutes": 2})
 
     def is_over(turn: int, seconds: float, parameters: Parameters) -> bool:
-        return dialogue_is_over(Standing(turn, seconds, a_pier(), parameters))
+        return dialogue_is_over(Progress(turn, seconds, a_pier(), parameters))
 
     assert [is_over(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [False, False, True, True]
     assert [is_over(1, seconds, limits) for seconds in (119.9, 120.0)] == [False, True]

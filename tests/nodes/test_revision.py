@@ -210,7 +210,7 @@ async def test_there_are_no_more_backups_than_were_written() -> None:
 
 async def test_sequential_generation_without_pruning_judges_nothing() -> None:
     context, outcome, steps = await spoken(Choosing(), generation="sequential", removal_factor=0)
-    assert steps == ["retrieve_memory", "generate", "settle", "decide_ending"]
+    assert steps == ["retrieve_memory", "generate", "select_candidate", "decide_ending"]
     assert (outcome["chosen"], len(candidates(context))) == (0, 10)
 
 

@@ -10,8 +10,8 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
 from graphs.dialogue import build_dialogue_graph
-from nodes.node import guarded
-from nodes.registry import NODES, Registry
+from nodes.machinery.node import guarded
+from nodes.machinery.registry import NODES, Registry
 from nodes.retrieve import retrieve_memory
 from prompts.render import render
 from state.context import Context

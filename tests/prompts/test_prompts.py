@@ -7,7 +7,7 @@ import pytest
 from support.dialogue_case import a_memory, a_pier, some_turns
 
 from models.rehearsal import RehearsalTokenizer
-from prompts.assemble import UtteranceMaterial, assemble_prompt, begun_reply, end_question, reply_object
+from prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object, reply_prefix_of
 from prompts.ending import assemble_ending
 from prompts.judge import assemble_judge_prompt
 from prompts.render import as_messages, render
@@ -35,7 +35,7 @@ def assembled(about: UtteranceMaterial, layout: Layout = "single_message", block
 def shown(prompt: Prompt) -> str:
     """The prompt as a model reads it, markup as `<|role|>`."""
     tokenizer = RehearsalTokenizer()
-    return tokenizer.decode(render(prompt, tokenizer, begun_reply(prompt)).input_ids)
+    return tokenizer.decode(render(prompt, tokenizer, reply_prefix_of(prompt)).input_ids)
 
 
 def texts(prompt: Prompt, block: str) -> list[str]:
@@ -328,9 +328,9 @@ def test_replies_stay_json_objects_under_awkward_names(name: str, asks_ending: b
     reply = reply_object(name, "Hm.", ended)
     assert json.loads(reply) == {name: "Hm.", **({end_question(name): True} if asks_ending else {})}
     chat = assembled(about, "chat_turns")
-    assert reply.startswith(begun_reply(chat))
-    assert json.loads(begun_reply(chat) + 'Hm."}') == {name: "Hm."}
-    assert begun_reply(assembled(about)) == ""
+    assert reply.startswith(reply_prefix_of(chat))
+    assert json.loads(reply_prefix_of(chat) + 'Hm."}') == {name: "Hm."}
+    assert reply_prefix_of(assembled(about)) == ""
 
 
 # --- templates ------------------------------------------------------------------------------------------------------

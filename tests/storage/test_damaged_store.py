@@ -122,7 +122,7 @@ def records(path: Path) -> list[object]:
                 found += [record, store.candidates(run.run, turn), store.trace(run.run, turn)]
                 found.append(store.prompt(record.prompt) if record.prompt else None)
             steps = ((node, store.steps(run.run, node, kind)) for node, kind in STEPS.items())
-            # A round that has not ended is begun again: nobody reads what was thought in it.
+            # A round that has not ended starts over: nobody reads what was thought in it.
             found += [(node, {key: one for key, one in of.items() if key[0] <= run.turns}) for node, of in steps]
             calls = store.calls(run.run)
             found += [calls, {call.prompt: store.prompt(call.prompt) for call in calls}]

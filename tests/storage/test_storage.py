@@ -17,6 +17,7 @@ from state.records import (
     Extension,
     Memory,
     Participant,
+    ParticipantModel,
     Persona,
     Prompt,
     Reply,
@@ -25,7 +26,6 @@ from state.records import (
     TurnRecord,
     Unit,
     Utterance,
-    Voice,
 )
 from state.store import Store
 from storage import store as store_module
@@ -76,7 +76,7 @@ utterances = st.builds(Utterance, speaker=names, text=texts)
 dialogues = st.builds(Dialogue, time=times, utterances=st.lists(utterances, max_size=2).map(tuple))
 cases = st.builds(
     Case, scenario=texts, time=times, place=st.none() | texts, initiator=participants, partner=participants,
-    previous_dialogues=st.lists(dialogues, max_size=2).map(tuple), left_out=st.lists(texts, max_size=2).map(tuple),
+    previous_dialogues=st.lists(dialogues, max_size=2).map(tuple), withheld=st.lists(texts, max_size=2).map(tuple),
 )  # fmt: skip
 attendees = st.builds(
     Attendee, persona=personas, memories=st.lists(memories, max_size=1).map(tuple), joins=st.none() | times,
@@ -119,8 +119,10 @@ runs = st.builds(
     kind=st.sampled_from(["dialogue", "group_chat"]),
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
     parameters=st.dictionaries(names, json_values, max_size=3),
-    voices=st.dictionaries(
-        names, st.builds(Voice, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)), max_size=2
+    participant_models=st.dictionaries(
+        names,
+        st.builds(ParticipantModel, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)),
+        max_size=2,
     ),
     extensions=st.lists(extensions, max_size=2).map(tuple), rewritten=st.booleans(),
     parent=st.none() | st.tuples(names, st.integers(1, 99)),

@@ -117,7 +117,7 @@ def test_only_what_lasts_is_taken_from_scratch(run: RunBuilder) -> None:
     )
     assert "knows how the day ended" not in case.model_dump_json()
     assert "sell buns" not in case.model_dump_json()
-    assert "currently, daily_plan_req of Ann: the run holds them as of its end" in case.left_out
+    assert "currently, daily_plan_req of Ann: the run holds them as of its end" in case.withheld
 
 
 def test_a_memory_of_the_very_conversation_is_counted_but_kept_out(run: RunBuilder) -> None:
@@ -130,7 +130,7 @@ def test_a_memory_of_the_very_conversation_is_counted_but_kept_out(run: RunBuild
     case = log.case(0, "a run")
     assert log.memory_counts(0) == {"Ann": 3, "Bea": 1}
     assert [memory.id for memory in case.initiator.memories] == ["node_1"]
-    assert "node_2, node_3 in the memory of Ann: from before, yet about this very conversation" in case.left_out
+    assert "node_2, node_3 in the memory of Ann: from before, yet about this very conversation" in case.withheld
 
 
 def test_a_summary_that_an_earlier_dialogue_has_too_gives_nothing_away(run: RunBuilder) -> None:
@@ -173,7 +173,7 @@ def test_without_movement_the_activity_is_the_last_own_event_that_is_neither_idl
     run.person("Ann", node("event", "09:02:00", "Ann is talking to Cai", "Ann", "chat with", "Cai"))
     case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
     assert case.initiator.activity == "baking bread"
-    assert any("master_movement.json is not there" in note for note in case.left_out)
+    assert any("master_movement.json is not there" in note for note in case.withheld)
 
 
 def test_movement_without_meta_is_not_used_and_that_is_said(run: RunBuilder) -> None:
@@ -181,15 +181,15 @@ def test_movement_without_meta_is_not_used_and_that_is_said(run: RunBuilder) -> 
     (run.write() / "meta.json").unlink()
     case = read_log(run.folder).case(0, "a run")
     assert case.initiator.activity == "baking bread"
-    assert any("meta.json is not there" in note for note in case.left_out)
+    assert any("meta.json is not there" in note for note in case.withheld)
 
 
 def test_what_cannot_be_known_is_said(tmp_path: Path) -> None:
     run = RunBuilder(tmp_path / "run").talk("12:00:00", "Ann", "Bea", HELLO)
     case = case_of(run)
     assert (case.initiator.activity, case.place) == (None, None)
-    assert "what Ann was doing: nothing from before says so" in case.left_out
-    assert "where they are: nothing from before says so" in case.left_out
+    assert "what Ann was doing: nothing from before says so" in case.withheld
+    assert "where they are: nothing from before says so" in case.withheld
 
 
 def test_something_just_seen_tells_the_place_better_than_where_an_activity_is_meant(run: RunBuilder) -> None:
@@ -203,7 +203,7 @@ def test_something_seen_long_ago_tells_no_more_than_the_building(run: RunBuilder
     run.person("Bea", sight("11:40:00", "Town:Quay:net hall:hook"))
     case = case_of(run.talk("12:00:00", "Ann", "Bea", HELLO))
     assert case.place == "Quay"
-    assert "the room at Quay: what was seen last is too long ago" in case.left_out
+    assert "the room at Quay: what was seen last is too long ago" in case.withheld
 
 
 @pytest.mark.parametrize(("rooms", "place"), [(["net hall"], "net hall at Quay"), (["net hall", "loft"], "Quay")])

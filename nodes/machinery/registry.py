@@ -1,6 +1,6 @@
 """All nodes that can be chosen by name, and what a run chooses of them and of an extension's.
 
-A new shipped node is a file and a line here; one of a user's own comes in by `nodes.extensions`.
+A new shipped node is a file and a line here; one of a user's own comes in by `nodes.machinery.extensions`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,15 +14,15 @@ from nodes.decide import decide
 from nodes.end import decide_ending
 from nodes.generate import generate
 from nodes.judge import judge
+from nodes.machinery.node import PLACES, Node, NodeFunction, guarded
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import MECHANISMS
-from nodes.node import PLACES, Node, NodeFunction, guarded
 from nodes.perceive import perceive
 from nodes.prune import prune
 from nodes.race import race
 from nodes.retrieve import retrieve_memory
 from nodes.rewrite import choose_revision, rewrite
-from nodes.rollback import roll_back, settle
+from nodes.rollback import roll_back, select_candidate
 from nodes.run_mechanisms import run_mechanisms
 from nodes.scorers.attention import score_attention
 from nodes.scorers.embedding_similarity import score_similarity
@@ -76,7 +76,12 @@ NODES: Mapping[str, Node] = {
         ),
         _shipped("rewrite", rewrite, "prompt removed attempt set_aside", "rewrites the candidate by the comment"),
         _shipped("roll_back", roll_back, "prompt removed attempt set_aside", "takes the next backup"),
-        _shipped("settle", settle, "removed attempt set_aside inconsistency", "settles on the candidate that is said"),
+        _shipped(
+            "select_candidate",
+            select_candidate,
+            "removed attempt set_aside inconsistency",
+            "settles on the candidate that is said",
+        ),
         _shipped("decide_ending", decide_ending, "chosen", "finds out whether that ends the conversation"),
     )
 }

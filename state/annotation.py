@@ -9,7 +9,7 @@ from state.records import Record
 Instrument = Literal["inventory", "speech_acts"]
 
 
-class Reading(Record):
+class Annotation(Record):
     """An answer of a model about a part of a conversation; its key is (run, instrument, model, agent, first, part).
 
     Attributes:

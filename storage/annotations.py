@@ -3,28 +3,28 @@
 import json
 from typing import Any
 
+from state.annotation import Annotation, Instrument
 from state.errors import StorageError
-from state.reading import Instrument, Reading
 from storage.database import StoreFile
 from storage.faults import DAMAGED
 from storage.tables import Table
 from storage.values import json_text
 
 
-class Readings:
+class Annotations:
     """The part of a store file that holds readings; the key of each is (run, instrument, model, agent, first, part)."""
 
     def __init__(self, file: StoreFile) -> None:
         self._file, self._table = file, Table(file, "readings")
 
-    def save(self, run: str, readings: list[Reading]) -> None:
+    def save(self, run: str, readings: list[Annotation]) -> None:
         """Store readings, all of them or none; one whose key is stored takes that one's place."""
         with self._file.transaction():
             for reading in readings:
                 row = {"run": run, **reading.model_dump(), "answers": json_text(reading.answers)}
                 self._table.insert(row, replace=True)
 
-    def of(self, run: str, instrument: Instrument | None = None) -> list[Reading]:
+    def of(self, run: str, instrument: Instrument | None = None) -> list[Annotation]:
         """Return the readings of a run; a fork has those of the turns that it has in common with its parent.
 
         Args:
@@ -40,10 +40,10 @@ class Readings:
         readings = [self._reading(row) for row in rows]
         return list({(r.instrument, r.model, r.agent, r.first, r.part): r for r in readings}.values())
 
-    def _reading(self, row: dict[str, Any]) -> Reading:
+    def _reading(self, row: dict[str, Any]) -> Annotation:
         try:
-            known = {name: row[name] for name in Reading.model_fields}
-            return Reading(**known | {"answers": json.loads(row["answers"])})
+            known = {name: row[name] for name in Annotation.model_fields}
+            return Annotation(**known | {"answers": json.loads(row["answers"])})
         except ValueError as error:
             cause = f"a reading does not read: {str(error).splitlines()[0]}"
             raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error

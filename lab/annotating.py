@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from prompts.reading import shared_units
+from prompts.annotation import shared_units
 from prompts.render import render
+from state.annotation import Annotation, Instrument
 from state.errors import ModelError
 from state.language_model import GenerationRequest, LanguageModel, ReplyField
 from state.randomness import keyed_generator
-from state.reading import Instrument, Reading
 from state.records import Prompt, Reply, RunRecord
-from storage.readings import Readings
+from storage.annotations import Annotations
 from storage.store import SqliteStore
 
 #: Questions that are put to a model at once.
@@ -22,7 +22,7 @@ _TEMPERATURE, _TOP_P = 1.0, 1e-6
 
 
 @dataclass(frozen=True)
-class Inquiry:
+class AnnotationRequest:
     """A question about a part of a run.
 
     Attributes:
@@ -44,17 +44,17 @@ class Inquiry:
 
 
 async def answers_to(
-    inquiries: Sequence[Inquiry],
+    requests: Sequence[AnnotationRequest],
     store: SqliteStore,
     run: RunRecord,
     model: str,
     open_model: Callable[[], LanguageModel],
     tell: Callable[[str], None] = lambda _: None,
-) -> list[Reading]:
-    """Return an answer to each inquiry about a run.
+) -> list[Annotation]:
+    """Return an answer to each annotation_request about a run.
 
     Args:
-        inquiries: The questions.
+        requests: The questions.
         store: Where the run is, and the answers are kept.
         run: The run.
         model: The id of the model that is asked.
@@ -65,54 +65,63 @@ async def answers_to(
         ContextWindowError: A part of the conversation does not fit the model.
         ModelError: The model failed, or left out an answer; what had been answered before is kept.
     """
-    kept = Readings(store.file)
+    kept = Annotations(store.file)
     known = {(r.instrument, r.agent, r.first, r.part, r.prompt): r for r in kept.of(run.run) if r.model == model}
-    keys = [(q.instrument, q.agent, q.first, q.part, store.save_prompt(q.prompt)) for q in inquiries]
+    keys = [(q.instrument, q.agent, q.first, q.part, store.save_prompt(q.prompt)) for q in requests]
     missing = [at for at, key in enumerate(keys) if key not in known]
     asked = open_model() if missing else None
     for begin in range(0, len(missing), BATCH):
         assert asked is not None
         batch = missing[begin : begin + BATCH]
-        first, last = inquiries[batch[0]].first, inquiries[batch[-1]].last
+        first, last = requests[batch[0]].first, requests[batch[-1]].last
         tell(f"asking {model} about turns {first} to {last} ({begin} of {len(missing)} questions answered)")
-        requests = [_request(inquiries[at], run, asked) for at in batch]
-        begun = time.perf_counter()
-        replies = await asked.generate_batch(requests)
-        share = (time.perf_counter() - begun) / len(batch)
+        generation_requests = [_request(requests[at], run, asked) for at in batch]
+        started = time.perf_counter()
+        replies = await asked.generate_batch(generation_requests)
+        share = (time.perf_counter() - started) / len(batch)
         made = [
-            _reading(inquiries[at], model, keys[at][-1], request, reply, share)
-            for at, request, (reply,) in zip(batch, requests, replies, strict=True)
+            _annotation(requests[at], model, keys[at][-1], request, reply, share)
+            for at, request, (reply,) in zip(batch, generation_requests, replies, strict=True)
         ]
         kept.save(run.run, made)
-        known |= {keys[at]: reading for at, reading in zip(batch, made, strict=True)}
+        known |= {keys[at]: annotation for at, annotation in zip(batch, made, strict=True)}
     return [known[key] for key in keys]
 
 
-def _request(inquiry: Inquiry, run: RunRecord, model: LanguageModel) -> GenerationRequest:
+def _request(annotation_request: AnnotationRequest, run: RunRecord, model: LanguageModel) -> GenerationRequest:
     generator = keyed_generator(
-        run.seed, round=inquiry.first, agent=inquiry.agent, node=inquiry.instrument, attempt=inquiry.part
+        run.seed,
+        round=annotation_request.first,
+        agent=annotation_request.agent,
+        node=annotation_request.instrument,
+        attempt=annotation_request.part,
     )
     return GenerationRequest(
-        prompt=render(inquiry.prompt, model.tokenizer, stem_units=shared_units(inquiry.prompt)),
-        fields=inquiry.fields,
+        prompt=render(annotation_request.prompt, model.tokenizer, shared_units=shared_units(annotation_request.prompt)),
+        fields=annotation_request.fields,
         generators=(generator,),
         temperature=_TEMPERATURE,
         top_p=_TOP_P,
     )
 
 
-def _reading(
-    inquiry: Inquiry, model: str, prompt: str, request: GenerationRequest, reply: Reply, seconds: float
-) -> Reading:
-    return Reading(
-        instrument=inquiry.instrument,
+def _annotation(
+    annotation_request: AnnotationRequest,
+    model: str,
+    prompt: str,
+    request: GenerationRequest,
+    reply: Reply,
+    seconds: float,
+) -> Annotation:
+    return Annotation(
+        instrument=annotation_request.instrument,
         model=model,
-        agent=inquiry.agent,
-        first=inquiry.first,
-        last=inquiry.last,
-        part=inquiry.part,
+        agent=annotation_request.agent,
+        first=annotation_request.first,
+        last=annotation_request.last,
+        part=annotation_request.part,
         prompt=prompt,
-        answers={field.name: _answer(field, reply, model) for field in inquiry.fields},
+        answers={field.name: _answer(field, reply, model) for field in annotation_request.fields},
         prompt_tokens=len(request.prompt.input_ids),
         reply_tokens=len(reply.tokens),
         seconds=seconds,

@@ -16,9 +16,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from nodes.machinery.node import Node
+from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.node import Node
-from nodes.registry import Registry
 from state.errors import ExtensionError, NotFoundError, nearest_hint
 from state.records import Extension
 
