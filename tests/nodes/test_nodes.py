@@ -23,11 +23,11 @@ from graphs.group_chat import ORDERS, build_group_chat_graph
 from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph
 from models.rehearsal import RehearsalModel, RehearsalTokenizer
-from nodes import registry
 from nodes.end import decide_ending
 from nodes.generate import generate, utterance_request
 from nodes.judge import is_conflict, judge
 from nodes.limits import Progress, dialogue_is_over
+from nodes.machinery import registry
 from nodes.prune import prune
 from nodes.retrieve import retrieve_memory
 from nodes.rollback import choose_candidate, roll_back, select_candidate
