@@ -24,7 +24,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from rich.console import Console
 from rich.table import Table
 
-from graphs.driving import drive
 from models.batching import BatchingBroker
 from models.chat import open_chat_model
 from models.loading import open_embedder
@@ -34,6 +33,7 @@ from state.meeting import Meeting
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import RunRecord
 from storage.store import SqliteStore
+from tertulia.conversation import drive
 from tests.support.protocol_server import Served, serving
 from worlds.catalog import resolve
 

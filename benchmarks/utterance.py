@@ -22,7 +22,6 @@ from transformers import PreTrainedModel
 
 from benchmarks.memory import added_by
 from cli.environment import cache_folder
-from graphs.driving import drive
 from models.attention import IMPLEMENTATION, read_prefix, rows_of
 from models.batching import BatchingBroker
 from models.causal import CausalLanguageModel
@@ -37,6 +36,7 @@ from state.language_model import GenerationRequest, ScoringOptions
 from state.parameters import Parameters
 from state.records import Case, Prompt, RunRecord
 from storage.store import SqliteStore
+from tertulia.conversation import drive
 from worlds.catalog import resolve
 
 CASES = [f"tidewell:{n}" for n in (0, 3, 5, 7)]

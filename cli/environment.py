@@ -2,6 +2,10 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tertulia.engines import ModelAccess
 
 DEFAULT_STORE = "tertulia.db"
 
@@ -13,11 +17,21 @@ def store_path(option: Path | None) -> Path:
 
 def cache_folder() -> Path:
     """Return where converted models are kept: TERTULIA_CACHE, else `tertulia` in the user's cache folder."""
-    if own := os.environ.get("TERTULIA_CACHE"):
-        return Path(own)
+    if override := os.environ.get("TERTULIA_CACHE"):
+        return Path(override)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tertulia"
 
 
 def key_of(variable: str | None) -> str | None:
     """Return the key in an environment variable; `None` where there is none."""
     return (os.environ.get(variable) or "").strip() or None if variable else None
+
+
+def model_access() -> "ModelAccess":
+    """Return what opening models needs: where converted ones are kept, and the keys of remote ones."""
+    from models.chat import PROVIDERS, SERVER_KEY
+    from tertulia.engines import ModelAccess
+
+    variables = {SERVER_KEY, *(provider.key for provider in PROVIDERS.values() if provider.key is not None)}
+    keys = {variable: key for variable in variables if (key := key_of(variable)) is not None}
+    return ModelAccess(cache_folder(), keys)

@@ -77,8 +77,8 @@ def check_nodes(
 
     Example: tertulia nodes check mine.py
     """
-    from cli.node_checks import Check, check_all, passed
     from nodes.machinery.extensions import installed, load, load_module
+    from tertulia.node_checks import Check, check_all, passed
 
     checks = []
     try:

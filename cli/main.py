@@ -11,9 +11,10 @@ from state.errors import NotFoundError, TertuliaError, UsageError
 
 #: The modules of this room that have commands, in the order of the help, with the commands of each.
 COMMANDS = {
-    "running": ("run", "resume"),
-    "forking": ("fork",),
-    "simulating": ("simulate",),
+    "run": ("run",),
+    "resume": ("resume",),
+    "fork": ("fork",),
+    "simulate": ("simulate",),
     "days": ("days",),
     "inspecting": ("runs", "show", "timeline"),
     "replaying": ("replay",),

@@ -1,13 +1,20 @@
-"""Opening models: what is being loaded is shown, and what fails is told as one line."""
+"""Opening models for a command: what is being loaded is shown meanwhile."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cli.environment import cache_folder, key_of
+from cli.environment import model_access
 from cli.output import waiting
-from state.errors import ModelError, TertuliaError
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
+from tertulia.engines import ModelAccess
+
+
+@contextmanager
+def opening_shown(model: str) -> Iterator[ModelAccess]:
+    """Show that models are opened while inside; yields what opening them needs."""
+    with waiting(f"loading {model}"):
+        yield model_access()
 
 
 def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
@@ -16,17 +23,8 @@ def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
     Raises:
         TertuliaError: There is none, it can't be used, or it can't be loaded.
     """
-    from models.chat import key_variable
-    from models.loading import open_model
-
-    with waiting(f"loading {name}"), _told(f"the model {name!r}"):
-        return open_model(
-            name,
-            cache=cache_folder(),
-            precision=parameters.precision,
-            limits=parameters,
-            key=key_of(key_variable(name)),
-        )
+    with opening_shown(name) as access:
+        return access.language_model(name, parameters)
 
 
 def open_embedding_model(name: str) -> Embedder:
@@ -35,20 +33,5 @@ def open_embedding_model(name: str) -> Embedder:
     Raises:
         TertuliaError: There is none, or it can't be loaded.
     """
-    from models.loading import open_embedder
-
-    with waiting(f"loading {name}"), _told(f"the embedder {name!r}"):
-        return open_embedder(name)
-
-
-@contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Tell in one line what a library raises about files that nobody here has written."""
-    try:
-        yield
-    except TertuliaError:
-        raise
-    except Exception as error:
-        raise ModelError(
-            f"{what} can't be loaded: {type(error).__name__}: {error}; see that its files are whole"
-        ) from error
+    with opening_shown(name) as access:
+        return access.embedder(name)

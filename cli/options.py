@@ -32,3 +32,4 @@ SeatOption = Annotated[
 ThoughtsOption = Annotated[
     bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
 ]
+LabelOption = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="What you call the run in `runs`.")]

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.environment import store_path
-from cli.interrupting import interruptible, run_or_abandon
 from cli.lines import in_words
 from cli.opening import open_embedding_model, open_language_model
 from cli.options import JsonOption, StoreOption
@@ -21,6 +20,7 @@ from state.errors import UsageError
 from state.parameters import Parameters
 from state.records import RunRecord
 from storage.store import SqliteStore
+from tertulia.interrupting import interruptible, run_or_abandon
 
 if TYPE_CHECKING:
     from lab.annotating import AnnotationRequest

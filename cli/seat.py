@@ -7,11 +7,9 @@
 import asyncio
 import os
 import select
-import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -19,11 +17,9 @@ from rich.text import Text
 
 from cli.lines import clock, print_turn
 from cli.output import plain, progress
-from state.errors import NotFoundError, UsageError
-from state.meeting import Attendee, Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord
+from state.meeting import Start
 from state.seat import LONGEST, Answer, Invitation, in_one_line
+from tertulia.seats import role_of
 
 #: Bytes of an answer that are kept while the rest is read and dropped.
 _KEPT = 65_536
@@ -35,68 +31,8 @@ _QUIET_S = 0.05
 _LEAVE, _PASS = "/leave", "/pass"
 
 
-def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Parameters:
-    """Return the parameters with the seat under its name in the scenario.
-
-    Args:
-        parameters: They may have a seat themselves.
-        seat: What was given for it, if anything: a name, or a first name that only one of them has.
-        start: Who takes part.
-
-    Raises:
-        NotFoundError: Nobody of that name takes part, or several do.
-    """
-    given = seat if seat is not None else parameters.seat
-    if given is None:
-        return parameters
-    whole = [name for name in start.names if _is_same(name, given)]
-    first = [name for name in start.names if _is_same(name.split()[0], given)]
-    for named in (whole, first):
-        if len(named) == 1:
-            return parameters.model_copy(update={"seat": named[0]})
-    several = "several are called that" if first else "nobody of that name takes part"
-    raise NotFoundError(f"--seat {shlex.quote(given)}: {several}; there are {', '.join(start.names)}")
-
-
-def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
-    """Refuse a seat that nobody would be asked in.
-
-    Args:
-        name: Whose it is, under their name in the scenario.
-        start: Who takes part.
-        sim_time_s: The moment from which it would be theirs.
-
-    Raises:
-        UsageError: They have left by then.
-    """
-    if isinstance(start, Meeting):
-        leaves = start.participant(name).leaves
-        if leaves is not None and start.offset_s(leaves, 0.0) <= sim_time_s:
-            raise UsageError(f"--seat {shlex.quote(name)}: they have left by then, at {leaves:%H:%M}; fork earlier")
-
-
-def _is_same(name: str, given: str) -> bool:
-    return name.casefold() == given.strip().casefold()
-
-
-def check_seat(seat: str | None, record: RunRecord) -> None:
-    """Refuse another seat than a run has: its turns were made with that one.
-
-    Raises:
-        UsageError: It is another one.
-    """
-    own = record.parameters.get("seat")
-    if seat is None or (own is not None and _is_same(str(own), seat)):
-        return
-    has = "has no seat for a person" if own is None else f"has the seat of {own}"
-    raise UsageError(
-        f"--seat {shlex.quote(seat)}: run {record.run} {has}; to go on with another one, fork it: "
-        f"tertulia fork {record.run} --at {record.turns + 1} --seat {shlex.quote(seat)}"
-    )
-
-
 class Seat:
-    """A person at the keyboard. `ask` is what `graphs.driving.drive` asks them with."""
+    """A person at the keyboard. `ask` is what `tertulia.driver.drive_run` asks them with."""
 
     def __init__(self, start: Start, tells_turns: bool) -> None:
         """Take the seat.
@@ -170,28 +106,6 @@ def _print(text: Text) -> None:
     """Print a line to standard error; a terminal breaks it between words."""
     console = progress()
     console.print(text, soft_wrap=not console.is_terminal)
-
-
-def role_of(name: str, start: Start) -> list[str]:
-    """Return in a few lines who somebody is in a conversation, with whom and, in a meeting, what they want."""
-    one = start.participant(name)
-    others = ", ".join(other for other in start.names if other != name)
-    lines = [f"You are {name}, with {others}."]
-    about = [one.persona.background, one.persona.traits, one.activity]
-    if not isinstance(start, Meeting) or not isinstance(one, Attendee):
-        return lines + _line_of("About you", about)
-    return [
-        start.description,
-        *lines,
-        *_line_of("About you", [*about, one.setting]),
-        *_line_of("You want", [goal.text for goal in one.goals]),
-        *(line for other, how in one.relations for line in _line_of(other, [how])),
-    ]
-
-
-def _line_of(what: str, texts: Iterable[str | None]) -> list[str]:
-    said = "; ".join(text.strip().rstrip(".") for text in texts if text)
-    return [f"{what}: {said}."] if said else []
 
 
 def _problem(words: str, invitation: Invitation) -> str | None:

@@ -76,7 +76,7 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
     answer = answer_of(context, round, name)
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
-        # Driven by `graphs.driving` it does not come back: the answer is stored then. Other tools hand the words over.
+        # Under `tertulia.conversation` it does not come back: the answer is stored then. Other tools hand words over.
         answer = Answer(words=as_said(str(interrupt(asked))))
         if not answer.words and not may_pass:
             raise UsageError(f"{name} has the floor, and nothing to say was given")

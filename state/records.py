@@ -295,5 +295,6 @@ class RunRecord(Record):
         default=None, description="run, and turn from which it was forked: it has the turns before that in common"
     )
     rewritten: bool = Field(default=False, description="whether that turn has the parent's thoughts, and new words")
+    label: str | None = Field(default=None, description="what the user calls it")
     error: str | None = None
     created: datetime

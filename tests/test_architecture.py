@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: The rooms from the lowest up; a room imports only rooms that stand before it, and itself.
-ROOMS = ("state", "prompts", "models", "storage", "worlds", "nodes", "graphs", "metrics", "lab", "cli")
+ROOMS = ("state", "prompts", "models", "storage", "worlds", "nodes", "graphs", "metrics", "tertulia", "lab", "cli")
 
 #: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
 KNOWS_ONLY = {
@@ -112,7 +112,7 @@ def test_no_graph_is_compiled_when_a_module_is_imported(file: Path) -> None:
         ("models.rehearsal", {*HEAVY, "langgraph", "langchain_core"}),
         ("models.batching", {*HEAVY, "langgraph", "langchain_core"}),
         ("nodes.mechanisms.registry", {*HEAVY, "langgraph", "langchain_core"}),
-        ("graphs.driving", HEAVY),
+        ("tertulia.conversation", HEAVY),
     ],
 )
 def test_importing_loads_nothing_heavy(module: str, kept_out: set[str]) -> None:

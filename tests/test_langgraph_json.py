@@ -14,9 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 from support.commands import Cli
 
-from cli import studio
 from models.rehearsal import RehearsalModel
-from state.errors import NotFoundError, UsageError
+from state.errors import ModelError, NotFoundError, UsageError
+from tertulia import studio
 
 ROOT = Path(__file__).parents[1]
 NAMED = {
@@ -88,10 +88,10 @@ def test_what_stops_it_leaves_a_run_that_can_be_resumed(cli: Cli, monkeypatch: p
 
     with monkeypatch.context() as failing:
         failing.setattr(RehearsalModel, "generate_scored", third_fails)
-        with pytest.raises(OSError, match="gone"):
+        with pytest.raises(ModelError, match="OSError: gone"):
             asyncio.run(build("dialogue", CONFIG).ainvoke({}, CONFIG))
     (run,) = cli("runs", "--json").json["runs"]
-    assert (run["status"], run["turns"]) == ("interrupted", 2)
+    assert (run["status"], run["turns"]) == ("failed", 2)
     assert cli("resume", run["run"], "--json").json["turns"] == 3
     again = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--json").json["run"]
     assert cli("diff", run["run"], again, "--exit-code").code == 0

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from cli.node_checks import check_all
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load
 from nodes.machinery.node import PLACES
+from tertulia.node_checks import check_all
 
 MINIMAL = """\
 kind: group_chat

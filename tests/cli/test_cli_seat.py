@@ -18,11 +18,12 @@ from support.commands import Cli, Said
 from support.meeting_case import NOW, a_quay, an_attendee
 
 import cli.seat
-from cli.seat import Keyboard, check_is_there
+from cli.seat import Keyboard
 from state.errors import UsageError
 from state.records import Turn
 from state.seat import LONGEST
 from storage.store import SqliteStore
+from tertulia.seats import check_is_there
 
 Types = Callable[..., Said]
 QUARTER_PAST = NOW.replace(minute=15)

@@ -17,7 +17,6 @@ from support.stored import a_run
 
 from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
-from graphs.driving import drive
 from graphs.group_chat import build_group_chat_graph
 from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph
@@ -28,6 +27,8 @@ from state.graph_state import UtteranceOutput
 from state.records import Candidate, TurnRecord
 from storage.checkpoints import open_checkpoints
 from storage.store import SqliteStore
+from tertulia.conversation import drive
+from tertulia.events import Event, StepStarted, TurnFinished
 
 GRAPHS_PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
 START = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
@@ -48,11 +49,20 @@ def conversation(store: SqliteStore) -> Conversation:
     return [(store.turn_record("k3f9", one.turn), store.candidates("k3f9", one.turn)) for one in store.turns("k3f9")]
 
 
+def note(steps: Steps, event: Event) -> None:
+    """Add a step that begins, or a turn that is stored, with its turn."""
+    match event:
+        case StepStarted():
+            steps.append((event.step, event.turn))
+        case TurnFinished():
+            steps.append(("turn_done", event.turn.turn))
+
+
 async def driven(path: Path, context: Context) -> Steps:
     """Drive a run with checkpoints in a file, and return the steps that were told."""
     steps: Steps = []
     async with open_checkpoints(path) as checkpointer:
-        await drive(context, checkpointer, lambda step, turn, _: steps.append((step, turn)))
+        await drive(context, checkpointer, lambda event: note(steps, event))
     return steps
 
 
@@ -166,8 +176,9 @@ async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path:
         context = a_context(going_on(), store, a_pier(memories=40), max_turns=40)
         async with open_checkpoints(path) as checkpointer:
 
-            def measure(step: str, turn: int, _: str) -> None:
-                if step == "turn_done":
+            def measure(event: Event) -> None:
+                if isinstance(event, TurnFinished):
+                    turn = event.turn.turn
                     if turn % 10 == 0:
                         sizes[turn] = bytes_in(checkpointer.conn)
                     (checkpoints,) = checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()
@@ -260,7 +271,7 @@ async def test_a_run_goes_on_from_whatever_moment_it_was_killed(tmp_path: Path, 
         store.on_write = copy
         context = a_context(going_on(), store, **SETTINGS)
         async with open_checkpoints(path) as checkpointer:
-            await drive(context, checkpointer, lambda *_: copy())
+            await drive(context, checkpointer, lambda _: copy())
         assert conversation(store) == uninterrupted
     assert len(copies) > 40
     for left in copies:

@@ -15,7 +15,6 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, held
 from support.scripted import ScriptedModel
 
-from graphs.driving import drive
 from graphs.group_chat import ORDERS
 from nodes.mechanisms import registry
 from nodes.mechanisms.mechanism import Mechanism
@@ -27,6 +26,8 @@ from state.meeting import BIG_FIVE, WillingnessWeights
 from state.records import Persona, Reply, Turn, Utterance
 from storage.checkpoints import open_checkpoints
 from storage.store import SqliteStore
+from tertulia.conversation import drive
+from tertulia.events import Event, TurnFinished
 
 READY = WillingnessWeights(topic=1, goal=1, emotion=1, personality=1)
 
@@ -426,9 +427,9 @@ async def test_checkpoints_hold_no_text_and_storage_grows_linearly(tmp_path: Pat
         context = a_context(ScriptedModel(), store, five, max_turns=60, max_minutes=100)
         async with open_checkpoints(path) as checkpointer:
 
-            def measure(step: str, turn: int, agent: str) -> None:
-                if step == "turn_done" and turn % 10 == 0:
-                    sizes[turn] = bytes_of(checkpointer.conn)
+            def measure(event: Event) -> None:
+                if isinstance(event, TurnFinished) and event.turn.turn % 10 == 0:
+                    sizes[event.turn.turn] = bytes_of(checkpointer.conn)
 
             await drive(context, checkpointer, measure)
             held = b"".join(row[0] for row in checkpointer.conn.execute("SELECT checkpoint FROM checkpoints"))

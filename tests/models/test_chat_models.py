@@ -17,7 +17,6 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.protocol_server import Served, serving
 
-from graphs.driving import drive
 from models.chat import ChatModel, is_chat_name, open_chat_model
 from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from models.repair import UnusableReplyError, read_answer
@@ -27,6 +26,7 @@ from state.language_model import GenerationRequest, ReplyField, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
 from storage.store import SqliteStore
+from tertulia.conversation import drive
 
 pytest.importorskip("langchain_openai")
 
@@ -420,7 +420,7 @@ async def test_one_reply_that_fails_does_not_lose_the_others(served: Served) -> 
 
 @pytest.fixture
 def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.driving.open_embedding_model", RehearsalEmbedder)
+    monkeypatch.setattr("models.loading.open_embedder", RehearsalEmbedder)
 
 
 @pytest.mark.usefixtures("without_weights")

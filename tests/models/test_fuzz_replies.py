@@ -154,7 +154,7 @@ def test_a_meeting_takes_any_reply(
 
 
 def _run(cli: Cli, monkeypatch: pytest.MonkeyPatch, model: FuzzedModel, scenario: str, *options: str) -> None:
-    monkeypatch.setattr("cli.driving.open_language_model", lambda *_: model)
+    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: model)
     Path("scenario.yaml").write_text(scenario)
     for old in Path().glob("tertulia.db*"):
         old.unlink()

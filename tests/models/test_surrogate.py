@@ -14,7 +14,6 @@ from support.protocol_server import Served, serving
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from graphs.driving import drive
 from models.attention import rows_of
 from models.causal import CausalLanguageModel, unit_scores
 from models.chat import open_chat_model
@@ -24,6 +23,7 @@ from prompts.render import as_read_by, render
 from state.language_model import LanguageModel, ModelRole, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
+from tertulia.conversation import drive
 
 pytest.importorskip("langchain_openai")
 
@@ -166,13 +166,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the models that the command line opened; each is a scripted one."""
     names: list[str] = []
 
-    def open_scripted(name: str, parameters: Parameters) -> LanguageModel:
+    def open_scripted(name: str, **access: Any) -> LanguageModel:
         names.append(name)
         judge = "likelihood" if name == "weighs" else "rating"
         return named(name, judge=judge, likelihood_threshold=0.02, rehearsed=False)
 
-    monkeypatch.setattr("cli.driving.open_language_model", open_scripted)
-    monkeypatch.setattr("cli.driving.open_embedding_model", RehearsalEmbedder)
+    monkeypatch.setattr("models.loading.open_model", open_scripted)
+    monkeypatch.setattr("models.loading.open_embedder", RehearsalEmbedder)
     return names
 
 

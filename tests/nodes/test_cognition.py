@@ -9,7 +9,6 @@ from support.dialogue_case import a_context, a_memory
 from support.meeting_case import a_quay, an_attendee, at, held
 from support.scripted import ScriptedModel
 
-from graphs.driving import beginning_of
 from models.rehearsal import RehearsalTokenizer
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
@@ -30,6 +29,7 @@ from state.context import Context
 from state.meeting import Meeting
 from state.parameters import Layout
 from state.records import Turn, TurnRecord, Utterance
+from tertulia.conversation import first_state
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
 
@@ -53,7 +53,7 @@ class Scene:
         return self
 
     def state(self, name: str = "Ana", **mind: Any) -> dict[str, Any]:
-        known = beginning_of(self.meeting)["minds"][name]
+        known = first_state(self.meeting)["minds"][name]
         return {
             "round": len(self.said) + 1,
             "agent": name,

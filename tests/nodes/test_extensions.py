@@ -21,7 +21,6 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
 from graphs.dialogue import build_dialogue_graph
-from graphs.driving import drive
 from nodes.floor import appointed, contenders_of, give_floor
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load, load_again, load_module
@@ -37,6 +36,7 @@ from state.errors import ExtensionError, ModelError, NodeError, NotFoundError, U
 from state.language_model import ReplyField
 from state.parameters import Parameters
 from state.records import Extension, Prompt, Record, Unit
+from tertulia.conversation import drive
 
 BEGINNING: dict[str, Any] = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
 MOMENT: dict[str, Any] = {"round": 2, "turn": 2, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 4.0}

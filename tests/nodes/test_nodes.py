@@ -18,7 +18,6 @@ from support.scripted import ScriptedModel
 import nodes
 from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
-from graphs.driving import beginning_of
 from graphs.group_chat import ORDERS, build_group_chat_graph
 from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph
@@ -44,6 +43,7 @@ from state.randomness import keyed_generator
 from state.records import TurnRecord
 from state.seat import Answer
 from storage.checkpoints import PlainSerializer
+from tertulia.conversation import first_state
 
 START: dict[str, Any] = {
     "round": 1,
@@ -147,7 +147,7 @@ async def states_of_a_conversation(settings: dict[str, Any]) -> tuple[Context, S
     script: dict[str, Any] = {"ratings": ratings, "likelihood": lambda _: -1.0}
     if "order" in settings:
         context = with_answers(a_context(ScriptedModel(**script), start=a_quay(), **settings))
-        graph, beginning = build_group_chat_graph(settings["order"]), beginning_of(a_quay())
+        graph, beginning = build_group_chat_graph(settings["order"]), first_state(a_quay())
         return context, await states_of(graph, beginning, context)
     context = with_answers(a_context(ScriptedModel(endings=repeat(False), **script), **settings))
     return context, await states_of(build_dialogue_graph(), BEGINNING, context)

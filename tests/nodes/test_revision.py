@@ -10,7 +10,6 @@ from support.dialogue_case import a_context, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
-from graphs.driving import drive
 from graphs.utterance import build_utterance_graph
 from models.rehearsal import RehearsalTokenizer
 from nodes.prune import all_but_one
@@ -18,6 +17,7 @@ from state.context import Context
 from state.errors import UsageError
 from state.records import Candidate, Reply, TurnRecord, Unit
 from storage.store import SqliteStore
+from tertulia.conversation import drive
 
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 

@@ -20,7 +20,6 @@ from support.stored import a_run
 
 from benchmarks.soak import differences
 from graphs.dialogue import build_dialogue_graph
-from graphs.driving import drive
 from graphs.group_chat import build_group_chat_graph
 from models.batching import BatchingBroker
 from state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
@@ -31,6 +30,7 @@ from state.records import Turn
 from state.seat import LONGEST, Answer, Ask, Invitation, as_said
 from storage.checkpoints import open_checkpoints
 from storage.store import SqliteStore
+from tertulia.conversation import drive, first_state
 
 RUN = "k3f9"
 Words = Callable[[Invitation], str]
@@ -290,7 +290,7 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
     with SqliteStore.open(path, create=True) as store:
         context = a_seated(seat, start, store=store, **settings)
         async with open_checkpoints(path) as checkpointer:
-            await drive(context, checkpointer, lambda *_: copy(), typist)
+            await drive(context, checkpointer, lambda _: copy(), typist)
         asked = {one.round for one in typist.asked}
         assert len(typist.asked) == len(asked) > 1
         for left in copies[:: max(1, len(copies) // 5)] + at_questions:
@@ -407,16 +407,14 @@ async def test_the_seat_is_given_back_or_to_somebody_else_in_a_fork() -> None:
 
 @pytest.mark.parametrize(("start", "seat"), [(a_pier(), "Mara"), (a_quay(), "Bo")])
 async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat: str) -> None:
-    from graphs.driving import _BEGINNING, beginning_of
 
     context = a_seated(seat, start, max_turns=1)
     config: Any = {"configurable": {"thread_id": "t"}}
     if isinstance(start, Meeting):
         graph: Any = build_group_chat_graph(checkpointer=InMemorySaver())
-        first: Any = beginning_of(start)
     else:
-        graph, first = build_dialogue_graph(InMemorySaver()), _BEGINNING
-    stopped = await graph.ainvoke(first, config, context=context)
+        graph = build_dialogue_graph(InMemorySaver())
+    stopped = await graph.ainvoke(first_state(start), config, context=context)
     (asked,) = stopped["__interrupt__"]
     assert (asked.value["agent"], asked.value["round"]) == (seat, 1)
     await graph.ainvoke(Command(resume="From\nelsewhere."), config, context=context)

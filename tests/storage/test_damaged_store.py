@@ -74,7 +74,7 @@ class Sound:
             self.fork = _run(command("fork", self.duo, "--at", "2", "--set", "removal_factor=0.8", *how[1:]))
             model = ScriptedModel(fails_at=30)
             model.id = "rehearsal"
-            patch.setattr("cli.driving.open_language_model", lambda *_: model)
+            patch.setattr("models.loading.open_model", lambda *_, **__: model)
             stopped = command("run", "trio.yaml", "--lambda", "0.5", "--rounds", "4", *how[1:])
             assert "the model went away" in stopped.err
         self.trio = json.loads(stopped.out)["run"]

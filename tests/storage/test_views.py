@@ -13,12 +13,12 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
-from graphs.driving import drive
 from state.cognition import Assessment, Bid, Call, InformationNeed, Perception
 from state.meeting import Start
 from state.records import Prompt, Reply, Unit
 from storage.search import Passage, search
 from storage.store import SqliteStore
+from tertulia.conversation import drive
 
 RUN = "k3f9"
 TURNS = 6

@@ -9,7 +9,9 @@ from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 # pytest is what the main module of this process imports, and what is imported again in every child.
-_CONTEXT.set_forkserver_preload(["pytest", "cli.running", "graphs.driving", "storage.checkpoints", "models.rehearsal"])
+_CONTEXT.set_forkserver_preload(
+    ["pytest", "cli.running", "tertulia.conversation", "storage.checkpoints", "models.rehearsal"]
+)
 
 
 class Forked:

@@ -7,12 +7,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, many_memories
 from support.scripted import ScriptedModel
 
-from graphs.driving import drive
 from nodes.mechanisms.registry import MECHANISMS
 from state.context import Context
 from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
 from state.records import Persona, Turn, Utterance
 from storage.store import SqliteStore
+from tertulia.conversation import drive
 
 NOW = datetime(2026, 5, 6, 15, 0)
 

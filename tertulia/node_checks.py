@@ -1,6 +1,6 @@
-"""Trying out nodes and mechanisms of a user's own: each runs in rehearsed conversations, twice with the same seed.
+"""Checks of a user's nodes and mechanisms: each runs in rehearsed conversations, twice with the same seed.
 
-What is looked at: that it is reached and comes to an end, in time; that it leaves the state as it was; that its update
+What is checked: that it is reached and comes to an end, in time; that it leaves the state as it was; that its update
 is what it declares and what its place can take; and that the same seed gives the same.
 """
 
@@ -10,12 +10,10 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import wraps
 from types import FrameType
 from typing import Any
 
-from cli.driving import Engines, context_of
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from nodes.machinery.node import PLACES, Node, failure
 from nodes.machinery.registry import Registry
@@ -24,9 +22,10 @@ from state.cognition import Finding
 from state.errors import NodeError, TertuliaError
 from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
-from state.records import RunRecord
 from storage.database import MEMORY
 from storage.store import SqliteStore
+from tertulia.engines import Engines
+from tertulia.starting import RunPlan, begin_with
 from worlds.catalog import resolve
 
 #: The shipped scenarios that are rehearsed, and for how many rounds.
@@ -108,7 +107,8 @@ def _check_mechanism(mechanism: Mechanism, registry: Registry, patience_s: float
         return
     yield Check(mechanism.name, f"is reached {where}")
     yield from _ending(mechanism.name, mechanism.run, first, where)
-    odd = next((one.result for one in first.visits if one.error is None and not isinstance(one.result, Finding)), None)
+    results = [visit.result for visit in first.visits if visit.error is None]
+    odd = next((result for result in results if not isinstance(result, Finding)), None)
     words = None if odd is None else f"it returns a {type(odd).__name__}; return a Finding"
     yield Check(mechanism.name, f"returns a finding {where}", words)
     if first.error is None and odd is None:
@@ -118,7 +118,7 @@ def _check_mechanism(mechanism: Mechanism, registry: Registry, patience_s: float
 def _ending(name: str, run: Callable[..., Any], rehearsal: _Rehearsal, where: str) -> Iterator[Check]:
     """Yield whether every execution came to its end, and in time."""
     stopped = rehearsal.error
-    raised = next((one.error for one in rehearsal.visits if one.error is not None), None)
+    raised = next((visit.error for visit in rehearsal.visits if visit.error is not None), None)
     late: str | None = None
     if isinstance(stopped, _Stuck):
         late = "it does not come to an end"
@@ -138,8 +138,8 @@ def _sameness(name: str, first: _Rehearsal, second: _Rehearsal, where: str) -> C
     problem: str | None = None
     if len(first.visits) != len(second.visits):
         problem = f"with the same seed it was executed {len(first.visits)} and {len(second.visits)} times; {mend}"
-    for number, (one, other) in enumerate(zip(first.visits, second.visits, strict=False), start=1):
-        if one.result != other.result:
+    for number, (visit, again) in enumerate(zip(first.visits, second.visits, strict=False), start=1):
+        if visit.result != again.result:
             problem = f"its execution {number} came to something else with the same seed; {mend}"
             break
     return Check(name, f"is the same again {where}", problem)
@@ -201,25 +201,14 @@ def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dic
     """Hold a rehearsed conversation in a store of its own; what stops it is kept."""
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from graphs.driving import drive
+    from tertulia.conversation import drive
 
     engines = Engines(RehearsalModel(), {}, RehearsalEmbedder())
     base = GROUP_CHAT if isinstance(start, Meeting) else {}
     parameters = Parameters().with_settings({**base, "ending": "off", **_SETTINGS, **settings})
-    record = RunRecord.model_validate(
-        {
-            "run": "check",
-            "status": "running",
-            "kind": start.kind,
-            "scenario": start.scenario,
-            "seed": 1,
-            "created": datetime.now(UTC),
-            **engines.resolved(parameters),
-        }
-    )
+    plan = RunPlan(start=start, parameters=parameters, model=engines.model.id, seed=1, registry=registry)
     with SqliteStore.open(MEMORY, create=True) as store:
-        store.create_run(record, start)
-        context = context_of(store, record, engines, registry)
+        context = begin_with(store, plan, engines).context()
         try:
             with _patience(patience_s):
                 asyncio.run(drive(context, InMemorySaver()))

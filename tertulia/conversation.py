@@ -1,10 +1,10 @@
-"""Driving a conversation: one turn, or one round, per invocation, from wherever the last checkpoint left it.
+"""Driving a conversation's graph: one turn, or one round, per invocation, from wherever the last checkpoint left it.
 
-Where a person has a seat, a turn is interrupted while they are asked, and what it was about goes on meanwhile.
+Where a person has a seat, a turn is interrupted while they are asked; the others think meanwhile.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -13,17 +13,14 @@ from langgraph.types import Command
 
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
-from graphs.town import build_town_graph
 from nodes.seat import BY_HAND, invite
-from state.cognition import Trace, Visit
 from state.context import Context
 from state.errors import UsageError
-from state.graph_state import DialogueState, GroupState, Mind, TownState, updated
-from state.meeting import Attendee, Meeting
+from state.graph_state import DialogueState, GroupState, Mind
+from state.meeting import Attendee, Meeting, Start
 from state.seat import Ask
-from state.town import TownContext
-
-OnStep = Callable[[str, int, str], None]
+from tertulia.events import Emit, StepStarted, TurnFinished, ignore
+from tertulia.tracing import Tracer
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.
 _FIRST = ("take_turn", "open_round")
@@ -36,19 +33,18 @@ _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
 async def drive(
     context: Context,
     checkpointer: BaseCheckpointSaver[Any],
-    on_step: OnStep = lambda *_: None,
+    emit: Emit = ignore,
     ask: Ask | None = None,
 ) -> None:
-    """Hold a conversation to its end; a run that was interrupted goes on behind its last whole turn.
+    """Drive a conversation to its end; a run that was interrupted goes on behind its last whole turn.
 
-    A turn that was under way starts over: who thinks together must begin together. Draws are the same, and calls of
-    models that are in the journal are not made again.
+    A turn that was under way starts over: agents who think together must begin together. Draws are the same, and calls
+    of models that are in the journal are not made again.
 
     Args:
         context: The run; its id names the thread of checkpoints.
         checkpointer: Where they are.
-        on_step: Told the name of each step, its turn and its agent (empty where it is nobody's) as it begins, and
-            `turn_done` once the turn is stored.
+        emit: Takes `StepStarted` for each step as it begins, and `TurnFinished` once a turn is stored.
         ask: Asks the person who has the seat, where the run has one, and returns what they answer; `None` from it: they
             leave. Meanwhile the others think.
 
@@ -86,8 +82,7 @@ async def drive(
                 task = cast(Mapping[str, Any], event["data"])
                 tracer.note(event["ns"], task)
                 if "input" in task:
-                    before: int = task["input"].get("turn", task["input"].get("round"))
-                    on_step(task["name"], before + (task["name"] in _FIRST), task["input"].get("agent", ""))
+                    emit(_step_of(task, context.run))
                 elif task["interrupts"]:
                     assert ask is not None
                     answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
@@ -106,9 +101,14 @@ async def drive(
             continue
         tracer = Tracer()
         snapshot = await graph.aget_state(config)
-        on_step("turn_done", snapshot.values["turn"], "")
+        emit(TurnFinished(context.run, context.store.turns(context.run, last := snapshot.values["turn"], last)[0]))
         if snapshot.values["finished"]:
             return
+
+
+def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
+    before: int = task["input"].get("turn", task["input"].get("round"))
+    return StepStarted(run, before + (task["name"] in _FIRST), task["name"], task["input"].get("agent", ""))
 
 
 def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> DialogueGraph | GroupGraph:
@@ -116,71 +116,6 @@ def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> Dia
     if isinstance(context.start, Meeting):
         return build_group_chat_graph(context.parameters.order, checkpointer, context.nodes)
     return build_dialogue_graph(checkpointer, context.nodes)
-
-
-async def drive_town(
-    context: TownContext, checkpointer: BaseCheckpointSaver[Any], on_encounter: Callable[[TownState], None]
-) -> None:
-    """Let the days of a town pass to the last; a simulation that was interrupted goes on with the encounter it was at.
-
-    An encounter that was under way starts over: what is stored of it stays, and its conversation goes on behind its
-    last whole turn.
-
-    Args:
-        context: The simulation; its id names the thread of checkpoints.
-        checkpointer: Where they are.
-        on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
-    """
-    graph = build_town_graph(checkpointer)
-    config: RunnableConfig = {"configurable": {"thread_id": context.simulation.simulation}}
-    beginning: TownState = {"day": 0, "number": 0, "gathered": {}}
-    state = cast(TownState, {**beginning, "finished": False})
-    async for snapshot in graph.aget_state_history(config):
-        if snapshot.next in (("next_encounter",), ()):  # what a failed encounter has left lies behind it: passed over
-            # There may be more days than when it was finished.
-            state = cast(TownState, {**beginning, **snapshot.values, "finished": False})
-            break
-    while not state["finished"]:
-        await graph.ainvoke(state, config, context=context, durability="exit")
-        state = cast(TownState, (await graph.aget_state(config)).values)
-        if not state["finished"]:
-            on_encounter(state)
-
-
-class Tracer:
-    """Collects the executions of nodes from the events of a turn."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[str, tuple[Mapping[str, Any], str]] = {}  # by id: the task, and whose part it is
-        self._updates: dict[str, dict[str, Any] | None] = {}
-
-    def note(self, namespace: tuple[str, ...], task: Mapping[str, Any]) -> None:
-        """Take an event: a task that begins, or one that has ended."""
-        if "input" in task:
-            self._tasks[task["id"]] = task, namespace[-1].rpartition(":")[2] if namespace else ""
-        else:
-            self._updates[task["id"]] = task["result"]
-
-    def trace(self) -> Trace:
-        """Return what was executed: in place of a subgraph its nodes, so that the order is everybody's own."""
-        graphs = {parent for _, parent in self._tasks.values()}
-        visits: list[Visit] = []
-        for id, (task, parent) in self._tasks.items():
-            if parent:
-                continue
-            within = [inner for inner, (_, outer) in self._tasks.items() if outer == id] if id in graphs else [id]
-            agent = task["input"].get("agent", "")
-            visits += [
-                Visit(
-                    node=self._tasks[one][0]["name"],
-                    agent=agent,
-                    before=self._tasks[one][0]["input"],
-                    update=self._updates.get(one),
-                )
-                for one in within
-            ]
-        last = visits[-1]
-        return Trace(visits=tuple(visits), after=updated(last.before, last.update or {}))
 
 
 # --- where a run begins ---------------------------------------------------------------------------------------------
@@ -192,27 +127,26 @@ async def _enter(
     """Return the state with which a run begins; `None` where a fork goes on behind words that were written by hand."""
     run = context.store.run(context.run)
     if run.parent is None or (run.parent[1] == 1 and not run.rewritten):
-        return beginning_of(context.start) if isinstance(context.start, Meeting) else _BEGINNING
+        return first_state(context.start)
     _, turn = run.parent
     trace = context.store.trace(context.run, turn if run.rewritten else turn - 1)
     assert trace is not None  # nothing is forked where it is not known how things stood
     if not run.rewritten:
-        return beginning_of_fork(trace.after, context)
-    before = beginning_of_fork(trace.visits[-1].before, context)
+        return first_state_of_fork(trace.after, context)
+    before = first_state_of_fork(trace.visits[-1].before, context)
     await graph.aupdate_state(config, {**before, **BY_HAND}, as_node="speak_by_hand")
     return None
 
 
-_BEGINNING: DialogueState = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
-
-
-def beginning_of(meeting: Meeting) -> GroupState:
-    """Return the state in which a meeting begins: everybody knows how it opened, nobody is prepared."""
+def first_state(start: Start) -> DialogueState | GroupState:
+    """Return the state in which a conversation begins; in a meeting nobody is prepared yet."""
+    if not isinstance(start, Meeting):
+        return DialogueState(turn=0, round=0, speaker="", sim_time_s=0.0, finished=False)
     minds = {
-        one.persona.name: Mind(
-            emotion=one.emotion, emotion_strength=0.3, spoke=0, spoken=0, unheard=0, used={}, noticed=[]
+        attendee.persona.name: Mind(
+            emotion=attendee.emotion, emotion_strength=0.3, spoke=0, spoken=0, unheard=0, used={}, noticed=[]
         )
-        for one in meeting.participants
+        for attendee in start.participants
     }
     return {
         "turn": 0,
@@ -228,7 +162,7 @@ def beginning_of(meeting: Meeting) -> GroupState:
     }
 
 
-def beginning_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:
+def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:
     """Return the state in which a fork begins: its parent's, and for whom it has changed what that changes.
 
     Args:

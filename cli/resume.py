@@ -1,0 +1,46 @@
+"""`resume`: go on with a run where it was stopped."""
+
+from typing import Annotated
+
+import typer
+
+from cli.environment import store_path
+from cli.live_run import drive_shown
+from cli.opening import opening_shown
+from cli.options import ExtensionOption, JsonOption, SeatOption, StoreOption, ThoughtsOption
+from cli.output import plain, print_json, progress
+from storage.store import SqliteStore
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(resume)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
+    seat: SeatOption = None,
+    extension: ExtensionOption = None,
+    thoughts: ThoughtsOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a run that was interrupted or failed.
+
+    Example: tertulia resume @last
+    """
+    from tertulia.seats import check_seat
+    from tertulia.starting import reopen
+
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        record = opened.run(run)
+        check_seat(seat, record)
+        if record.status == "finished":
+            way_on = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
+            progress().print(plain(way_on))
+            if as_json:
+                print_json({"run": record.run, "status": record.status, "turns": record.turns})
+            return
+        with opening_shown(record.model) as access:
+            conversation = reopen(opened, record, access, seat, extension or ())
+        drive_shown(conversation, as_json, thoughts)

@@ -1,0 +1,1 @@
+"""Tertulia: conversations between language-model agents."""

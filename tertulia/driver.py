@@ -1,0 +1,100 @@
+"""Driving a run of a store to its end. Whatever stops it, what it had is kept, and how it ended is noted."""
+
+import traceback
+from asyncio import CancelledError
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from state.errors import LeftError, ModelError, StorageError, TertuliaError
+from state.records import RunStatus
+from state.seat import Ask
+from tertulia.events import Emit, RunEnded, RunStarted
+from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.starting import Conversation
+
+if TYPE_CHECKING:
+    from state.context import Context
+    from storage.store import SqliteStore
+
+
+def drive_run(conversation: Conversation, emit: Emit, ask: Ask | None = None) -> None:
+    """Drive a run to its end in this thread, in an event loop of its own.
+
+    Args:
+        conversation: The run, with what driving it takes.
+        emit: Takes the events, `RunStarted` first and `RunEnded` last.
+        ask: Asks the person who has the seat, where the run has one.
+
+    Raises:
+        StorageError: Another process drives the run; nothing of it is touched.
+        TertuliaError: The run failed.
+        KeyboardInterrupt: It was interrupted.
+        LeftError: The person who has the seat has left.
+    """
+    store, run = conversation.store, conversation.run.run
+    context = conversation.context()
+
+    def tell_end(status: RunStatus, error: TertuliaError | None) -> None:
+        emit(RunEnded(run, status, store.run(run).turns, error))
+
+    with store.drive_lock(run), interruptible(), ending_noted(store, partial(store.set_status, run), tell_end):
+        emit(RunStarted(conversation.run, context.start, tuple(store.turns(run))))
+        run_or_abandon(_drive(context, store.path, emit, ask))
+
+
+async def _drive(context: "Context", path: Path | str, emit: Emit, ask: Ask | None) -> None:
+    from storage.checkpoints import open_checkpoints
+    from tertulia.conversation import drive
+
+    async with open_checkpoints(path) as checkpointer:
+        await drive(context, checkpointer, emit, ask)
+
+
+@contextmanager
+def ending_noted(
+    store: "SqliteStore", note: Callable[..., None], tell_end: Callable[[RunStatus, TertuliaError | None], None]
+) -> Iterator[None]:
+    """Note that what is driven inside is running, and how it ended, whatever stops it.
+
+    Args:
+        store: Where it is noted, as far as the store still takes it: it may be what failed.
+        note: Notes a status and, where it failed, what with.
+        tell_end: Told the status, and what it failed with, once that is noted.
+
+    Raises:
+        TertuliaError: It failed; errors that are not the project's own become a one-line `ModelError`.
+        KeyboardInterrupt: It was interrupted.
+        LeftError: The person who has the seat has left.
+    """
+    status: RunStatus = "failed"
+    problem: TertuliaError | None = None
+
+    def note_anyway() -> None:
+        with suppress(StorageError):
+            store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
+            note(status, None if problem is None else str(problem))
+
+    try:
+        note("running")
+        yield
+        note("finished")
+        status = "finished"
+    except (KeyboardInterrupt, SystemExit, CancelledError, LeftError):
+        status = "interrupted"
+        note_anyway()
+        raise
+    except Exception as error:
+        problem = error if isinstance(error, TertuliaError) else ModelError(_in_one_line(error))
+        note_anyway()
+        raise problem from error
+    finally:
+        tell_end(status, problem)
+
+
+def _in_one_line(error: Exception) -> str:
+    """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"

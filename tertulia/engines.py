@@ -1,0 +1,193 @@
+"""The models of a run: opened once each, checked against what the parameters ask of them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from state.errors import ModelError, TertuliaError, UsageError
+from state.language_model import Embedder, LanguageModel, ModelRole
+from state.meeting import Meeting, Start
+from state.parameters import Parameters
+from state.records import ParticipantModel, RunRecord
+
+#: The names of the stand-ins without weights, and of the embedder that comes with the installation.
+REHEARSAL, EMBEDDER = "rehearsal", "minilm"
+
+Taker = TypeVar("Taker", str, ModelRole)
+
+
+@dataclass(frozen=True)
+class ModelAccess:
+    """What opening models needs of the user's machine.
+
+    Attributes:
+        cache: Where converted models are kept.
+        keys: Keys of remote models, by the variable that has them (`OPENAI_API_KEY`).
+    """
+
+    cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def language_model(self, name: str, parameters: Parameters) -> LanguageModel:
+        """Return the language model of that name, in the precision of the parameters.
+
+        Raises:
+            TertuliaError: There is none, it can't be used, or it can't be loaded.
+        """
+        from models.chat import key_variable
+        from models.loading import open_model
+
+        variable = key_variable(name)
+        with _one_line(f"the model {name!r}"):
+            return open_model(
+                name,
+                cache=self.cache,
+                precision=parameters.precision,
+                limits=parameters,
+                key=None if variable is None else self.keys.get(variable),
+            )
+
+    def embedder(self, name: str) -> Embedder:
+        """Return the embedder of that name.
+
+        Raises:
+            TertuliaError: There is none, or it can't be loaded.
+        """
+        from models.loading import open_embedder
+
+        with _one_line(f"the embedder {name!r}"):
+            return open_embedder(name)
+
+
+@contextmanager
+def _one_line(what: str) -> Iterator[None]:
+    """Re-raise a library's error about a model file as a one-line `ModelError`."""
+    try:
+        yield
+    except TertuliaError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{what} can't be loaded: {type(error).__name__}: {error}; see that its files are whole"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The models of a run.
+
+    Attributes:
+        model: Everybody's.
+        participant_models: Models that participants have to themselves, by participant.
+        embedder: For retrieval, perception and willingness.
+        roles: Models that take a role for everybody, by role.
+    """
+
+    model: LanguageModel
+    participant_models: Mapping[str, LanguageModel]
+    embedder: Embedder
+    roles: Mapping[ModelRole, LanguageModel] = field(default_factory=dict)
+
+    def check(self, parameters: Parameters) -> None:
+        """Refuse parameters that ask of a model what it can't do.
+
+        Raises:
+            UsageError: A model that shows only text is to score, or to tell how likely a text is.
+        """
+        for speaker in (self.model, *self.participant_models.values()):
+            speaker.traits.require_scores(parameters)
+            suited, judge = self.suited(speaker, parameters), self.roles.get("judge", speaker)
+            for asked, setting, model, instead in (
+                (suited.judge, "likelihood", judge, "judge=rating, or judge_model=smollm2"),
+                (suited.ending, "continuation", speaker, "ending=reply"),
+            ):
+                if asked == setting and model.traits.text_only:
+                    raise UsageError(f"{model.id} does not tell how likely a text is; set {instead}")
+        scorer = self.roles.get("score")
+        if scorer is not None and scorer.traits.text_only:
+            raise UsageError(f"surrogate={scorer.id} shows no attention; set surrogate=smollm2, or another local model")
+
+    def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
+        """Return the parameters as they suit a model; how it is judged follows who judges it."""
+        if (judge := self.roles.get("judge")) is not None:
+            judged = judge.traits.resolve(parameters.model_copy(update={"ending": "off"}))
+            names = ("judge", "inconsistency_threshold")
+            parameters = parameters.model_copy(update={name: getattr(judged, name) for name in names})
+        return model.traits.resolve(parameters)
+
+    def recorded(self, parameters: Parameters) -> dict[str, object]:
+        """Return the parameters as a run's record has them: as they suit the model that everybody has."""
+        return self.suited(self.model, parameters).model_dump(mode="json")
+
+    def recorded_participants(self, parameters: Parameters) -> dict[str, ParticipantModel]:
+        """Return the models of participants as a run's record has them."""
+        return {
+            name: ParticipantModel(model=model.id, parameters=self.suited(model, parameters).model_dump(mode="json"))
+            for name, model in self.participant_models.items()
+        }
+
+
+def open_engines(name: str, start: Start | None, parameters: Parameters, access: ModelAccess) -> Engines:
+    """Return the models with which a run begins, each opened once; a rehearsal has none but the stand-in.
+
+    Raises:
+        TertuliaError: One does not exist, can't be used, or can't be loaded, or can't do what the parameters ask.
+    """
+    check_scores_can_be_had(name, parameters)
+    wanted: dict[str, str] = {}
+    if isinstance(start, Meeting) and name != REHEARSAL:
+        wanted = {
+            attendee.persona.name: attendee.model for attendee in start.participants if attendee.model is not None
+        }
+    engines = _open(name, wanted, EMBEDDER, parameters, access)
+    engines.check(parameters)
+    return engines
+
+
+def reopen_engines(run: RunRecord, access: ModelAccess) -> Engines:
+    """Return the models of a run that goes on (see `open_engines`)."""
+    wanted = {name: participant.model for name, participant in run.participant_models.items()}
+    return _open(run.model, wanted, run.embedder, Parameters.model_validate(run.parameters), access)
+
+
+def _open(
+    name: str, participants: Mapping[str, str], embedder: str, parameters: Parameters, access: ModelAccess
+) -> Engines:
+    opened = {name: access.language_model(name, parameters)}
+
+    def each(names: Mapping[Taker, str]) -> dict[Taker, LanguageModel]:
+        for wanted in names.values():
+            if wanted not in opened:
+                opened[wanted] = access.language_model(wanted, parameters)
+        return {taker: opened[wanted] for taker, wanted in names.items()}
+
+    is_rehearsed = opened[name].traits.rehearsed
+    roles = {} if is_rehearsed else models_of_roles(parameters)
+    participant_models = each(participants)
+    return Engines(
+        opened[name], participant_models, access.embedder(REHEARSAL if is_rehearsed else embedder), each(roles)
+    )
+
+
+def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
+    """Return the names of the models that take a role for everybody, by role."""
+    wanted: dict[ModelRole, str | None] = {
+        "judge": parameters.judge_model,
+        "think": parameters.thinking_model,
+        "score": parameters.surrogate,
+    }
+    return {role: name for role, name in wanted.items() if name is not None}
+
+
+def check_scores_can_be_had(name: str, parameters: Parameters) -> None:
+    """Refuse λ above 0 with a model that shows only text and no surrogate, before anything is loaded.
+
+    Raises:
+        UsageError: Nobody could score what it says.
+    """
+    from models.chat import TRAITS, is_chat_name
+
+    if is_chat_name(name):
+        TRAITS.require_scores(parameters)

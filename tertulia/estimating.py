@@ -1,0 +1,54 @@
+"""What a run would take: the conversation is rehearsed, and the calls are counted. Nothing is stored."""
+
+import asyncio
+from dataclasses import dataclass
+
+from state.cognition import Call
+from state.seat import Answer, Invitation
+from tertulia.engines import REHEARSAL, Engines, ModelAccess, models_of_roles
+from tertulia.starting import RunPlan, begin_with
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a rehearsal of a plan took.
+
+    Attributes:
+        turns: How many turns it had.
+        calls: The calls of models, in order; their tokens are the stand-in's.
+    """
+
+    turns: int
+    calls: tuple[Call, ...]
+
+
+def estimate(plan: RunPlan) -> Estimate:
+    """Return how many turns a run would have, and the calls of models that it would make.
+
+    Raises:
+        TertuliaError: The run could not be made like that.
+    """
+    from models.loading import rehearsal_of
+    from storage.checkpoints import open_checkpoints
+    from storage.database import MEMORY
+    from storage.store import SqliteStore
+    from tertulia.conversation import drive
+
+    roles = {role: rehearsal_of(name) for role, name in models_of_roles(plan.parameters).items()}
+    engines = Engines(rehearsal_of(plan.model), {}, ModelAccess().embedder(REHEARSAL), roles)
+    engines.check(plan.parameters)
+    with SqliteStore.open(MEMORY, create=True) as store:
+        conversation = begin_with(store, plan, engines)
+
+        async def rehearse() -> None:
+            async with open_checkpoints(MEMORY) as checkpointer:
+                await drive(conversation.context(), checkpointer, ask=_nobody_types)
+
+        asyncio.run(rehearse())
+        run = conversation.run.run
+        return Estimate(store.run(run).turns, tuple(store.calls(run)))
+
+
+async def _nobody_types(invitation: Invitation) -> Answer:
+    """Answer for a person who has a seat: they speak where nobody else can, so that the others' calls are the most."""
+    return Answer(words="" if invitation.may_pass else "I would rather hear what you think.")

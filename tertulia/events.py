@@ -1,0 +1,122 @@
+"""What happens while a run, or a town, is driven: events, for whoever wants to show them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from state.errors import TertuliaError
+from state.meeting import Start
+from state.records import RunRecord, RunStatus, Turn
+from state.town import Encounter, Simulation
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """A run is driven from now on: a new one, or one that goes on.
+
+    Attributes:
+        run: Its record.
+        start: What it starts from.
+        turns: The turns that it has already.
+    """
+
+    run: RunRecord
+    start: Start
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class StepStarted:
+    """A node of the graph is executed.
+
+    Attributes:
+        run: The run's id.
+        turn: The turn that it belongs to.
+        step: The node's name.
+        agent: Whose cognition it is part of; empty for nobody's.
+    """
+
+    run: str
+    turn: int
+    step: str
+    agent: str
+
+
+@dataclass(frozen=True)
+class TurnFinished:
+    """A turn is stored; a silence is one too.
+
+    Attributes:
+        run: The run's id.
+        turn: The turn.
+    """
+
+    run: str
+    turn: Turn
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """A run is no longer driven; how it ended is noted in the store.
+
+    Attributes:
+        run: The run's id.
+        status: How it ended.
+        turns: How many turns it has.
+        error: What it failed with.
+    """
+
+    run: str
+    status: RunStatus
+    turns: int
+    error: TertuliaError | None = None
+
+
+@dataclass(frozen=True)
+class SimulationStarted:
+    """Days of a town are driven from now on."""
+
+    simulation: Simulation
+
+
+@dataclass(frozen=True)
+class EncounterFinished:
+    """A conversation of a town is over, and all that it leaves is stored.
+
+    Attributes:
+        encounter: Who met, when and where; the run that is their conversation.
+        turns: How many turns that has.
+    """
+
+    encounter: Encounter
+    turns: int
+
+
+@dataclass(frozen=True)
+class SimulationEnded:
+    """Days of a town are no longer driven; how they ended is noted in the store.
+
+    Attributes:
+        simulation: The simulation's id.
+        status: How it ended.
+        days: How many days have conversations.
+        encounters: How many conversations were begun.
+        turns: How many turns they have together.
+        error: What it failed with.
+    """
+
+    simulation: str
+    status: RunStatus
+    days: int
+    encounters: int
+    turns: int
+    error: TertuliaError | None = None
+
+
+Event = RunStarted | StepStarted | TurnFinished | RunEnded | SimulationStarted | EncounterFinished | SimulationEnded
+
+#: Takes events as they happen, in the thread that drives.
+Emit = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Do nothing with an event."""

@@ -1,0 +1,178 @@
+"""Planning a fork: a run that has its parent's turns up to a point, and goes on with something changed, or nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from state.cognition import Trace
+from state.errors import NotFoundError, UsageError
+from state.meeting import Start
+from state.parameters import Parameters
+from state.records import RunRecord
+from state.seat import in_one_line
+from state.store import Store
+from tertulia.seats import check_is_there, with_seat
+from tertulia.starting import RunPlan, check_start, sources
+
+if TYPE_CHECKING:
+    from nodes.machinery.registry import Registry
+    from storage.store import SqliteStore
+
+#: What follows the model where a scenario does not say otherwise: chosen anew for another model.
+_SUITS_THE_MODEL = ("layout", "judge", "inconsistency_threshold", "no_repeat_ngram", "ending", "ending_threshold")
+
+#: Thresholds that belong to a choice: without one of their own they are chosen anew with it.
+_THRESHOLDS = {"judge": "inconsistency_threshold", "ending": "ending_threshold"}
+
+#: What follows who judges.
+_SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
+
+
+@dataclass(frozen=True)
+class StartChanges:
+    """What a fork changes in what its parent started from.
+
+    Attributes:
+        person: Fields of people, as `(NAME.FIELD, value)`, under their names in scenario files.
+        remember: Memories that people are given, as `(NAME, text)`.
+        forget: Memories that are taken from people, as `(NAME, memory id)`.
+        mechanisms: What agents of a group may switch on; `None` for what they may.
+    """
+
+    person: Sequence[tuple[str, str]] = ()
+    remember: Sequence[tuple[str, str]] = ()
+    forget: Sequence[tuple[str, str]] = ()
+    mechanisms: Sequence[str] | None = None
+
+    def applied(self, start: Start, store: Store, registry: "Registry") -> Start:
+        """Return a start with the changes.
+
+        Raises:
+            TertuliaError: There is no such person, field, memory or mechanism.
+        """
+        from worlds.changes import with_mechanisms, with_memory, with_person, without_memory
+
+        for path, value in self.person:
+            start = with_person(start, path, value)
+        for name, memory in self.forget:
+            start = without_memory(start, name, memory, store.remembered)
+        for name, text in self.remember:
+            start = with_memory(start, name, text)
+        if self.mechanisms is not None:
+            start = with_mechanisms(start, self.mechanisms, tuple(registry.mechanisms))
+        return start
+
+
+def plan_fork(
+    store: "SqliteStore",
+    parent: RunRecord,
+    at: int,
+    settings: Mapping[str, Any],
+    *,
+    changes: StartChanges | None = None,
+    model: str | None = None,
+    seed: int | None = None,
+    say: str | None = None,
+    seat: str | None = None,
+    extensions: Sequence[str] = (),
+    label: str | None = None,
+) -> RunPlan:
+    """Return the plan of a fork, checked against its parent.
+
+    Args:
+        store: The open store.
+        parent: The run that is forked.
+        at: The first turn of its own: it shares turns 1 to `at` − 1.
+        settings: Parameters by name, over those of the parent.
+        changes: What is changed in what the parent started from.
+        model: Another model; what followed from the parent's is chosen anew.
+        seed: Another seed.
+        say: What the speaker of turn `at` says instead.
+        seat: Whose words a person types from there.
+        extensions: Extensions that may have changed since, or are new.
+        label: What the user calls the fork.
+
+    Raises:
+        NotFoundError: The parent has not come so far, or it is not known how it stood there.
+        UsageError: The fork can't be made like that.
+    """
+    from nodes.machinery.extensions import load_again
+    from prompts.renaming import check_names
+
+    trace = _trace_before(store, parent, at, say)
+    registry = load_again(parent.extensions, sources(extensions))
+    start = (changes or StartChanges()).applied(store.start(parent.run), store, registry)
+    parameters = with_seat(_changed_parameters(parent, settings, model), seat, start)
+    if seat is not None and parameters.seat is not None and trace is not None:
+        check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))
+    registry.functions(parameters, parent.kind)
+    if settings.keys() & {"names", "names_put_back"}:
+        check_names(start.names, parameters)
+    _check_limits(parent, parameters, trace, at, say is not None)
+    check_start(start, parameters, settings)
+    return RunPlan(
+        start=start,
+        parameters=parameters,
+        model=model or parent.model,
+        seed=parent.seed if seed is None else seed,
+        registry=registry,
+        label=label,
+        parent=(parent.run, at),
+        words=None if say is None else in_one_line(say),
+    )
+
+
+def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> Trace | None:
+    """Return how things stood where the fork begins; `None` at the first turn.
+
+    Raises:
+        NotFoundError: The run has not come so far, or it is not known how it stood there.
+        UsageError: Nobody speaks in the turn that is to be rewritten.
+    """
+    if at < 1:
+        raise UsageError(f"--at {at}: turns count from 1")
+    last = parent.turns if say is not None else parent.turns + 1
+    if at > last:
+        going = "; it is still running" if parent.status == "running" else ""
+        has = f"it has {parent.turns} turns" if parent.turns else "it has no turns yet"
+        raise NotFoundError(f"run {parent.run} can't be forked at turn {at}: {has}{going}; give --at 1 to {last}")
+    if say is not None:
+        if not in_one_line(say):
+            raise UsageError("--say '': nothing is said; give the words")
+        if store.turns(parent.run, at, at)[0].speaker is None:
+            raise UsageError(f"turn {at} of run {parent.run} is a silence: there are no words to rewrite")
+    needed = at if say is not None else at - 1
+    trace = store.trace(parent.run, needed) if needed else None
+    if needed and trace is None:
+        raise NotFoundError(
+            f"it is not known how run {parent.run} stood at turn {at}: a Tertulia that did not note it wrote the turn "
+            "before; fork at turn 1, or run the scenario again"
+        )
+    return trace
+
+
+def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str | None) -> Parameters:
+    """Return the parameters of a fork; what followed from the parent's model or judge is left open to follow anew."""
+    before, defaults = Parameters.model_validate(parent.parameters), Parameters()
+    reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
+    if before.ending == "off":
+        reopened -= {"ending"}
+    if "judge_model" in chosen:
+        reopened |= _SUITS_THE_JUDGE
+    reopened |= {threshold for choice, threshold in _THRESHOLDS.items() if choice in chosen}
+    return before.model_copy(update={name: getattr(defaults, name) for name in reopened}).with_settings(chosen)
+
+
+def _check_limits(parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool) -> None:
+    """Refuse a fork whose limits have come before it begins."""
+    if parameters.max_turns < at - (not rewritten) + 1:
+        raise UsageError(
+            f"max_turns={parameters.max_turns}: a fork at turn {at} has {at - 1} turns already; "
+            "set max_turns higher, or fork earlier"
+        )
+    now_s = 0.0 if trace is None else float(trace.after["sim_time_s"])
+    if not rewritten and parameters.max_minutes is not None and now_s >= 60 * parameters.max_minutes:
+        raise UsageError(
+            f"max_minutes={parameters.max_minutes:g}: at turn {at} of run {parent.run} {now_s / 60:.1f} minutes are "
+            "over; set max_minutes higher, or fork earlier"
+        )

@@ -1,0 +1,91 @@
+"""The seat of a person in a conversation: whose it may be, and who that is."""
+
+import shlex
+from collections.abc import Iterable
+
+from state.errors import NotFoundError, UsageError
+from state.meeting import Attendee, Meeting, Start
+from state.parameters import Parameters
+from state.records import RunRecord
+
+
+def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Parameters:
+    """Return the parameters with the seat under its name in the scenario.
+
+    Args:
+        parameters: They may have a seat themselves.
+        seat: What was given for it, if anything: a name, or a first name that only one participant has.
+        start: Who takes part.
+
+    Raises:
+        NotFoundError: Nobody of that name takes part, or several do.
+    """
+    given = seat if seat is not None else parameters.seat
+    if given is None:
+        return parameters
+    by_name = [name for name in start.names if _is_same(name, given)]
+    by_first_name = [name for name in start.names if _is_same(name.split()[0], given)]
+    for found in (by_name, by_first_name):
+        if len(found) == 1:
+            return parameters.model_copy(update={"seat": found[0]})
+    problem = "several are called that" if by_first_name else "nobody of that name takes part"
+    raise NotFoundError(f"--seat {shlex.quote(given)}: {problem}; there are {', '.join(start.names)}")
+
+
+def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
+    """Refuse a seat that nobody would be asked in.
+
+    Args:
+        name: Whose it is, under their name in the scenario.
+        start: Who takes part.
+        sim_time_s: The moment from which it would be theirs.
+
+    Raises:
+        UsageError: They have left by then.
+    """
+    if isinstance(start, Meeting):
+        leaves = start.participant(name).leaves
+        if leaves is not None and start.offset_s(leaves, 0.0) <= sim_time_s:
+            raise UsageError(f"--seat {shlex.quote(name)}: they have left by then, at {leaves:%H:%M}; fork earlier")
+
+
+def check_seat(seat: str | None, run: RunRecord) -> None:
+    """Refuse another seat than a run has: its turns were made with that one.
+
+    Raises:
+        UsageError: It is another one.
+    """
+    taken = run.parameters.get("seat")
+    if seat is None or (taken is not None and _is_same(str(taken), seat)):
+        return
+    has = "has no seat for a person" if taken is None else f"has the seat of {taken}"
+    raise UsageError(
+        f"--seat {shlex.quote(seat)}: run {run.run} {has}; to go on with another one, fork it: "
+        f"tertulia fork {run.run} --at {run.turns + 1} --seat {shlex.quote(seat)}"
+    )
+
+
+def role_of(name: str, start: Start) -> list[str]:
+    """Return in a few lines who somebody is in a conversation, with whom and, in a meeting, what they want."""
+    participant = start.participant(name)
+    partners = ", ".join(partner for partner in start.names if partner != name)
+    lines = [f"You are {name}, with {partners}."]
+    about = [participant.persona.background, participant.persona.traits, participant.activity]
+    if not isinstance(start, Meeting) or not isinstance(participant, Attendee):
+        return lines + _sentence("About you", about)
+    return [
+        start.description,
+        *lines,
+        *_sentence("About you", [*about, participant.setting]),
+        *_sentence("You want", [goal.text for goal in participant.goals]),
+        *(line for partner, relation in participant.relations for line in _sentence(partner, [relation])),
+    ]
+
+
+def _sentence(what: str, texts: Iterable[str | None]) -> list[str]:
+    known = "; ".join(text.strip().rstrip(".") for text in texts if text)
+    return [f"{what}: {known}."] if known else []
+
+
+def _is_same(name: str, given: str) -> bool:
+    return name.casefold() == given.strip().casefold()

@@ -1,0 +1,217 @@
+"""Planning a run, beginning it, and going on with it: from what a user asks for to a `Conversation` to be driven.
+
+A plan is checked whole before any model is opened; the run exists from `begin` on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from state.errors import UsageError
+from state.meeting import Meeting, Start
+from state.parameters import Parameters
+from state.records import RunRecord
+from tertulia.engines import Engines, ModelAccess, open_engines, reopen_engines
+from tertulia.seats import check_seat, with_seat
+
+if TYPE_CHECKING:
+    from nodes.machinery.registry import Registry
+    from state.context import Context
+    from storage.store import SqliteStore
+
+DEFAULT_MODEL = "smollm2"
+DEFAULT_SEED = 1
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """A run as it will be begun.
+
+    Attributes:
+        start: What it starts from.
+        parameters: As they were asked for; `auto` settings are still open.
+        model: The name of everybody's model.
+        seed: Of all draws.
+        registry: The nodes and mechanisms that it can have.
+        label: What the user calls it.
+        parent: The run, and the turn of it, from which it is forked.
+        words: What is said in that turn instead, for a fork that rewrites it.
+    """
+
+    start: Start
+    parameters: Parameters
+    model: str
+    seed: int
+    registry: "Registry"
+    label: str | None = None
+    parent: tuple[str, int] | None = None
+    words: str | None = None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A run of an open store with everything that driving it takes (`tertulia.driving.drive_run`)."""
+
+    store: "SqliteStore"
+    run: RunRecord
+    engines: Engines
+    registry: "Registry"
+
+    def context(self) -> "Context":
+        """Return the context in which the run's nodes work.
+
+        Raises:
+            UsageError: The run's nodes, or their settings, are not what there is.
+        """
+        from models.batching import BatchingBroker
+        from state.context import Context
+
+        run, parameters = self.run, Parameters.model_validate(self.run.parameters)
+        return Context(
+            run=run.run,
+            seed=run.seed,
+            start=self.store.start(run.run),
+            parameters=parameters,
+            model=self.engines.model,
+            embedder=self.engines.embedder,
+            store=self.store,
+            broker=BatchingBroker(run.run, self.store),
+            participant_models={
+                name: (model, Parameters.model_validate(run.participant_models[name].parameters))
+                for name, model in self.engines.participant_models.items()
+            },
+            roles={role: (model, self.engines.suited(model, parameters)) for role, model in self.engines.roles.items()},
+            nodes=self.registry.functions(parameters, run.kind),
+            mechanisms=self.registry.own_mechanisms,
+        )
+
+
+def plan_run(
+    scenario: str,
+    settings: Mapping[str, Any],
+    *,
+    model: str = DEFAULT_MODEL,
+    seed: int = DEFAULT_SEED,
+    seat: str | None = None,
+    extensions: Sequence[str] = (),
+    label: str | None = None,
+) -> RunPlan:
+    """Return the plan of a new run, checked against its scenario.
+
+    Args:
+        scenario: A shipped name, a YAML file, or `ga:FOLDER[:CASE]`.
+        settings: Parameters by name, over those of the scenario.
+        model: The name of everybody's model; `rehearsal` for a stand-in without weights.
+        seed: Of all draws.
+        seat: Whose words a person types.
+        extensions: Files (.py) or entry points with nodes and mechanisms, beside those of the scenario.
+        label: What the user calls the run.
+
+    Raises:
+        TertuliaError: There is no such scenario, or it can't be run like that.
+    """
+    from nodes.machinery.extensions import load
+    from prompts.renaming import check_names
+    from worlds.catalog import extensions_of, resolve, settings_of
+
+    registry = load([*extensions_of(scenario), *sources(extensions)])
+    known = tuple(registry.mechanisms)
+    parameters = Parameters().with_settings({**settings_of(scenario, known), **settings})
+    start = resolve(scenario, known)
+    parameters = with_seat(parameters, seat, start)
+    registry.functions(parameters, start.kind)
+    check_names(start.names, parameters)
+    check_start(start, parameters, settings)
+    return RunPlan(start=start, parameters=parameters, model=model, seed=seed, registry=registry, label=label)
+
+
+def sources(extensions: Sequence[str]) -> list[str]:
+    """Return extensions as they are noted with a run; files are looked for from the current folder."""
+    from worlds.scenario_parts import extension_source
+
+    return [extension_source(extension, Path.cwd()) for extension in extensions]
+
+
+def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a start can't have.
+
+    Raises:
+        UsageError: Nobody could reach θ of willingness, or a speaking order is set for a dialogue of two.
+    """
+    from worlds.meeting_file import check_weights
+
+    if isinstance(start, Meeting):
+        check_weights(start, parameters.willingness_threshold)
+    elif "order" in settings:
+        raise UsageError(
+            f"order={settings['order']}: {start.scenario} is a dialogue of two, who speak in turn; "
+            "speaking orders are for meetings"
+        )
+
+
+def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
+    """Return the record of a run that is about to begin."""
+    return RunRecord(
+        run=run,
+        status="running",
+        kind=plan.start.kind,
+        scenario=plan.start.scenario,
+        model=engines.model.id,
+        embedder=engines.embedder.id,
+        rehearsed=engines.model.traits.rehearsed,
+        seed=plan.seed,
+        parameters=engines.recorded(plan.parameters),
+        participant_models=engines.recorded_participants(plan.parameters),
+        extensions=plan.registry.extensions,
+        label=plan.label,
+        parent=plan.parent,
+        rewritten=plan.words is not None,
+        created=datetime.now(UTC),
+    )
+
+
+def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> Conversation:
+    """Open the models of a plan, store the run, and return it ready to be driven.
+
+    Raises:
+        TertuliaError: A model can't be opened, or the store can't be written.
+    """
+    return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access))
+
+
+def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> Conversation:
+    """Store the run of a plan, with models that are open already, and return it ready to be driven."""
+    record = new_record(store.new_run_id(), plan, engines)
+    store.create_run(record, plan.start)
+    if plan.words is not None and plan.parent is not None:
+        from nodes.seat import write_by_hand
+
+        parent, turn = plan.parent
+        write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
+    return Conversation(store, record, engines, plan.registry)
+
+
+def reopen(
+    store: "SqliteStore", run: RunRecord, access: ModelAccess, seat: str | None = None, extensions: Sequence[str] = ()
+) -> Conversation:
+    """Return a run that was begun before, ready to be driven on.
+
+    Args:
+        store: The open store.
+        run: The run.
+        access: What opening its models needs.
+        seat: Whose words a person types, if that is to be checked.
+        extensions: Extensions that may have changed since, or are new.
+
+    Raises:
+        TertuliaError: Another seat is asked for than the run has, an extension has changed or is gone, or a model
+            can't be opened.
+    """
+    from nodes.machinery.extensions import load_again
+
+    check_seat(seat, run)
+    registry = load_again(run.extensions, sources(extensions))
+    store.set_extensions(run.run, registry.extensions)
+    return Conversation(store, run, reopen_engines(run, access), registry)

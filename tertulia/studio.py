@@ -1,0 +1,133 @@
+"""Conversation graphs that LangGraph's own server can run (docs/studio.md).
+
+Tertulia's graphs need a run, models and a store, which that server can't give. So each stands here inside a graph of
+two steps: `begin` makes the run, `hold` opens what it needs and runs the conversation as a subgraph.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from typing_extensions import TypedDict
+
+from state.errors import UsageError
+from state.records import Record, RunKind
+from storage.store import SqliteStore
+from tertulia.driver import ending_noted
+from tertulia.engines import REHEARSAL, ModelAccess
+from tertulia.starting import RunPlan, begin, plan_run, reopen
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+    Graph = CompiledStateGraph["Conversation", "Settings", "Conversation", "Conversation"]
+
+#: The scenario of each kind where none is chosen.
+_SHIPPED: Mapping[RunKind, str] = {"dialogue": "tidewell", "group_chat": "team_building"}
+
+#: Steps of a graph that a round takes, at most; LangGraph stops a graph that takes more than it is allowed.
+_STEPS_A_ROUND = 60
+
+
+class Settings(Record):
+    """What can be chosen for a conversation; the server calls it the assistant's context.
+
+    Attributes:
+        scenario: As in `tertulia run`; `None` for a shipped one.
+        removal_factor: λ in [0, 1]; `None` for what the scenario has.
+        rounds: At most so many rounds; `None` for what the scenario has.
+        seed: Seed of all draws.
+        model: `rehearsal`, `smollm2`, a folder or a hub id.
+    """
+
+    scenario: str | None = None
+    removal_factor: float | None = None
+    rounds: int | None = None
+    seed: int = 1
+    model: str = REHEARSAL
+
+
+class Line(TypedDict):
+    """A turn; a silence has no speaker."""
+
+    speaker: str | None
+    text: str
+
+
+class Conversation(TypedDict, total=False):
+    """What the server keeps: the run's id in the store, and in the end its turns."""
+
+    run: str
+    turns: list[Line]
+
+
+def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Path, access: ModelAccess) -> "Graph":
+    """Return the graph of a conversation as a server runs it.
+
+    Args:
+        kind: A dialogue of two, or a meeting.
+        config: LangGraph's; `Settings` are read from its `configurable`.
+        store_path: The store file.
+        access: What opening models needs.
+
+    Raises:
+        TertuliaError: A setting is not acceptable.
+    """
+    from langgraph.graph import END, START, StateGraph
+
+    from tertulia.conversation import first_state
+
+    chosen = _settings(config.get("configurable", {}))
+    wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}
+    settings = {name: value for name, value in wanted.items() if value is not None}
+    plan = plan_run(chosen.scenario or _SHIPPED[kind], settings, model=chosen.model, seed=chosen.seed)
+    if plan.start.kind != kind:
+        raise UsageError(f"scenario={chosen.scenario} is for the other graph, {plan.start.kind}")
+    inner = _inner_graph(plan)
+    steps = _STEPS_A_ROUND * (plan.parameters.max_turns + 1)
+
+    async def begin_run(state: Conversation) -> Conversation:
+        """Make the run."""
+        with SqliteStore.open(store_path, create=True) as store:
+            return {"run": begin(store, plan, access).run.run}
+
+    async def hold(state: Conversation) -> Conversation:
+        """Hold the conversation; when it is held again, it takes its calls from the journal."""
+        with SqliteStore.open(store_path) as store, store.drive_lock(state["run"]):
+            conversation = reopen(store, store.run(state["run"]), access)
+            with ending_noted(store, partial(store.set_status, state["run"]), lambda status, error: None):
+                await inner.ainvoke(first_state(plan.start), {"recursion_limit": steps}, context=conversation.context())
+            turns = store.turns(state["run"])
+        return {"turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns]}
+
+    graph = StateGraph(Conversation, context_schema=Settings)
+    graph.add_node("begin", begin_run)
+    graph.add_node("hold", hold)
+    graph.add_edge(START, "begin")
+    graph.add_edge("begin", "hold")
+    graph.add_edge("hold", END)
+    return graph.compile(name=kind)
+
+
+def _inner_graph(plan: RunPlan) -> Any:
+    """Return the graph of the conversation itself, without a checkpointer of its own."""
+    from graphs.dialogue import build_dialogue_graph
+    from graphs.group_chat import build_group_chat_graph
+
+    functions = plan.registry.functions(plan.parameters, plan.start.kind)
+    if plan.start.kind == "group_chat":
+        return build_group_chat_graph(plan.parameters.order, None, functions)
+    return build_dialogue_graph(None, functions)
+
+
+def _settings(configurable: Mapping[str, Any]) -> Settings:
+    """Return the settings among what a server has put together."""
+    try:
+        return Settings.model_validate(
+            {name: configurable[name] for name in Settings.model_fields if name in configurable}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{first['loc'][0]}={first['input']}: {first['msg']}") from None

@@ -1,0 +1,241 @@
+"""Days of a town: planning a simulation, going on with it, and driving it, conversation after conversation."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from state.errors import TertuliaError, UsageError
+from state.parameters import Parameters
+from state.records import RunRecord, RunStatus
+from state.town import Simulation, TownContext
+from tertulia.driver import ending_noted
+from tertulia.engines import Engines, ModelAccess, open_engines, reopen_engines
+from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
+from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, Conversation
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from state.context import Context
+    from state.graph_state import TownState
+    from storage.store import SqliteStore
+
+#: How many encounters are drawn for a day where nothing is said.
+ENCOUNTERS_PER_DAY = 4
+
+
+def begin_simulation(
+    store: "SqliteStore",
+    town: str,
+    settings: Mapping[str, Any],
+    access: ModelAccess,
+    *,
+    days: int = 1,
+    encounters_per_day: int | None = None,
+    from_log: bool = False,
+    model: str = DEFAULT_MODEL,
+    seed: int = DEFAULT_SEED,
+) -> tuple[Simulation, Engines]:
+    """Open the models of a simulation, store it, and return both.
+
+    Args:
+        store: The open store.
+        town: A shipped town, or `ga:FOLDER`.
+        settings: Parameters of every conversation, by name.
+        access: What opening the models needs.
+        days: How many days pass.
+        encounters_per_day: How many encounters are drawn for a day; `None` for the default.
+        from_log: Whether people meet when the town's log says so.
+        model: The name of everybody's model.
+        seed: Of all draws.
+
+    Raises:
+        TertuliaError: There is no such town, it can't be simulated like that, or a model can't be opened.
+    """
+    from prompts.renaming import check_known
+    from worlds.town import open_town
+
+    if from_log and encounters_per_day is not None:
+        raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
+    parameters = Parameters().with_settings(settings)
+    if parameters.seat is not None:
+        raise UsageError(f"seat={parameters.seat}: nobody is asked while days pass; fork a conversation and sit there")
+    opened = open_town(town, from_log)
+    check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
+    engines = open_engines(model, None, parameters, access)
+    simulation = Simulation(
+        simulation=store.new_run_id(),
+        status="running",
+        town=town,
+        model=engines.model.id,
+        embedder=engines.embedder.id,
+        rehearsed=engines.model.traits.rehearsed,
+        seed=seed,
+        days=days,
+        encounters_per_day=None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY,
+        parameters=engines.recorded(parameters),
+        created=datetime.now(UTC),
+    )
+    streams = {
+        name: (memories, engines.embedder.embed([memory.text for memory in memories]))
+        for name, memories in opened.memories.items()
+    }
+    store.simulations.create(simulation, opened.town, streams)
+    return simulation, engines
+
+
+def reopen_simulation(
+    store: "SqliteStore", simulation: Simulation, access: ModelAccess, days: int | None = None
+) -> tuple[Simulation, Engines]:
+    """Return a simulation that was begun before, with more days if they are given, and its models.
+
+    Raises:
+        UsageError: Fewer days are given than it has.
+        TertuliaError: A model can't be opened.
+    """
+    check_days(simulation, days)
+    engines = reopen_engines(run_of(simulation, "", 0), access)
+    if days is not None:
+        store.simulations.update(simulation.simulation, days=days)
+    return store.simulations.get(simulation.simulation), engines
+
+
+def check_days(simulation: Simulation, days: int | None) -> None:
+    """Refuse fewer days than a simulation has.
+
+    Raises:
+        UsageError: There are fewer.
+    """
+    if days is not None and days < simulation.days:
+        raise UsageError(f"--days {days}: simulation {simulation.simulation} has {simulation.days} already")
+
+
+def drive_simulation(store: "SqliteStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
+    """Let the days of a town pass to the last; whatever stops them, what they left is kept.
+
+    Args:
+        store: The open store.
+        simulation: The simulation.
+        engines: Its models.
+        emit: Takes the events, `SimulationStarted` first and `SimulationEnded` last.
+
+    Raises:
+        StorageError: Another process drives the simulation; nothing of it is touched.
+        TertuliaError: It failed.
+        KeyboardInterrupt: It was interrupted.
+    """
+    name = simulation.simulation
+
+    def note(status: RunStatus, error: str | None = None) -> None:
+        store.simulations.set_status(name, status, error)
+        for encounter in store.simulations.encounters(name)[-1:]:  # the conversation that was under way
+            if store.run(encounter.run).status == "running":
+                store.set_status(encounter.run, status, error)
+
+    def tell_end(status: RunStatus, error: TertuliaError | None) -> None:
+        emit(summary(store, simulation, status, error))
+
+    with store.drive_lock(name), interruptible(), ending_noted(store, note, tell_end):
+        emit(SimulationStarted(simulation))
+        run_or_abandon(_pass_days(store, simulation, engines, emit))
+
+
+def summary(
+    store: "SqliteStore", simulation: Simulation, status: RunStatus, error: TertuliaError | None = None
+) -> SimulationEnded:
+    """Return how far a simulation has come."""
+    encounters = store.simulations.encounters(simulation.simulation)
+    return SimulationEnded(
+        simulation=simulation.simulation,
+        status=status,
+        days=len({encounter.day for encounter in encounters}),
+        encounters=len(encounters),
+        turns=sum(store.run(encounter.run).turns for encounter in encounters),
+        error=error,
+    )
+
+
+async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
+    from nodes.machinery.extensions import load
+    from storage.checkpoints import open_checkpoints
+    from tertulia.conversation import drive
+
+    registry = load([])
+
+    def context_of(run: str) -> "Context":
+        return Conversation(store, store.run(run), engines, registry).context()
+
+    def on_encounter(state: "TownState") -> None:
+        encounter = store.simulations.encounter(simulation.simulation, state["day"], state["number"])
+        if encounter is not None:
+            emit(EncounterFinished(encounter, store.run(encounter.run).turns))
+
+    async with open_checkpoints(store.path) as checkpointer:
+
+        async def hold(context: "Context") -> None:
+            if store.run(context.run).status == "finished":
+                return
+            with store.drive_lock(context.run):
+                store.set_status(context.run, "running")
+                await drive(context, checkpointer, lambda event: emit(event) if type(event) is StepStarted else None)
+                store.set_status(context.run, "finished")
+
+        context = TownContext(
+            simulation=simulation,
+            town=store.simulations.town(simulation.simulation),
+            store=store,
+            simulations=store.simulations,
+            embedder=engines.embedder,
+            record_of=lambda run, seed: run_of(simulation, run, seed),
+            context_of=context_of,
+            hold=hold,
+        )
+        await drive_town(context, checkpointer, on_encounter)
+
+
+async def drive_town(
+    context: TownContext, checkpointer: "BaseCheckpointSaver[Any]", on_encounter: Callable[["TownState"], None]
+) -> None:
+    """Let the days of a town pass to the last; a simulation that was interrupted goes on with the encounter it was at.
+
+    An encounter that was under way starts over: what is stored of it stays, and its conversation goes on behind its
+    last whole turn.
+
+    Args:
+        context: The simulation; its id names the thread of checkpoints.
+        checkpointer: Where they are.
+        on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
+    """
+    from graphs.town import build_town_graph
+
+    graph = build_town_graph(checkpointer)
+    config: Any = {"configurable": {"thread_id": context.simulation.simulation}}
+    beginning: TownState = {"day": 0, "number": 0, "gathered": {}}
+    state = cast("TownState", {**beginning, "finished": False})
+    async for snapshot in graph.aget_state_history(config):
+        if snapshot.next in (("next_encounter",), ()):  # what a failed encounter has left lies behind it: passed over
+            # There may be more days than when it was finished.
+            state = cast("TownState", {**beginning, **snapshot.values, "finished": False})
+            break
+    while not state["finished"]:
+        await graph.ainvoke(state, config, context=context, durability="exit")
+        state = cast("TownState", (await graph.aget_state(config)).values)
+        if not state["finished"]:
+            on_encounter(state)
+
+
+def run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
+    """Return the record of a run that is one conversation of a simulation."""
+    return RunRecord(
+        run=run,
+        status="running",
+        kind="dialogue",
+        scenario=simulation.town,
+        model=simulation.model,
+        embedder=simulation.embedder,
+        rehearsed=simulation.rehearsed,
+        seed=seed,
+        parameters=simulation.parameters,
+        created=simulation.created,  # started over, it is the same
+    )
