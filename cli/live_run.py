@@ -87,7 +87,8 @@ def drive_shown(conversation: Conversation, as_json: bool, thoughts: bool) -> No
                     with pause():
                         tell(event.turn)
                 case RunEnded():
-                    _tell_end(store, event, as_json)
+                    with pause():
+                        _tell_end(store, event, as_json)
                 case _:
                     pass
 

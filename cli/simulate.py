@@ -134,15 +134,20 @@ def _drive(store: SqliteStore, simulation: Simulation, engines: Engines, as_json
                     with pause():
                         tell_encounter(event.encounter, event.turns)
                 case SimulationEnded():
-                    if event.status != "finished":
-                        hint = f"tertulia simulate --resume {event.simulation}{store_hint(store)}"
-                        progress().print(plain(f"to go on: {hint}"))
-                    if as_json:
-                        _print_end(event)
+                    with pause():
+                        _tell_end(store, event, as_json)
                 case _:
                     pass
 
         drive_simulation(store, simulation, engines, emit)
+
+
+def _tell_end(store: SqliteStore, end: SimulationEnded, as_json: bool) -> None:
+    """Print the way on where a simulation did not finish, and how it ended where JSON is asked for."""
+    if end.status != "finished":
+        progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
+    if as_json:
+        _print_end(end)
 
 
 def _print_end(end: SimulationEnded) -> None:
