@@ -10,7 +10,7 @@ from support.commands import Cli
 from cli.node_checks import check_all
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load
-from nodes.machinery.node import PLACES
+from nodes.machinery.places import PLACES
 
 MINIMAL = """\
 kind: group_chat
