@@ -288,6 +288,11 @@ class Parameters(Record):
         """Whether a prompt is scored: where something is removed by score, or where it is asked for."""
         return self.removal_factor > 0 or self.retain is not None or self.record_scores
 
+    def judging_is_wanted(self, has_removed_units: bool) -> bool:
+        """Whether a candidate is judged: against what was removed, or at λ = 0 as the baseline against all items."""
+        is_baseline = self.removal_factor == 0 and self.judge_baseline
+        return self.judge != "off" and (has_removed_units or is_baseline)
+
     def with_settings(self, settings: Mapping[str, Any]) -> "Parameters":
         """Return a copy with some parameters changed.
 

@@ -4,6 +4,7 @@ An agent waits from the first step of their cognition, and nobody waits for them
 there. The cognition graph wraps these two steps; nodes need not know of it.
 """
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from nodes.machinery.node import NodeFunction
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def first_step(node: NodeFunction) -> NodeFunction:
     """Return the node with the round's agents seated before it runs."""
 
+    @wraps(node)
     async def run(state: Any, runtime: "Runtime[Context]") -> Any:
         runtime.context.broker.seat(state["round"], state["present"])
         return await node(state, runtime)
@@ -26,6 +28,7 @@ def first_step(node: NodeFunction) -> NodeFunction:
 def last_step(node: NodeFunction) -> NodeFunction:
     """Return the node with its agent leaving after it has run: they make no more calls in this round."""
 
+    @wraps(node)
     async def run(state: Any, runtime: "Runtime[Context]") -> Any:
         update = await node(state, runtime)
         runtime.context.broker.leave(state["agent"])

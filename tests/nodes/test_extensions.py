@@ -26,6 +26,7 @@ from support.scripted import ScriptedModel
 from graphs.dialogue import build_dialogue_graph
 from graphs.driving import drive
 from nodes.floor import appointed, contenders_of, give_floor
+from nodes.generate import generate
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load, load_again, load_module
 from nodes.machinery.guard import guarded
@@ -33,6 +34,7 @@ from nodes.machinery.node import Node
 from nodes.machinery.places import FORMER_NAMES, PLACES
 from nodes.machinery.registry import NODES, Registry
 from nodes.mechanisms.mechanism import Mechanism
+from nodes.retrieve import retrieve_memory
 from nodes.rollback import select_candidate
 from nodes.view import View
 from prompts.cognition import Question
@@ -663,6 +665,44 @@ def test_a_place_is_found_by_its_former_name() -> None:
     assert Registry().functions(shipped, "dialogue") == {"select_candidate": select_candidate}
     with pytest.raises(UsageError, match=r"nodes\.settle=length: length stands in the place score"):
         Registry().functions(Parameters().with_settings({"nodes.settle": "length"}), "dialogue")
+
+
+async def test_nodes_that_reset_the_scores_themselves_go_on_working() -> None:
+    """In earlier versions a retriever and a generator wrote what every utterance begins with."""
+
+    async def retrieve(state: Any, runtime: Any) -> Any:
+        scores: dict[str, Any] = {"scores": None, "scored_by": None, "removed": [], "scoring_wanted": True}
+        return {**scores, "prompt": (await retrieve_memory(state, runtime))["prompt"]}
+
+    async def draw(state: Any, runtime: Any) -> Any:
+        await generate(state, runtime)
+        first: dict[str, Any] = {"attempt": 0, "inconsistency": [], "conflict": False, "judged_by": None}
+        return {**first, "judging_wanted": True}
+
+    registry = with_own(
+        a_node(
+            retrieve,
+            name="mine",
+            place="retrieve_memory",
+            writes=("prompt", "scores", "scored_by", "removed", "scoring_wanted"),
+        ),
+        a_node(
+            draw,
+            name="yours",
+            place="generate",
+            reads=("prompt", "removed"),
+            writes=("attempt", "inconsistency", "conflict", "judged_by", "judging_wanted"),
+        ),
+    )
+    settings: dict[str, Any] = {"max_turns": 2, "removal_factor": 0.5}
+    shipped = a_context(ScriptedModel(endings=repeat(False)), **settings)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=shipped)
+    chosen = {"nodes.retrieve_memory": "mine", "nodes.generate": "yours"}
+    context = a_context(ScriptedModel(endings=repeat(False)), **settings, **chosen)
+    functions = registry.functions(context.parameters, "dialogue")
+    await build_dialogue_graph(chosen=functions).ainvoke(BEGINNING, context=context)
+    for turn in (1, 2):
+        assert context.store.turn_record("k3f9", turn) == shipped.store.turn_record("k3f9", turn)
 
 
 # --- handed over in Python ------------------------------------------------------------------------------------------
