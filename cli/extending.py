@@ -159,7 +159,7 @@ def _drawn(name: str, parameters: Parameters, chosen: Any) -> str:
 
 def _places(registry: "Registry") -> list[dict[str, Any]]:
     """Return the places in the order in which the graphs go through them, each with the nodes that can stand there."""
-    from nodes.machinery.node import PLACES
+    from nodes.machinery.places import PLACES
     from nodes.machinery.registry import DEFAULT_SCORER
 
     return [

@@ -9,6 +9,7 @@ from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide
 from nodes.machinery.node import NodeFunction
+from nodes.machinery.seating import first_step, last_step
 from nodes.perceive import perceive
 from nodes.run_mechanisms import run_mechanisms
 from state.context import Context
@@ -18,26 +19,26 @@ CognitionGraph = CompiledStateGraph[CognitionState, Context, CognitionInput, Cog
 
 
 def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> CognitionGraph:
-    """Return the cognition graph of one agent; a round runs one for each who is there.
+    """Return the cognition graph of one agent. A round runs one for each agent who is there.
 
     Args:
-        chosen: By place, the nodes that stand there instead of these, or after one of them.
+        chosen: By place, the nodes that stand there instead of the shipped ones, or after one of them.
     """
-    own = chosen or {}
+    nodes = chosen or {}
     graph = StateGraph(
         CognitionState, context_schema=Context, input_schema=CognitionInput, output_schema=CognitionOutput
     )
-    graph.add_node("perceive", own.get("perceive", perceive))
-    graph.add_node("choose_mechanisms", own.get("choose_mechanisms", choose_mechanisms))
-    graph.add_node("run_mechanisms", own.get("run_mechanisms", run_mechanisms))
-    graph.add_node("assess", own.get("assess", assess))
-    graph.add_node("decide", own.get("decide", decide))
+    graph.add_node("perceive", first_step(nodes.get("perceive", perceive)))
+    graph.add_node("choose_mechanisms", nodes.get("choose_mechanisms", choose_mechanisms))
+    graph.add_node("run_mechanisms", nodes.get("run_mechanisms", run_mechanisms))
+    graph.add_node("assess", nodes.get("assess", assess))
+    graph.add_node("decide", last_step(nodes.get("decide", decide)))
     perceived, assessed = "perceive", "assess"
-    if "after_perceive" in own:
-        graph.add_node("after_perceive", own["after_perceive"])
+    if "after_perceive" in nodes:
+        graph.add_node("after_perceive", nodes["after_perceive"])
         graph.add_edge("perceive", perceived := "after_perceive")
-    if "after_assess" in own:
-        graph.add_node("after_assess", own["after_assess"])
+    if "after_assess" in nodes:
+        graph.add_node("after_assess", nodes["after_assess"])
         graph.add_edge("assess", assessed := "after_assess")
 
     graph.add_edge(START, "perceive")

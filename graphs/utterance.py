@@ -1,15 +1,17 @@
-"""One utterance: retrieve → vary → score → prune by λ → generate → judge → roll back or rewrite. Source: APP §3, §4.
+"""One utterance: retrieve → score → prune by λ → generate → judge → roll back, or select. Source: APP §3, §4.
 
-A prompt is varied, and an utterance rewritten, only where the run says so (`revision`, docs/experiments.md).
+Where the run says so, a prompt is varied before it is scored, and an utterance is rewritten instead of rolled back
+(docs/experiments.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from nodes.begin import begin_utterance
 from nodes.end import decide_ending
 from nodes.generate import generate
 from nodes.judge import judge
@@ -23,6 +25,15 @@ from nodes.vary import vary_prompt
 from state.context import Context
 from state.graph_state import UtteranceInput, UtteranceOutput, UtteranceState
 
+#: The next node, by the answer of `what_to_do_with_prompt` and of `how_to_revise`.
+_PROMPT_PATHS: dict[Hashable, str] = {"score": "score", "vary": "vary_prompt", "neither": "generate"}
+_REVISION_PATHS: dict[Hashable, str] = {
+    "accept": "select_candidate",
+    "rollback": "roll_back",
+    "rewrite": "rewrite",
+    "combined": "choose_revision",
+}
+
 UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, UtteranceOutput]
 
 
@@ -30,72 +41,73 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> U
     """Return the utterance graph. λ is `removal_factor` of the run's parameters, and acts in `nodes/prune.py`.
 
     Args:
-        chosen: By place, the nodes that stand there instead of these (`nodes.machinery.registry.Registry.functions`).
+        chosen: By place, the nodes that stand there instead of the shipped ones
+            (`nodes.machinery.registry.Registry.functions`).
     """
-    own = chosen or {}
+    nodes = chosen or {}
     graph = StateGraph(
         UtteranceState, context_schema=Context, input_schema=UtteranceInput, output_schema=UtteranceOutput
     )
-    graph.add_node("retrieve_memory", own.get("retrieve_memory", retrieve_memory))
-    graph.add_node("vary_prompt", own.get("vary_prompt", vary_prompt))
-    graph.add_node("score", own.get("score", score_attention))
-    graph.add_node("prune", own.get("prune", prune))
-    graph.add_node("generate", own.get("generate", generate))
-    graph.add_node("judge", own.get("judge", judge))
-    graph.add_node("choose_revision", own.get("choose_revision", choose_revision))
-    graph.add_node("rewrite", own.get("rewrite", rewrite))
-    graph.add_node("roll_back", own.get("roll_back", roll_back))
-    graph.add_node("select_candidate", own.get("select_candidate", select_candidate))
-    graph.add_node("decide_ending", own.get("decide_ending", decide_ending))
+    graph.add_node("begin_utterance", begin_utterance)
+    graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
+    graph.add_node("score", nodes.get("score", score_attention))
+    graph.add_node("prune", nodes.get("prune", prune))
+    graph.add_node("generate", nodes.get("generate", generate))
+    graph.add_node("judge", nodes.get("judge", judge))
+    graph.add_node("roll_back", nodes.get("roll_back", roll_back))
+    graph.add_node("select_candidate", nodes.get("select_candidate", select_candidate))
+    graph.add_node("decide_ending", nodes.get("decide_ending", decide_ending))
+    graph.add_node("vary_prompt", nodes.get("vary_prompt", vary_prompt))
+    graph.add_node("choose_revision", nodes.get("choose_revision", choose_revision))
+    graph.add_node("rewrite", nodes.get("rewrite", rewrite))
 
-    graph.add_edge(START, "retrieve_memory")
-    graph.add_conditional_edges(
-        "retrieve_memory", what_comes_first, {"vary": "vary_prompt", "score": "score", "neither": "generate"}
-    )
-    graph.add_conditional_edges("vary_prompt", should_score, {True: "score", False: "generate"})
+    graph.add_edge(START, "begin_utterance")
+    graph.add_edge("begin_utterance", "retrieve_memory")
+    # The main line: each step, and what follows it.
+    graph.add_conditional_edges("retrieve_memory", what_to_do_with_prompt, _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
     graph.add_conditional_edges("generate", should_judge, {True: "judge", False: "select_candidate"})
-    graph.add_conditional_edges(
-        "judge",
-        how_to_revise,
-        {"rollback": "roll_back", "rewrite": "rewrite", "combined": "choose_revision", "off": "select_candidate"},
-    )
+    graph.add_conditional_edges("judge", how_to_revise, _REVISION_PATHS)
+    graph.add_edge("roll_back", "judge")
+    # The variants: another prompt before the scores, another revision after the judge.
+    graph.add_conditional_edges("vary_prompt", should_score, {True: "score", False: "generate"})
     graph.add_conditional_edges("choose_revision", should_rewrite, {True: "rewrite", False: "roll_back"})
     graph.add_edge("rewrite", "judge")
-    graph.add_edge("roll_back", "judge")
+
     graph.add_edge("select_candidate", "decide_ending")
     graph.add_edge("decide_ending", END)
     return graph.compile()
 
 
-def what_comes_first(state: UtteranceState, runtime: Runtime[Context]) -> Literal["vary", "score", "neither"]:
+def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Literal["score", "vary", "neither"]:
     """What is done with the prompt before it is answered."""
     if is_varied(runtime.context):
         return "vary"
-    return "score" if should_score(state) else "neither"
+    return "score" if should_score(state, runtime) else "neither"
 
 
 def is_varied(context: Context) -> bool:
-    """Whether prompts are varied: where the run's parameters say so, or a node of the user's own does it."""
+    """Whether prompts are varied: where the run's parameters say so, or a user's node does it."""
     return context.parameters.prompts_are_varied or "vary_prompt" in context.nodes
 
 
-def should_score(state: UtteranceState) -> bool:
+def should_score(state: UtteranceState, runtime: Runtime[Context]) -> bool:
     """Whether the prompt is scored: not at λ = 0, unless asked for."""
-    return state["scoring_wanted"]
+    return runtime.context.of(state["speaker"]).parameters.scores_are_wanted
 
 
-def should_judge(state: UtteranceState) -> bool:
-    """Whether there is something to judge: nothing removed, nothing to contradict."""
-    return state["judging_wanted"]
+def should_judge(state: UtteranceState, runtime: Runtime[Context]) -> bool:
+    """Whether there is something to judge: where nothing was removed, there is nothing to contradict."""
+    return runtime.context.of(state["speaker"]).parameters.judging_is_wanted(bool(state["removed"]))
 
 
 def how_to_revise(
     state: UtteranceState, runtime: Runtime[Context]
-) -> Literal["rollback", "rewrite", "combined", "off"]:
-    """What is done about the candidate: nothing, unless it conflicts and may still be revised."""
-    return runtime.context.parameters.revision if state["conflict"] else "off"
+) -> Literal["accept", "rollback", "rewrite", "combined"]:
+    """How the candidate is revised: it is accepted unless it conflicts and may still be revised."""
+    revision = runtime.context.parameters.revision
+    return revision if state["conflict"] and revision != "off" else "accept"
 
 
 def should_rewrite(state: UtteranceState) -> bool:

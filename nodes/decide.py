@@ -22,7 +22,7 @@ _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 
 
 async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Put down what the agent brings to the competition for the floor, and make room for the others' calls."""
+    """Return the agent's open bid: the parts of willingness, and the similarity of their thought to earlier ones."""
     view = View.of(state, runtime.context)
     *earlier, thought = view.thoughts()
     similarity, highest = thought_similarity(
@@ -39,7 +39,6 @@ async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
         similarity=similarity,
         similarity_max=highest,
     )
-    view.context.broker.leave(view.name)
     return {"minds": {view.name: view.mind}, "bids": {view.name: bid}}
 
 

@@ -21,23 +21,15 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
     """Draw the first candidate, and its backups with it where the run wants them in one batch, or in one reply."""
     context = runtime.context.of(state["speaker"])
     parameters = context.parameters
-    judged = parameters.judge != "off"
-    revised = judged and bool(state["removed"])
-    baseline = judged and parameters.removal_factor == 0 and parameters.judge_baseline
     if parameters.generation == "sequential":
         await draw_sequence(state, context)
     else:
-        may_roll_back = revised and parameters.revision in ("rollback", "combined")
+        may_roll_back = (
+            bool(state["removed"]) and parameters.judge != "off" and parameters.revision in ("rollback", "combined")
+        )
         backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and may_roll_back else 0
         await draw_candidates(state, context, range(backups + 1))
-    return {
-        "attempt": 0,
-        "set_aside": [],
-        "inconsistency": [],
-        "conflict": False,
-        "judged_by": None,
-        "judging_wanted": revised or baseline,
-    }
+    return {}
 
 
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:

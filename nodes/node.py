@@ -1,5 +1,6 @@
-"""The name under which extensions written for earlier versions import `Node`; it lies in `nodes.machinery.node`."""
+"""Re-export of `Node` and `PLACES` under the name that extensions for earlier versions import."""
 
-from nodes.machinery.node import PLACES, Node
+from nodes.machinery.node import Node
+from nodes.machinery.places import PLACES
 
 __all__ = ["PLACES", "Node"]

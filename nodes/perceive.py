@@ -16,7 +16,6 @@ _NAMED = 0.3
 async def perceive(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Let the message into working memory if it is relevant enough; its importance is kept with it."""
     view = View.of(state, runtime.context)
-    view.context.broker.seat(view.round, view.present)
     message = view.message()
     return {"mind": notice(view, perceive_message(view, message))}
 

@@ -46,13 +46,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         inner_life=inner_life,
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
-    return {
-        "prompt": context.store.save_prompt(prompt),
-        "scores": None,
-        "scored_by": None,
-        "removed": [],
-        "scoring_wanted": parameters.scores_are_wanted,
-    }
+    return {"prompt": context.store.save_prompt(prompt)}
 
 
 def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:

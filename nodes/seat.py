@@ -17,7 +17,7 @@ from nodes.retrieve import latest_turns
 from nodes.view import View
 from state.context import Context
 from state.errors import LeftError, UsageError
-from state.graph_state import CognitionState, DialogueState, GroupState
+from state.graph_state import CognitionState, DialogueState, GroupState, untouched_outcome
 from state.meeting import Meeting
 from state.records import Candidate, Reply
 from state.seat import Answer, Ask, Invitation, as_said
@@ -27,16 +27,7 @@ from state.store import Store
 _ANSWER = "speak_by_hand"
 
 #: How an utterance came about that no model has made.
-BY_HAND: dict[str, Any] = {
-    "prompt": None,
-    "scores": None,
-    "scored_by": None,
-    "removed": [],
-    "chosen": 0,
-    "rollbacks": 0,
-    "judged_by": None,
-    "ended": False,
-}
+BY_HAND: dict[str, Any] = {**untouched_outcome(), "prompt": None, "chosen": 0, "rollbacks": 0, "ended": False}
 
 
 async def attend(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:

@@ -16,6 +16,24 @@ class UsageError(TertuliaError):
     """A value given by the user is not acceptable."""
 
 
+class SettingError(UsageError):
+    """The value of one parameter is not acceptable.
+
+    Attributes:
+        setting: The parameter.
+        value: Its value, as it was given.
+        problem: What follows `setting=value` in the message.
+    """
+
+    def __init__(self, setting: str, value: object, problem: str) -> None:
+        super().__init__(f"{setting}={value}{problem}")
+        self.setting, self.value, self.problem = setting, value, problem
+
+    def __reduce__(self) -> tuple[type["SettingError"], tuple[str, object, str]]:
+        """Return how it is made again in another process."""
+        return type(self), (self.setting, self.value, self.problem)
+
+
 class NotFoundError(TertuliaError):
     """Something named by the user does not exist."""
 

@@ -55,12 +55,15 @@ class UtteranceOutput(UtteranceOutcome, total=False):
     prompt: str
 
 
+def untouched_outcome() -> UtteranceOutcome:
+    """Return the outcome of an utterance whose prompt was not scored, pruned or judged: every one begins so."""
+    return {"scores": None, "scored_by": None, "removed": [], "judged_by": None}
+
+
 class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
     """The state of the utterance graph.
 
     Attributes:
-        scoring_wanted: Whether the prompt is to be scored.
-        judging_wanted: Whether the candidates are to be judged.
         attempt: The candidate at hand: 0 for the first, then its backups; behind those what was rewritten.
         set_aside: The candidates that were at hand before, in order.
         inconsistency: The judge's figure for each candidate that was at hand, in order.
@@ -68,8 +71,6 @@ class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
         rewritable: Whether the candidate at hand is to be rewritten, and not rolled back.
     """
 
-    scoring_wanted: bool
-    judging_wanted: bool
     attempt: int
     set_aside: list[int]
     inconsistency: list[float]

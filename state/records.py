@@ -268,10 +268,11 @@ class ParticipantModel(Record):
 
 
 class Extension(Record):
-    """A file, or an installed package, from which a run has nodes or mechanisms."""
+    """A file, an installed package, or a Python object, from which a run has nodes or mechanisms."""
 
-    source: str = Field(description="the file, absolute, or the name of the package's entry point")
+    source: str = Field(description="the file, absolute; the name of the package's entry point; or `python:NAME`")
     hash: str = Field(description="of its content: blake2b, 16 bytes, in hexadecimal")
+    code: str | None = Field(default=None, description="the source of a Python object; None for files and packages")
 
 
 class RunRecord(Record):

@@ -1,10 +1,11 @@
 """How prompts may be varied, as users write it in a setting. Source: APP §6 and App. E."""
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
+from state.blocks import letters_hint
 from state.records import BLOCK_INITIALS, Record
 
 #: What people may be called in prompts, besides `A=B,C=D`.
@@ -32,15 +33,19 @@ _BLOCK_LENGTH = re.compile(r"(?P<letter>\w)\s*(?P<sign>[=~])\s*(?P<count>[1-9][0
 def read_block_lengths(text: str) -> dict[str, BlockLength]:
     """Return the lengths of blocks by initial: `m=10` items, `p=250w` exactly so many words, `e~250w` about as many.
 
+    Blocks may be written by name, too: `memory=10`.
+
     Raises:
-        ValueError: One can't be read, is of no block or of one without items, or stands twice.
+        ValueError: A length can't be read, is of no block or of one without items, or a block stands twice.
     """
+    text = with_letters(text)
     lengths: dict[str, BlockLength] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _BLOCK_LENGTH.fullmatch(part)
         if match is None or (match["sign"] == "~" and not match["words"]):
             raise ValueError(
-                f"{part!r} is no length of a block, 1 to 9999; write m=10 (items), m=250w (words) or m~250w (about)"
+                f"{part!r} is no length of a block, 1 to 9999; write m=10 (items), m=250w (words) or m~250w (about), "
+                "with the block's letter or its name"
             )
         letter = match["letter"]
         if letter not in BLOCK_INITIALS:
@@ -51,6 +56,15 @@ def read_block_lengths(text: str) -> dict[str, BlockLength]:
             raise ValueError(f"block letter {letter!r} stands twice in {text!r}")
         unit: Literal["items", "words"] = "words" if match["words"] else "items"
         lengths[letter] = BlockLength(count=int(match["count"]), unit=unit, exact=match["sign"] == "=")
+    return lengths
+
+
+def with_letters(lengths: Any) -> Any:
+    """Return the lengths of blocks with the blocks' initials in the place of their names; no text is left as it is."""
+    if not isinstance(lengths, str):
+        return lengths
+    for letter, block in BLOCK_INITIALS.items():
+        lengths = re.sub(rf"(^|,)(\s*){block}(?=\s*[=~])", rf"\g<1>\g<2>{letter}", lengths)
     return lengths
 
 
@@ -71,8 +85,3 @@ def read_names(text: str) -> dict[str, str]:
             raise ValueError(f"{new!r} is no name; a name is made of words that begin with a letter")
         names[old] = new
     return names
-
-
-def letters_hint() -> str:
-    """Return the letters of blocks, for an error."""
-    return " (known: " + ", ".join(f"{letter} {block}" for letter, block in BLOCK_INITIALS.items()) + ")"

@@ -15,7 +15,9 @@ from types import FrameType
 from typing import Any
 
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from nodes.machinery.node import PLACES, Node, failure
+from nodes.machinery.guard import failure
+from nodes.machinery.node import Node
+from nodes.machinery.places import PLACES
 from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
 from state.cognition import Finding

@@ -1,11 +1,10 @@
-"""Extensions: nodes and mechanisms of a user's own, in a Python file or in an installed package.
+"""Extensions: a user's nodes and mechanisms, in a Python file, in an installed package, or handed over as objects.
 
-Such a file, or module, has `NODES` or `MECHANISMS` or both, each a tuple. Nothing is found by itself: a run has the
-extensions that its scenario or its command names, and they are noted with it, each with a hash of its content. When
-the run is taken up again, only what has still that content is executed.
+A file, or module, has `NODES` or `MECHANISMS` or both, each a tuple. Nothing is discovered: a run has the extensions
+that its scenario, its command or its program names, and they are noted with it, each with a hash of its content. When
+the run is taken up again, only what still has that content is executed.
 """
 
-import hashlib
 import importlib
 import sys
 import traceback
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nodes.machinery.node import Node
+from nodes.machinery.objects import PREFIX, content_hash, noted_object
 from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
 from state.errors import ExtensionError, NotFoundError, nearest_hint
@@ -27,7 +27,7 @@ ENTRY_POINTS = "tertulia.nodes"
 
 
 def installed() -> list[str]:
-    """Return the names of the entry points that installed packages have."""
+    """Return the names of the entry points of installed packages."""
     return sorted(entry_points(group=ENTRY_POINTS).names)
 
 
@@ -44,24 +44,64 @@ def load(sources: Iterable[str]) -> Registry:
     return registry
 
 
-def load_again(noted: Sequence[Extension], accepted: Collection[str] = ()) -> Registry:
+def load_again(
+    noted: Sequence[Extension],
+    accepted: Collection[str] = (),
+    nodes: Iterable[Node] = (),
+    mechanisms: Iterable[Mechanism] = (),
+    accept_changed: bool = False,
+) -> Registry:
     """Return the registry of a run that was begun before; nothing is executed that has changed since.
 
     Args:
         noted: The extensions that were noted with the run.
-        accepted: Extensions that may have changed, or are new.
+        accepted: Files and entry points that may have changed, or are new.
+        nodes, mechanisms: Those that are handed over as Python objects; new ones may be among them.
+        accept_changed: Whether the source of an object may differ from what was noted.
 
     Raises:
-        NotFoundError: One is gone.
-        ExtensionError: One has changed, can't be imported, or what it declares is wrong.
+        NotFoundError: A file or an entry point is gone.
+        ExtensionError: An extension has changed, an object was not handed over, a source can't be read or imported, or
+            what it declares is wrong.
     """
-    for one in noted:
-        if one.source not in accepted and _hash(_content(one.source)) != one.hash:
+    objects: list[Node | Mechanism] = [*nodes, *mechanisms]
+    handed_over = {f"{PREFIX}{declared.name}": declared for declared in objects}
+    for extension in noted:
+        if extension.source.startswith(PREFIX):
+            _check_object(extension, handed_over.get(extension.source), accept_changed)
+        elif extension.source not in accepted and content_hash(_content(extension.source)) != extension.hash:
             raise ExtensionError(
-                f"{one.source}: has changed since the run began; to go on with it as it is now, "
-                f"add --extension {one.source}"
+                f"{extension.source}: has changed since the run began; to go on with it as it is now, "
+                f"add --extension {extension.source}"
             )
-    return load([*(one.source for one in noted), *accepted])
+    registry = Registry()
+    for source in dict.fromkeys([*(extension.source for extension in noted), *accepted, *handed_over]):
+        if source in handed_over:
+            registry = _include_object(registry, handed_over[source])
+        else:
+            registry = _include(registry, source)
+    return registry
+
+
+def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> None:
+    """Check that an object was handed over again, and that it is the one that was noted."""
+    name = extension.source.removeprefix(PREFIX)
+    if declared is None:
+        raise ExtensionError(
+            f"{extension.source}: {name!r} was handed over in Python, and its code is not executed from the store; "
+            "hand it over again: `tertulia.resume(run, nodes=…)`, a mechanism with mechanisms=…"
+        )
+    if not accept_changed and noted_object(declared).hash != extension.hash:
+        raise ExtensionError(
+            f"{extension.source}: the source of {name!r} differs from what was noted with the run; to go on with it as "
+            "it is now, hand it over with accept_changed=True"
+        )
+
+
+def _include_object(registry: Registry, declared: Node | Mechanism) -> Registry:
+    if isinstance(declared, Node):
+        return registry.including_objects(nodes=[declared])
+    return registry.including_objects(mechanisms=[declared])
 
 
 def load_module(name: str) -> Registry:
@@ -75,17 +115,17 @@ def load_module(name: str) -> Registry:
     if path is None:
         raise NotFoundError(f"there is no module {name!r}; give a file that ends in .py, or a module that is installed")
     content = path.read_bytes()
-    return Registry().including(Extension(source=name, hash=_hash(content)), *_declared(name, _imported(name)))
+    return Registry().including(Extension(source=name, hash=content_hash(content)), *_declared(name, _imported(name)))
 
 
 def _include(registry: Registry, source: str) -> Registry:
     content = _content(source)
     module = _executed(source, content) if source.endswith(".py") else _imported(_entry_point(source).module)
-    return registry.including(Extension(source=source, hash=_hash(content)), *_declared(source, module))
+    return registry.including(Extension(source=source, hash=content_hash(content)), *_declared(source, module))
 
 
 def _content(source: str) -> bytes:
-    """Return what the file of an extension holds; nothing of it is executed."""
+    """Return the bytes of an extension's file; nothing of it is executed."""
     path: Path | None = Path(source)
     if not source.endswith(".py"):
         path = _module_file(_entry_point(source).module)
@@ -120,13 +160,9 @@ def _module_file(name: str) -> Path | None:
     return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
 
 
-def _hash(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
 def _executed(source: str, content: bytes) -> ModuleType:
     """Return a file as a module, executed from the very bytes that were hashed."""
-    module = ModuleType(f"tertulia_extension_{_hash(content)}")
+    module = ModuleType(f"tertulia_extension_{content_hash(content)}")
     module.__file__ = source
     sys.modules[module.__name__] = module  # where pydantic and dataclasses look up annotations
     try:
@@ -145,19 +181,19 @@ def _imported(name: str) -> ModuleType:
 
 
 def _import_failure(source: str, path: str, error: BaseException) -> ExtensionError:
-    """Return what to say of an extension that does not import, with the line of it that failed."""
+    """Return the error for an extension that does not import, with the line of it that failed."""
     if isinstance(error, ExtensionError):  # a declaration that was refused
-        words = str(error)
+        message = str(error)
     else:
-        words = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}".removesuffix(": ")
+        message = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno
-        words = f"SyntaxError: {error.msg}"
+        message = f"SyntaxError: {error.msg}"
     else:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         line = lines[-1] if lines else None
     at = f", line {line}" if line else ""
-    return ExtensionError(f"{source}{at}: {words}")
+    return ExtensionError(f"{source}{at}: {message}")
 
 
 def _declared(source: str, module: ModuleType) -> tuple[tuple[Node, ...], tuple[Mechanism, ...]]:

@@ -1,6 +1,7 @@
-"""All nodes that can be chosen by name, and what a run chooses of them and of an extension's.
+"""All nodes that can be chosen by name, and those that a run chooses.
 
-A new shipped node is a file and a line here; one of a user's own comes in by `nodes.machinery.extensions`.
+A new shipped node is a file and a line here. A user's node comes from a file or a package
+(`nodes.machinery.extensions`), or is handed over as a Python object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,10 @@ from nodes.decide import decide
 from nodes.end import decide_ending
 from nodes.generate import generate
 from nodes.judge import judge
-from nodes.machinery.node import PLACES, Node, NodeFunction, guarded
+from nodes.machinery.guard import guarded
+from nodes.machinery.node import Node, NodeFunction
+from nodes.machinery.objects import noted_object
+from nodes.machinery.places import PLACES, place_name
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.perceive import perceive
@@ -36,7 +40,7 @@ from state.records import Extension, RunKind
 
 
 def _shipped(place: str, run: NodeFunction, reads: str, description: str, name: str = "") -> Node:
-    """Return a shipped node, which writes what its place may have, and is called as that if by no other name."""
+    """Return a shipped node: it writes all keys that its place may have, and without a name has the place's."""
     writes = (*PLACES[place].writes, *PLACES[place].may_write)
     return Node(name or place, place, description, run, tuple(reads.split()), writes)
 
@@ -44,7 +48,7 @@ def _shipped(place: str, run: NodeFunction, reads: str, description: str, name: 
 #: The scorer where none is chosen.
 DEFAULT_SCORER = "attention"
 
-#: Every shipped node by name: its place, its function, what it reads besides the moment, and what it does.
+#: Every shipped node by name: its place, its function, the keys that it reads besides those given, and what it does.
 NODES: Mapping[str, Node] = {
     node.name: node
     for node in (
@@ -89,11 +93,11 @@ NODES: Mapping[str, Node] = {
 
 @dataclass(frozen=True)
 class Registry:
-    """The nodes and mechanisms that a run can have, by name: all that are shipped, and those of its extensions.
+    """The nodes and mechanisms that a run can have, by name: all shipped ones, and those of its extensions.
 
     Attributes:
         own_nodes, own_mechanisms: Those of extensions.
-        origins: For each of those, the extension that it is from.
+        origins: By name of each of those, the extension that it is from.
         extensions: The extensions, as they are noted with a run.
     """
 
@@ -113,27 +117,41 @@ class Registry:
         return {**MECHANISMS, **self.own_mechanisms}
 
     def including(self, extension: Extension, nodes: Iterable[Node], mechanisms: Iterable[Mechanism]) -> "Registry":
-        """Return a registry that has those of one more extension.
+        """Return a registry that has the nodes and mechanisms of a further extension.
 
         Raises:
             ExtensionError: A name is there already.
         """
         new_nodes, new_mechanisms, origins = dict(self.own_nodes), dict(self.own_mechanisms), dict(self.origins)
-        new: list[Node | Mechanism] = [*nodes, *mechanisms]
-        for one in new:
-            if one.name in NODES or one.name in MECHANISMS or one.name in PLACES:
-                raise ExtensionError(f"{extension.source}: {one.name!r} is the name of a shipped one; choose another")
-            if one.name in origins:
-                raise ExtensionError(f"{extension.source}: {one.name!r} is there already, from {origins[one.name]}")
-            origins[one.name] = extension.source
-            if isinstance(one, Node):
-                new_nodes[one.name] = one
+        added: list[Node | Mechanism] = [*nodes, *mechanisms]
+        for declared in added:
+            name = declared.name
+            if name in NODES or name in MECHANISMS or name in PLACES:
+                raise ExtensionError(f"{extension.source}: {name!r} is the name of a shipped one; choose another")
+            if name in origins:
+                raise ExtensionError(f"{extension.source}: {name!r} is there already, from {origins[name]}")
+            origins[name] = extension.source
+            if isinstance(declared, Node):
+                new_nodes[name] = declared
             else:
-                new_mechanisms[one.name] = one
+                new_mechanisms[name] = declared
         return Registry(new_nodes, new_mechanisms, origins, (*self.extensions, extension))
 
+    def including_objects(self, nodes: Iterable[Node] = (), mechanisms: Iterable[Mechanism] = ()) -> "Registry":
+        """Return a registry that has nodes and mechanisms handed over as Python objects, each noted with its source.
+
+        Raises:
+            ExtensionError: A name is there already, or the source of a function can't be read.
+        """
+        registry = self
+        for node in nodes:
+            registry = registry.including(noted_object(node), [node], ())
+        for mechanism in mechanisms:
+            registry = registry.including(noted_object(mechanism), (), [mechanism])
+        return registry
+
     def functions(self, parameters: Parameters, kind: RunKind) -> dict[str, NodeFunction]:
-        """Return the nodes that a run chooses, by place, as its graphs run them; those of the user's own guarded.
+        """Return the nodes that a run chooses, by place, as its graphs run them; users' nodes are guarded.
 
         Args:
             parameters: Of the run: the nodes by place, and their settings.
@@ -144,30 +162,35 @@ class Registry:
         """
         for problem in self._problems(parameters, kind):
             raise UsageError(problem)
-        chosen = {place: self.nodes[name] for place, name in parameters.nodes.items()}
+        chosen = {place_name(place): self.nodes[self._node_name(name)] for place, name in parameters.nodes.items()}
         return {place: guarded(node) if node.name in self.own_nodes else node.run for place, node in chosen.items()}
 
+    def _node_name(self, name: str) -> str:
+        """Return the name that a node has today; a user's node may have the former name of a shipped one."""
+        return name if name in self.nodes else place_name(name)
+
     def _problems(self, parameters: Parameters, kind: RunKind) -> Iterator[str]:
-        for place, name in parameters.nodes.items():
-            at = f"nodes.{place}={name}"
+        for given, name in parameters.nodes.items():
+            at, place = f"nodes.{given}={name}", place_name(given)
             if place not in PLACES:
                 yield f"{at}: there is no place {place!r}{nearest_hint(place, PLACES)}"
             elif kind == "dialogue" and PLACES[place].graph != "utterance":
                 yield f"{at}: a dialogue of two has no place {place!r}; it is one of meetings"
-            elif name not in self.nodes:
+            elif (node := self.nodes.get(self._node_name(name))) is None:
                 here = [node.name for node in self.nodes.values() if node.place == place]
-                own = "; one of your own comes with --extension FILE"
-                yield f"{at}: there is no node {name!r}{nearest_hint(name, here)}{own}"
-            elif self.nodes[name].place != place:
-                yield f"{at}: {name} stands in the place {self.nodes[name].place}"
+                hint = "; one of your own comes with --extension FILE"
+                yield f"{at}: there is no node {name!r}{nearest_hint(name, here)}{hint}"
+            elif node.place != place:
+                yield f"{at}: {name} stands in the place {node.place}"
             elif place == "race" and parameters.order != "self_driven":
                 yield f"{at}: with order={parameters.order} there is no race; set order=self_driven"
         declared: dict[str, Node | Mechanism] = {**self.nodes, **self.mechanisms}
         for name, settings in parameters.node_settings.items():
             if name not in declared:
+                configurable = [known.name for known in declared.values() if known.parameters is not None]
                 yield (
                     f"unknown parameter {next(iter(settings), '')!r} of {name!r}: there is no such node or mechanism"
-                    + (nearest_hint(name, [one.name for one in declared.values() if one.parameters is not None]))
+                    + nearest_hint(name, configurable)
                 )
             else:
                 yield from _bad_settings(declared[name], settings)

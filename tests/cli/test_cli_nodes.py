@@ -9,7 +9,7 @@ from support.commands import Cli
 
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load
-from nodes.machinery.node import PLACES
+from nodes.machinery.places import PLACES
 from tertulia.node_checks import check_all
 
 MINIMAL = """\

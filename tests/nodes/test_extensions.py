@@ -1,6 +1,9 @@
 """Nodes and mechanisms of a user's own: what is refused at definition, at loading, and while a run goes on."""
 
 import asyncio
+import hashlib
+import inspect
+import linecache
 import re
 import time
 from collections.abc import Callable
@@ -22,11 +25,16 @@ from support.scripted import ScriptedModel
 
 from graphs.dialogue import build_dialogue_graph
 from nodes.floor import appointed, contenders_of, give_floor
+from nodes.generate import generate
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load, load_again, load_module
-from nodes.machinery.node import PLACES, Node, guarded
+from nodes.machinery.guard import guarded
+from nodes.machinery.node import Node
+from nodes.machinery.places import FORMER_NAMES, PLACES
 from nodes.machinery.registry import NODES, Registry
 from nodes.mechanisms.mechanism import Mechanism
+from nodes.retrieve import retrieve_memory
+from nodes.rollback import select_candidate
 from nodes.view import View
 from prompts.cognition import Question
 from prompts.ending import assemble_ending
@@ -636,3 +644,148 @@ async def test_a_mechanism_has_a_time_limit_of_its_own() -> None:
     assert quick.problem is None
     assert wrong is not None
     assert wrong.problem == "wrong returned a str, not a Finding"
+
+
+# --- former names ---------------------------------------------------------------------------------------------------
+
+
+async def select_first(state: Any, runtime: Any) -> dict[str, Any]:
+    return {"chosen": 0, "rollbacks": 0}
+
+
+def test_a_place_is_found_by_its_former_name() -> None:
+    assert set(FORMER_NAMES.values()) <= set(PLACES)
+    node = a_node(select_first, place="settle", writes=("chosen", "rollbacks"))
+    assert node.place == "select_candidate"
+    registry = with_own(node)
+    for place in ("settle", "select_candidate"):
+        stored = Parameters.model_validate({"nodes": {place: "mine"}})
+        assert set(registry.functions(stored, "dialogue")) == {"select_candidate"}
+    shipped = Parameters().with_settings({"nodes.settle": "settle"})
+    assert Registry().functions(shipped, "dialogue") == {"select_candidate": select_candidate}
+    with pytest.raises(UsageError, match=r"nodes\.settle=length: length stands in the place score"):
+        Registry().functions(Parameters().with_settings({"nodes.settle": "length"}), "dialogue")
+
+
+async def test_nodes_that_reset_the_scores_themselves_go_on_working() -> None:
+    """In earlier versions a retriever and a generator wrote what every utterance begins with."""
+
+    async def retrieve(state: Any, runtime: Any) -> Any:
+        scores: dict[str, Any] = {"scores": None, "scored_by": None, "removed": [], "scoring_wanted": True}
+        return {**scores, "prompt": (await retrieve_memory(state, runtime))["prompt"]}
+
+    async def draw(state: Any, runtime: Any) -> Any:
+        await generate(state, runtime)
+        first: dict[str, Any] = {"attempt": 0, "inconsistency": [], "conflict": False, "judged_by": None}
+        return {**first, "judging_wanted": True}
+
+    registry = with_own(
+        a_node(
+            retrieve,
+            name="mine",
+            place="retrieve_memory",
+            writes=("prompt", "scores", "scored_by", "removed", "scoring_wanted"),
+        ),
+        a_node(
+            draw,
+            name="yours",
+            place="generate",
+            reads=("prompt", "removed"),
+            writes=("attempt", "inconsistency", "conflict", "judged_by", "judging_wanted"),
+        ),
+    )
+    settings: dict[str, Any] = {"max_turns": 2, "removal_factor": 0.5}
+    shipped = a_context(ScriptedModel(endings=repeat(False)), **settings)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=shipped)
+    chosen = {"nodes.retrieve_memory": "mine", "nodes.generate": "yours"}
+    context = a_context(ScriptedModel(endings=repeat(False)), **settings, **chosen)
+    functions = registry.functions(context.parameters, "dialogue")
+    await build_dialogue_graph(chosen=functions).ainvoke(BEGINNING, context=context)
+    for turn in (1, 2):
+        assert context.store.turn_record("k3f9", turn) == shipped.store.turn_record("k3f9", turn)
+
+
+# --- handed over in Python ------------------------------------------------------------------------------------------
+
+
+def test_an_object_is_noted_with_its_source() -> None:
+    registry = Registry().including_objects([a_node()], [a_mechanism(condition=named)])
+    assert registry.origins == {"mine": "python:mine", "gossip": "python:gossip"}
+    node, mechanism = registry.extensions
+    assert node.code == inspect.getsource(ends)
+    assert node.hash == hashlib.blake2b(node.code.encode(), digest_size=16).hexdigest()
+    assert mechanism.code == f"{inspect.getsource(recalls)}\n\n{inspect.getsource(named)}"
+    assert Extension.model_validate_json(node.model_dump_json()) == node
+    with pytest.raises(ExtensionError, match="python:mine: 'mine' is there already, from python:mine"):
+        registry.including_objects([a_node()])
+
+
+def named(view: View) -> str | None:
+    return "named"
+
+
+def test_what_is_called_like_a_function_is_noted_with_its_source() -> None:
+    class Ending:
+        async def __call__(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"ended": False}
+
+    for run in (Ending(), partial(ends), Ending().__call__):
+        (noted,) = Registry().including_objects([a_node(run)]).extensions
+        assert noted.code is not None
+        assert '{"ended": False}' in noted.code
+
+
+def in_a_cell(code: str) -> Any:
+    """Define `run` as a notebook does: its source is known to the interpreter, and in no file."""
+    name = f"<cell {hashlib.blake2b(code.encode(), digest_size=4).hexdigest()}>"
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {}
+    exec(compile(code, name, "exec"), namespace)
+    return namespace["run"]
+
+
+CELL = 'async def run(state, runtime):\n    return {"ended": False}\n'
+
+
+def test_a_function_without_source_is_refused() -> None:
+    assert Registry().including_objects([a_node(in_a_cell(CELL))]).extensions[0].code == CELL
+    namespace: dict[str, Any] = {}
+    exec(CELL, namespace)
+    with pytest.raises(ExtensionError, match=r"node 'mine': the source .* can't be read; write it in a file"):
+        Registry().including_objects([a_node(namespace["run"])])
+
+
+def test_a_run_goes_on_with_the_same_object_only() -> None:
+    noted = Registry().including_objects([a_node(in_a_cell(CELL))]).extensions
+    with pytest.raises(ExtensionError, match=r"'mine' was handed over in Python.*`tertulia\.resume\(run, nodes=…\)`"):
+        load_again(noted)
+    assert load_again(noted, nodes=[a_node(in_a_cell(CELL))]).extensions == noted
+    changed = a_node(in_a_cell(CELL.replace("False", "True")))
+    with pytest.raises(ExtensionError, match=r"the source of 'mine' differs.*accept_changed=True"):
+        load_again(noted, nodes=[changed])
+    registry = load_again(noted, nodes=[changed], accept_changed=True)
+    assert registry.own_nodes == {"mine": changed}
+    assert registry.extensions != noted
+
+
+def test_objects_and_files_stand_side_by_side(write: Callable[..., str]) -> None:
+    source = write('NODES = (node("written"),)')
+    noted = load([source]).including_objects([a_node()]).extensions
+    later = load_again(noted, nodes=[a_node()], mechanisms=[a_mechanism()])
+    assert later.origins == {"written": source, "mine": "python:mine", "gossip": "python:gossip"}
+    assert later.extensions[:2] == noted
+
+
+def test_the_code_of_an_object_is_never_executed_from_a_store(tmp_path: Path) -> None:
+    marker = tmp_path / "executed"
+    with pytest.raises(ExtensionError, match="not executed from the store"):
+        load_again([Extension(source="python:mine", hash="0" * 32, code=f"open({str(marker)!r}, 'w')")])
+    assert not marker.exists()
+
+
+async def test_a_run_with_an_object_is_driven(tmp_path: Path) -> None:
+    registry = Registry().including_objects([a_node()])
+    context = a_context(ScriptedModel(endings=repeat(True)), **{"nodes.decide_ending": "mine", "max_turns": 2})
+    chosen = registry.functions(context.parameters, "dialogue")
+    await build_dialogue_graph(chosen=chosen).ainvoke(BEGINNING, context=context)
+    assert [turn.ended for turn in context.store.turns("k3f9")] == [False, False]

@@ -20,8 +20,9 @@ from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
 from graphs.group_chat import ORDERS, build_group_chat_graph
 from graphs.town import build_town_graph
-from graphs.utterance import build_utterance_graph
+from graphs.utterance import build_utterance_graph, should_judge, should_score
 from models.rehearsal import RehearsalModel, RehearsalTokenizer
+from nodes.begin import begin_utterance
 from nodes.end import decide_ending
 from nodes.generate import generate, utterance_request
 from nodes.judge import is_conflict, judge
@@ -79,7 +80,7 @@ async def after(state: dict[str, Any], context: Context, *steps: Any) -> dict[st
 
 
 async def generated(context: Context, state: dict[str, Any] = START) -> dict[str, Any]:
-    return await after(state, context, retrieve_memory, score_attention, prune, generate)
+    return await after(state, context, begin_utterance, retrieve_memory, score_attention, prune, generate)
 
 
 def with_turns(context: Context, count: int) -> dict[str, Any]:
@@ -99,7 +100,7 @@ GRAPHS: list[tuple[Any, Any]] = [
 ]
 #: By name, every node that is a function, and the state that it reads and writes.
 NODES = {
-    name: (node.runnable.afunc, CognitionState if name in ("prepare", "attend") else schema)
+    name: (inspect.unwrap(node.runnable.afunc), CognitionState if name in ("prepare", "attend") else schema)
     for graph, schema in GRAPHS
     for name, node in graph.builder.nodes.items()
     if name not in ("utterance", "cognition")
@@ -108,8 +109,8 @@ NODES = {
 
 def test_every_node_stands_in_a_graph_under_its_own_name() -> None:
     room = Path(nodes.__path__[0])
-    files = [f"nodes.{file.shared_prefix}" for file in room.glob("[!_]*.py")]
-    files += [f"nodes.scorers.{file.shared_prefix}" for file in room.glob("scorers/[!_]*.py")]
+    files = [f"nodes.{file.stem}" for file in room.glob("[!_]*.py")]
+    files += [f"nodes.scorers.{file.stem}" for file in room.glob("scorers/[!_]*.py")]
     modules = [importlib.import_module(file) for file in files]
     written = {
         function
@@ -209,8 +210,9 @@ async def test_retrieving_stores_the_full_prompt_of_the_speaker() -> None:
     ],
 )
 async def test_scores_are_wanted_above_zero_and_where_asked_for(settings: dict[str, Any], wanted: bool) -> None:
-    state = await after(START, a_context(**settings), retrieve_memory)
-    assert state["scoring_wanted"] is wanted
+    context = a_context(**settings)
+    state = await after(START, context, begin_utterance, retrieve_memory)
+    assert should_score(state, Runtime(context=context)) is wanted
     assert (state["scores"], state["removed"]) == (None, [])
 
 
@@ -297,7 +299,7 @@ async def test_what_was_said_is_not_to_be_repeated() -> None:
     context = a_context(ScriptedModel(no_repeat_ngram=4), dialogue_window=2)
     await generated(context, with_turns(context, 3))
     (asked,) = context.model.asked("generate")
-    assert [RehearsalTokenizer().decode(line) for line in asked.said] == ["Piotr: Line 2.", "Mara: Line 3."]
+    assert [RehearsalTokenizer().decode(line) for line in asked.no_repeat_from] == ["Piotr: Line 2.", "Mara: Line 3."]
     assert asked.no_repeat_ngram == 4
 
 
@@ -327,8 +329,9 @@ async def test_line_breaks_in_a_reply_are_spaces_in_what_is_said() -> None:
     ],
 )
 async def test_judging_is_wanted_where_something_was_removed_or_for_the_baseline(settings: Any, wanted: bool) -> None:
-    state = await generated(a_context(**settings))
-    assert state["judging_wanted"] is wanted
+    context = a_context(**settings)
+    state = await generated(context)
+    assert should_judge(state, Runtime(context=context)) is wanted
     assert (state["inconsistency"], state["conflict"], state["judged_by"]) == ([], False, None)
 
 

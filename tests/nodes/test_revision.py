@@ -86,7 +86,8 @@ async def test_a_conflict_goes_this_way(
     backups: str,
 ) -> None:
     context, outcome, steps = await spoken(Choosing(enough, ratings=ratings), backups=backups, **settings)
-    assert steps == f"retrieve_memory score prune generate judge {path} settle decide_ending".split()
+    main_line = "begin_utterance retrieve_memory score prune generate judge"
+    assert steps == f"{main_line} {path} select_candidate decide_ending".split()
     assert (outcome["chosen"], outcome["rollbacks"]) == (chosen, rollbacks)
     assert {one.inconsistency for one in candidates(context).values()} - {None} == set(map(float, ratings))
 
@@ -210,7 +211,7 @@ async def test_there_are_no_more_backups_than_were_written() -> None:
 
 async def test_sequential_generation_without_pruning_judges_nothing() -> None:
     context, outcome, steps = await spoken(Choosing(), generation="sequential", removal_factor=0)
-    assert steps == ["retrieve_memory", "generate", "select_candidate", "decide_ending"]
+    assert steps == ["begin_utterance", "retrieve_memory", "generate", "select_candidate", "decide_ending"]
     assert (outcome["chosen"], len(candidates(context))) == (0, 10)
 
 
@@ -220,7 +221,7 @@ async def test_sequential_generation_without_pruning_judges_nothing() -> None:
 async def test_what_was_varied_is_what_is_scored_pruned_and_answered() -> None:
     settings = {"removed_blocks": "p", "block_lengths": "m=3,b~40w", "names": "rare"}
     context, outcome, steps = await spoken(Choosing(ratings=[1]), **settings)
-    assert steps[:4] == ["retrieve_memory", "vary_prompt", "score", "prune"]
+    assert steps[:5] == ["begin_utterance", "retrieve_memory", "vary_prompt", "score", "prune"]
     prompt = context.store.prompt(outcome["prompt"])
     assert set(outcome["scores"]) == {unit.id for unit in prompt.units}
     assert "previous_dialogues" not in prompt.blocks()

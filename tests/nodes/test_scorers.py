@@ -10,7 +10,7 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
 from graphs.dialogue import build_dialogue_graph
-from nodes.machinery.node import guarded
+from nodes.machinery.guard import guarded
 from nodes.machinery.registry import NODES, Registry
 from nodes.retrieve import retrieve_memory
 from prompts.render import render

@@ -1,0 +1,145 @@
+"""Guarding: a user's node sees the keys that it declares, and an update that its place can't take stops the run.
+
+It stops with one line that names the node, before anything is checkpointed. Tests hold shipped nodes to the same.
+"""
+
+import copy
+import inspect
+import math
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from nodes.machinery.node import Node, NodeFunction
+from nodes.machinery.places import PLACES, Place
+from nodes.machinery.time_limit import time_limit
+from state.context import Context
+from state.errors import ModelError, NodeError, StorageError
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+
+def guarded(node: Node) -> NodeFunction:
+    """Return a user's node as a graph runs it: held to what it declares, and to its place.
+
+    The function raises `NodeError` where the node does not keep to it; failures of the model and the store are theirs.
+    """
+    place = PLACES[node.place]
+
+    async def run(state: Mapping[str, Any], runtime: "Runtime[Context]") -> dict[str, Any]:
+        shown = {key: copy.deepcopy(state[key]) for key in (*place.given, *node.reads) if key in state}
+        before = copy.deepcopy(shown)
+        update = await _within_limit(node, shown, runtime)
+        if shown != before:
+            raise _complaint(node, state, "changed the state that it was given; return what is new instead")
+        try:
+            return _checked(node, update, state, runtime.context)
+        except ValueError as problem:
+            raise _complaint(node, state, str(problem)) from None
+
+    run.__name__ = node.place
+    return run
+
+
+async def _within_limit(node: Node, state: dict[str, Any], runtime: "Runtime[Context]") -> Any:
+    try:
+        async with time_limit(node.timeout_s, runtime.context) as context:
+            return await node.run(state, replace(runtime, context=context))
+    except (ModelError, StorageError, NodeError):
+        raise
+    except TimeoutError as error:
+        words = (
+            failure(error, node.run)
+            if node.timeout_s is None
+            else f"took longer than its limit of {node.timeout_s:g} s"
+        )
+        raise _complaint(node, state, words) from error
+    except KeyError as error:
+        key = error.args[0] if error.args else None
+        if isinstance(key, str) and key in PLACES[node.place].types and key not in state:
+            why = "nothing has written it at this point" if key in node.reads else "declare it in reads"
+            raise _complaint(node, state, f"reads {key!r}: {why}") from error
+        raise _complaint(node, state, failure(error, node.run)) from error
+    except Exception as error:
+        raise _complaint(node, state, failure(error, node.run)) from error
+
+
+def _checked(node: Node, update: Any, state: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    """Return an update as it is checkpointed; `ValueError` says why its place can't take it."""
+    place = PLACES[node.place]
+    if not isinstance(update, dict):
+        raise ValueError(f"returned {_kind(update)}, not a dict of state keys")
+    for key in update:
+        if key not in node.writes:
+            raise ValueError(f"wrote {key!r:.60}, which it does not declare in writes")
+    if missing := [key for key in place.writes if key not in update]:
+        raise ValueError(f"did not write {', '.join(missing)}, which {node.place} has to")
+    checked = {key: _typed(place, key, value) for key, value in update.items() if key not in place.formerly_wrote}
+    if (misfit := place.fits(checked, state, context)) is not None:
+        raise ValueError(misfit)
+    return checked
+
+
+def _typed(place: Place, key: str, value: Any) -> Any:
+    """Return a value as the state has it; `ValueError` says why it can't be."""
+    plain = _plain(value, key)
+    try:
+        typed = _adapter(place.name, key).validate_python(plain, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at, shown = "".join(f"[{part!r}]" for part in first["loc"]), f"{first['input']!r:.60}"
+        raise ValueError(f"{key}{at} is {shown}: {first['msg']}") from None
+    if typed != plain:
+        raise ValueError(f"{key} has more in it than the state keeps")
+    return typed
+
+
+@lru_cache
+def _adapter(place: str, key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(PLACES[place].types[key])
+
+
+def _plain(value: Any, at: str) -> Any:
+    """Return a value as plain JSON gives it back, tuples as lists; `ValueError` names what JSON can't hold."""
+    if isinstance(value, dict):
+        for key in value:
+            if type(key) is not str:
+                raise ValueError(f"{at} has the key {key!r:.60}, {_kind(key)}; keys are str")
+        return {key: _plain(item, f"{at}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{at}[{index}]") for index, item in enumerate(value)]
+    if value is not None and type(value) not in (str, bool, int, float):
+        raise ValueError(f"{at} is {_kind(value)}, which can't be checkpointed; make it plain JSON, as float(x) does")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{at} is {value}; numbers are finite")
+    return value
+
+
+def _kind(value: Any) -> str:
+    kind = type(value)
+    return f"a {kind.__name__}" if kind.__module__ == "builtins" else f"a {kind.__module__}.{kind.__name__}"
+
+
+def failure(error: BaseException, function: Callable[..., Any]) -> str:
+    """Return on one line what a user's function raised, and the line of their file."""
+    first_line = next(iter(str(error).splitlines()), "")
+    if isinstance(error, ValidationError):
+        first_line = error.errors()[0]["msg"].removeprefix("Value error, ")
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)  # an object may be one
+    stack = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in stack if code and frame.filename == code.co_filename]
+    place = f" (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
+    return f"failed: {type(error).__name__}{f': {first_line}' if first_line else ''}{place}"
+
+
+def _complaint(node: Node, state: Mapping[str, Any], words: str) -> NodeError:
+    return NodeError(
+        f"round {state['round']}: the node {node.name!r}, in the place {node.place}, {words} "
+        "(`tertulia nodes check` tries it out)"
+    )

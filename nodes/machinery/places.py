@@ -1,0 +1,154 @@
+"""The places of the graphs where a node can be chosen, and what a node has to write there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_type_hints
+
+from state.context import Context
+from state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
+
+GraphName = Literal["utterance", "cognition", "group_chat"]
+
+#: By graph: the state, and the keys of it that every node is given.
+_STATES: Mapping[GraphName, tuple[type, tuple[str, ...]]] = {
+    "utterance": (UtteranceState, tuple(UtteranceInput.__annotations__)),
+    "cognition": (CognitionState, tuple(CognitionInput.__annotations__)),
+    "group_chat": (GroupState, ("round", "turn", "present", "sim_time_s", "silence_s")),
+}
+
+
+#: A check of an update's values: from the update, the state and the context to what is wrong with them, if anything is.
+Fits = Callable[[Mapping[str, Any], Mapping[str, Any], Context], str | None]
+
+
+def _fits_always(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a graph: what a node there has to write.
+
+    Attributes:
+        name: The name of the graph's node; `after_…` is empty unless a user's node stands there.
+        graph: In which graph.
+        writes: State keys that a node here always writes.
+        may_write: State keys that it may write besides.
+        formerly_wrote: Keys that a node here wrote in earlier versions: it may still, and they are dropped.
+        fits: Checks the values of an update.
+    """
+
+    name: str
+    graph: GraphName
+    writes: tuple[str, ...]
+    may_write: tuple[str, ...] = ()
+    formerly_wrote: tuple[str, ...] = ()
+    fits: Fits = _fits_always
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The state keys that every node here is given, declared or not: who speaks, when, and who is there."""
+        return _STATES[self.graph][1]
+
+    @property
+    def types(self) -> Mapping[str, Any]:
+        """The type of every key of the state."""
+        return _types_of(self.graph)
+
+
+@lru_cache
+def _types_of(graph: GraphName) -> Mapping[str, Any]:
+    return get_type_hints(_STATES[graph][0])
+
+
+def _scores_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    scores, units = update["scores"], [unit.id for unit in context.store.prompt(state["prompt"]).units]
+    if scores is None or update["scored_by"] is None:
+        return "scores and scored_by say what was scored and by whom; None stands for neither here"
+    if missing := [unit for unit in units if unit not in scores]:
+        return f"scores has none for {len(missing)} of {len(units)} units, the first of them {missing[0]!r}"
+    if unknown := next((unit for unit in scores if unit not in units), None):
+        return f"scores has one for {unknown!r}, which is no unit of the prompt"
+    below = next((unit for unit, score in scores.items() if score < 0), None)
+    return None if below is None else f"scores[{below!r}] is {scores[below]}; a score is 0 or more"
+
+
+def _removed_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    units = {unit.id: unit for unit in context.store.prompt(state["prompt"]).units}
+    for removed in update["removed"]:
+        if removed not in units:
+            return f"removed has {removed!r}, which is no unit of the prompt"
+        if units[removed].kind == "item" and not units[removed].removable:
+            return f"removed has {removed!r}, which can't be removed"
+    return None
+
+
+def _judgement_fits(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    judged, before = update["inconsistency"], state["inconsistency"]
+    if judged[:-1] != before or len(judged) != len(before) + 1:
+        return "inconsistency is what it was, with the figure of the candidate at hand after it"
+    if update["conflict"] and len(before) >= context.of(state["speaker"]).parameters.revisions_max:
+        return "conflict is True where no backup is left, and nothing may be rewritten (revision, max_rollbacks)"
+    return None
+
+
+def _speaker_fits(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    if update["speaker"] and update["speaker"] not in state["present"]:
+        return f"speaker is {update['speaker']!r}, who is not there"
+    if update["sim_time_s"] < state["sim_time_s"]:
+        return "sim_time_s runs backwards"
+    return None
+
+
+def _bids_fit(update: Mapping[str, Any], state: Mapping[str, Any], context: Context) -> str | None:
+    name = state["agent"]
+    wrong = next((key for key in ("minds", "bids") if list(update[key]) != [name]), None)
+    return None if wrong is None else f"{wrong} has one entry, the agent's own, {name!r}"
+
+
+#: The places, in the order in which the graphs go through them. Nodes that only keep records have none.
+PLACES: Mapping[str, Place] = {
+    place.name: place
+    for place in (
+        Place("perceive", "cognition", ("mind",)),
+        Place("after_perceive", "cognition", (), ("mind",)),
+        Place("choose_mechanisms", "cognition", ("active",), ("mind",)),
+        Place("run_mechanisms", "cognition", ("mind",)),
+        Place("assess", "cognition", ("mind",)),
+        Place("after_assess", "cognition", (), ("mind",)),
+        Place("decide", "cognition", ("minds", "bids"), fits=_bids_fit),
+        Place("race", "group_chat", ("speaker", "sim_time_s", "minds"), fits=_speaker_fits),
+        Place(
+            "retrieve_memory",
+            "utterance",
+            ("prompt",),
+            may_write=("scores", "scored_by", "removed"),
+            formerly_wrote=("scoring_wanted",),
+        ),
+        Place("vary_prompt", "utterance", ("prompt",)),
+        Place("score", "utterance", ("scores", "scored_by"), fits=_scores_fit),
+        Place("prune", "utterance", ("removed",), fits=_removed_fit),
+        Place(
+            "generate",
+            "utterance",
+            (),
+            may_write=("attempt", "set_aside", "inconsistency", "conflict", "judged_by"),
+            formerly_wrote=("judging_wanted",),
+        ),
+        Place("judge", "utterance", ("inconsistency", "conflict", "judged_by"), fits=_judgement_fits),
+        Place("choose_revision", "utterance", ("rewritable",)),
+        Place("rewrite", "utterance", ("attempt", "set_aside")),
+        Place("roll_back", "utterance", ("attempt",), ("set_aside",)),
+        Place("select_candidate", "utterance", ("chosen", "rollbacks")),
+        Place("decide_ending", "utterance", ("ended",)),
+    )
+}
+
+#: By former name, the name of a place today: extensions, scenarios and stored parameters may have either.
+FORMER_NAMES: Mapping[str, str] = {"settle": "select_candidate"}
+
+
+def place_name(name: str) -> str:
+    """Return the name that a place, or the shipped node that is called after it, has today."""
+    return FORMER_NAMES.get(name, name)

@@ -1,0 +1,23 @@
+"""Every parameter of a run, in groups: its default, and where the default comes from."""
+
+from state.parameters.conversation import NodeSetting
+from state.parameters.group_chat import Order
+from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
+from state.parameters.model import Ending, Judge
+from state.parameters.parameters import ALIASES, GROUP_CHAT, SETTABLE, Parameters
+from state.parameters.prompt import Layout
+
+__all__ = [
+    "ALIASES",
+    "GROUP_CHAT",
+    "SETTABLE",
+    "Ending",
+    "GroupDescription",
+    "Judge",
+    "Layout",
+    "NodeSetting",
+    "Order",
+    "ParameterDescription",
+    "Parameters",
+    "parameter_groups",
+]

@@ -1,0 +1,48 @@
+"""Parameters of the conversation as a whole: its limits, a person's seat, a town's days, and chosen nodes."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from state.parameters.group import ParameterGroup
+
+#: The value of a parameter of a node or a mechanism.
+NodeSetting = bool | int | float | str
+
+
+class TownParameters(ParameterGroup):
+    """Days of a town."""
+
+    reflection_threshold: float = Field(
+        40.0,
+        gt=0,
+        description="importance of new memories that makes one reflect (GA §4.2: 150, where all that is seen counts)",
+    )
+
+
+class SeatParameters(ParameterGroup):
+    """A seat for a person (docs/runs.md)."""
+
+    seat: str | None = Field(None, description="whose words somebody at the keyboard types; unset: nobody's")
+    seat_clock: Literal["waits", "runs"] = Field(
+        "waits", description="whether the time that they take counts: waits: a latency is drawn, as for everybody"
+    )
+
+
+class LimitParameters(ParameterGroup):
+    """Limits of a conversation, and its clock."""
+
+    max_turns: int = Field(
+        16, ge=1, description="most turns: 16 as in the logs (APP Table 8), 100 rounds of group chat (CA App. C)"
+    )
+    max_minutes: float | None = Field(None, gt=0, description="simulated minutes after which a conversation ends")
+    speaking_rate_wpm: float = Field(150.0, gt=0, description="words a minute")
+
+
+class NodeParameters(ParameterGroup):
+    """Nodes and mechanisms (docs/extending.md); set as `nodes.PLACE=NAME` and `NAME.PARAMETER=VALUE`."""
+
+    nodes: dict[str, str] = Field({}, description="by place, the node that stands there, where it is not the default")
+    node_settings: dict[str, dict[str, NodeSetting | None]] = Field(
+        {}, description="by node or mechanism, its own parameters, where they are not the defaults"
+    )

@@ -1,0 +1,49 @@
+"""Parameters of group chat: what agents think with, and who gets the floor. Source: ChatAgents."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from state.parameters.group import ParameterGroup
+
+Order = Literal["self_driven", "rule_based", "centralised", "random", "designated"]
+
+
+class CognitionParameters(ParameterGroup):
+    """Group chat: what an agent notices, and how long it thinks."""
+
+    perception_threshold: float = Field(
+        0.25, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
+    )
+    working_memory: int = Field(8, ge=1, description="last noticed lines that an agent thinks about")
+    mechanism_timeout_s: float = Field(
+        20.0, gt=0, description="seconds that a mechanism may take, its waiting for the model not counted"
+    )
+    max_thought_tokens: int = Field(32, ge=8, le=512, description="length of a situation, and of a thought")
+    max_reason_tokens: int = Field(12, ge=4, le=256, description="length of a reason for or against a mechanism")
+
+
+class FloorParameters(ParameterGroup):
+    """Group chat: who speaks next, and after how many seconds."""
+
+    order: Order = Field("self_driven", description="who speaks next (CA Fig. 1)")
+    willingness_threshold: float = Field(0.5, ge=0, le=4, description="θ of willingness (CA App. B)")
+    latency_scale_s: float = Field(2.0, gt=0, description="μ₀ for who has no latency of their own (CA Table III)")
+    latency_spread_s: float = Field(1.0, ge=0, description="σ₀ for who has no latency of their own (CA Table III)")
+    latency_form: Literal["as_printed", "moment_matched"] = Field(
+        "as_printed", description="as_printed: μ is the median of the draw (CA Eq. 6); moment_matched: its mean"
+    )
+    similarity_cutoff: float = Field(
+        0.7, ge=0, le=1, description="weighted similarity above which a thought counts as continued (CA Table III)"
+    )
+    scale_sensitivity: float = Field(0.5, ge=0, description="k₁ of CA Eq. 4")
+    spread_sensitivity: float = Field(0.3, ge=0, description="k₂ of CA Eq. 5")
+    persistence_factor: float = Field(
+        0.7, gt=0, le=1, description="on the latency of who was willing and not heard (CA App. B)"
+    )
+    persistence: Literal["once", "compounding"] = Field(
+        "once", description="whether the factor grows with every round unheard"
+    )
+    tie_s: float = Field(0.1, ge=0, description="latencies that differ by no more tie (CA App. B)")
+    reevaluation_s: float = Field(1.5, gt=0, description="Δt until willingness is looked at again (CA App. B)")
+    silence_s: float = Field(10.0, gt=0, description="seconds without speech that make a silence (CA App. C)")

@@ -1,0 +1,95 @@
+"""All parameters as a listing: by group, with the values that each takes, its default and what it does."""
+
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from state.parameters.parameters import ALIASES, GROUPS
+
+#: How the types of values are called.
+_KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "names and values"}
+
+
+@dataclass(frozen=True)
+class ParameterDescription:
+    """A parameter as it is listed.
+
+    Attributes:
+        name: Its name for `--set`.
+        aliases: Other names for it.
+        group: The name of its group.
+        kind: `number`, `whole number`, `true or false`, `text`, `choice`, or `names and values`.
+        choices: The values of a choice.
+        range: The bounds of a number in words; `None` without bounds.
+        may_be_unset: Whether `null` stands for none.
+        default: Its default; what a group chat has instead is in `GROUP_CHAT`.
+        description: What it does, and where the default comes from.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    group: str
+    kind: str
+    choices: tuple[str, ...]
+    range: str | None
+    may_be_unset: bool
+    default: Any
+    description: str
+
+    @property
+    def values(self) -> str:
+        """The values that it takes, in words."""
+        bounded = " | ".join(self.choices) or " ".join(part for part in (self.kind, self.range) if part)
+        return f"{bounded}, or null" if self.may_be_unset else bounded
+
+
+@dataclass(frozen=True)
+class GroupDescription:
+    """A group of parameters as it is listed."""
+
+    name: str
+    title: str
+    parameters: tuple[ParameterDescription, ...]
+
+
+def parameter_groups() -> tuple[GroupDescription, ...]:
+    """Return all parameters by group, in the order in which they are stored."""
+    return tuple(
+        GroupDescription(
+            name=group,
+            title=(members.__doc__ or "").splitlines()[0].rstrip("."),
+            parameters=tuple(_described(name, group, field) for name, field in members.model_fields.items()),
+        )
+        for group, members in GROUPS.items()
+    )
+
+
+def _described(name: str, group: str, field: FieldInfo) -> ParameterDescription:
+    accepted = [kind for kind in _alternatives(field.annotation) if kind is not types.NoneType]
+    choices = tuple(str(choice) for kind in accepted if get_origin(kind) is Literal for choice in get_args(kind))
+    return ParameterDescription(
+        name=name,
+        aliases=tuple(alias for alias, meant in ALIASES.items() if meant == name),
+        group=group,
+        kind="choice" if choices else _KINDS[get_origin(accepted[0]) or accepted[0]],
+        choices=choices,
+        range=" and ".join(_bounds(field)) or None,
+        may_be_unset=len(accepted) < len(_alternatives(field.annotation)),
+        default=field.default,
+        description=field.description or "",
+    )
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+
+
+def _bounds(field: FieldInfo) -> Iterator[str]:
+    """Yield the bounds of a number in words, as pydantic keeps them: a constraint each, `Ge(ge=0)`."""
+    for constraint in field.metadata:
+        for attribute, words in (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below")):
+            if hasattr(constraint, attribute):
+                yield f"{words} {getattr(constraint, attribute)}"

@@ -1,0 +1,72 @@
+"""Parameters of the models: what they are asked for, with which sampling, over which connection, and how they judge."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from state.parameters.group import ParameterGroup
+
+Judge = Literal["rating", "likelihood", "off"]
+Ending = Literal["reply", "continuation", "off"]
+
+
+class SamplingParameters(ParameterGroup):
+    """Models and sampling: who thinks and judges, how tokens are drawn, and where an utterance ends."""
+
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="precision of the model's weights; auto: what the hardware likes"
+    )
+    judge_model: str | None = Field(None, description="a model to judge for everybody; unset: who speaks")
+    thinking_model: str | None = Field(None, description="a model to think for everybody in a group; unset: who speaks")
+    surrogate: str | None = Field(
+        None, description="a local model that scores what a model has said that shows no attention (docs/models.md)"
+    )
+    temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
+    top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
+    no_repeat_ngram: int | None = Field(
+        None,
+        ge=0,
+        description="tokens in a row that speech may not repeat from the dialogue; 0: any; unset: the model's",
+    )
+    max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")
+    ending: Literal["auto", "reply", "continuation", "off"] = Field(
+        "auto",
+        description="who says that the conversation ends: the reply itself (APP Table 9), what comes next, or nobody",
+    )
+    ending_threshold: float | None = Field(
+        None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
+    )
+
+
+class ServerParameters(ParameterGroup):
+    """Requests to models on other people's servers."""
+
+    request_timeout_s: float = Field(120.0, gt=0, description="seconds that a request to a remote model may take")
+    max_retries: int = Field(6, ge=0, le=100, description="times that a request that failed for a while is tried again")
+    max_concurrency: int = Field(8, ge=1, le=1024, description="requests to a remote model at the same time")
+    requests_per_minute: float | None = Field(
+        None, gt=0, description="of each remote model, at most; unset: any number"
+    )
+    max_reply_tokens: int | None = Field(
+        None, ge=16, description="tokens that a remote model may write, hidden thinking included; unset: its own limit"
+    )
+
+
+class JudgeParameters(ParameterGroup):
+    """Judging an utterance, and revising one that conflicts with what was removed."""
+
+    judge: Literal["auto", "rating", "likelihood", "off"] = Field("auto", description="auto: what suits the model")
+    judge_runs: int = Field(3, ge=1, le=16, description="scoring runs of the rating judge (APP §4.1)")
+    inconsistency_threshold: float | None = Field(
+        None, description="θ: unset: 6.67 for the rating judge (APP §4.1), the model's own for the likelihood judge"
+    )
+    max_rollbacks: int = Field(3, ge=0, le=16, description="backups to fall back on (APP §4.1)")
+    backups: Literal["with_utterance", "on_demand"] = Field(
+        "with_utterance", description="when the backups are drawn (APP §4.1: with the utterance)"
+    )
+    judge_baseline: bool = Field(False, description="at λ = 0, judge the reply against all items (APP §4.2, Fig. 7)")
+    revision: Literal["rollback", "rewrite", "combined", "off"] = Field(
+        "rollback",
+        description="what is done about a conflict: take a backup, rewrite by the comment (APP §4.1), whichever the "
+        "model says it can (APP Limitations), or nothing",
+    )

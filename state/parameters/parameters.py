@@ -1,0 +1,175 @@
+"""Every parameter of a run, composed of its groups, and how it is set.
+
+`APP` is Chu, Chen and Nakayama (EMNLP 2025); `CA` is ChatAgents (Huang et al. 2025); `GA` is Park et al. (2023). Where
+a paper is silent, docs/readings.md says why the default is what it is.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from state.errors import SettingError, UsageError, nearest_hint
+from state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
+from state.parameters.group import ParameterGroup
+from state.parameters.group_chat import CognitionParameters, FloorParameters
+from state.parameters.model import JudgeParameters, SamplingParameters, ServerParameters
+from state.parameters.prompt import PromptParameters, PruningParameters, VariationParameters
+
+#: Other names under which a parameter may be set.
+ALIASES = {"lambda": "removal_factor", "λ": "removal_factor", "max_rounds": "max_turns"}
+
+#: What a group chat sets otherwise (CA App. C: 100 rounds or 30 minutes); a scenario's own settings come over it.
+GROUP_CHAT: Mapping[str, Any] = {
+    "max_turns": 100,
+    "max_minutes": 30.0,
+    "block_order": "bmpegrsc",
+    "removable_blocks": "bhmpegr",
+    "ending": "off",
+    "memory_items_min": 3,
+    "memory_items_max": 12,
+}
+
+
+#: The groups by name, in the order in which they are listed.
+GROUPS: Mapping[str, type[ParameterGroup]] = {
+    "pruning": PruningParameters,
+    "prompt": PromptParameters,
+    "sampling": SamplingParameters,
+    "server": ServerParameters,
+    "judge": JudgeParameters,
+    "variation": VariationParameters,
+    "cognition": CognitionParameters,
+    "floor": FloorParameters,
+    "town": TownParameters,
+    "seat": SeatParameters,
+    "limits": LimitParameters,
+    "nodes": NodeParameters,
+}
+
+
+class Parameters(
+    NodeParameters,  # pydantic orders the fields from the last base to the first
+    LimitParameters,
+    SeatParameters,
+    TownParameters,
+    FloorParameters,
+    CognitionParameters,
+    VariationParameters,
+    JudgeParameters,
+    ServerParameters,
+    SamplingParameters,
+    PromptParameters,
+    PruningParameters,
+):
+    """The parameters of a run, stored flat. `removal_factor` is λ, the one that the project exists for."""
+
+    @property
+    def drawn_max(self) -> int:
+        """How many candidates a turn may draw; the numbers of those that are rewritten begin behind them."""
+        return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
+
+    @property
+    def revisions_max(self) -> int:
+        """How often an utterance may be revised."""
+        if self.revision == "off":
+            return 0
+        return self.max_rollbacks if self.revision == "rewrite" else min(self.max_rollbacks, self.drawn_max - 1)
+
+    @property
+    def scores_are_wanted(self) -> bool:
+        """Whether a prompt is scored: where something is removed by score, or where it is asked for."""
+        return self.removal_factor > 0 or self.retain is not None or self.record_scores
+
+    def judging_is_wanted(self, has_removed_units: bool) -> bool:
+        """Whether a candidate is judged: against what was removed, or at λ = 0 as the baseline against all items."""
+        is_baseline = self.removal_factor == 0 and self.judge_baseline
+        return self.judge != "off" and (has_removed_units or is_baseline)
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Parameters":
+        """Return a copy with some parameters changed.
+
+        Args:
+            settings: Values by parameter name; strings are read as YAML scalars (`0.5`, `true`, `null`). `nodes.PLACE`
+                is the name of a node, or `None` for the default; `NAME.PARAMETER` is a node's own, or a mechanism's.
+
+        Raises:
+            SettingError: A value is outside its range.
+            UsageError: There is no such parameter (the nearest known one is named), or two do not fit together.
+        """
+        values = self.model_dump()
+        for given, value in settings.items():
+            name = ALIASES.get(given, given)
+            if "." in name:
+                _set_dotted(values, name, value)
+                continue
+            if name not in type(self).model_fields:
+                raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, SETTABLE)}")
+            may_be_unset = type(self).model_fields[name].default is None
+            values[name] = None if may_be_unset and value == "null" else _read_scalar(value, values[name])
+        try:
+            changed = type(self).model_validate(values)
+        except ValidationError as error:
+            raise _setting_error(error) from None
+        if changed.memory_items_min > changed.memory_items_max:
+            raise UsageError(
+                f"memory_items_min={changed.memory_items_min} is above memory_items_max={changed.memory_items_max}; "
+                "set both"
+            )
+        changed._check_blocks()
+        return changed
+
+    def _check_blocks(self) -> None:
+        """Refuse what asks for items of a block that is not there, or that stays.
+
+        Raises:
+            SettingError: `block_lengths` or `retain_block` has such a block.
+        """
+        if missing := next((letter for letter in self.lengths if letter in self.removed_blocks), None):
+            problem = f": {missing} is a block that removed_blocks={self.removed_blocks} takes out"
+            raise SettingError("block_lengths", self.block_lengths, problem)
+        if self.retain is not None and (
+            self.retain_block not in self.removable_blocks or self.retain_block in self.removed_blocks
+        ):
+            raise SettingError(
+                "retain_block",
+                self.retain_block,
+                " is no block of which all items but one may go; set it to one of "
+                f"removable_blocks={self.removable_blocks} that removed_blocks={self.removed_blocks} leaves",
+            )
+
+
+#: The names that take one value, aliases among them.
+SETTABLE = (*ALIASES, *(name for name in Parameters.model_fields if name not in ("nodes", "node_settings")))
+
+
+def _set_dotted(values: dict[str, Any], name: str, value: Any) -> None:
+    """Set `nodes.PLACE`, or a parameter of a node or a mechanism; nothing is known of either here."""
+    owner, _, key = name.partition(".")
+    if not owner or not key:
+        raise UsageError(f"unknown parameter {name!r}; write nodes.PLACE=NAME or NAME.PARAMETER=VALUE")
+    read = _read_scalar(value, None)
+    if owner != "nodes":
+        settings = values["node_settings"].get(owner, {})
+        values["node_settings"] = {**values["node_settings"], owner: {**settings, key: read}}
+    elif read is None:
+        values["nodes"] = {place: node for place, node in values["nodes"].items() if place != key}
+    else:
+        values["nodes"] = {**values["nodes"], key: value}
+
+
+def _read_scalar(value: Any, current: Any) -> Any:
+    if not isinstance(value, str) or isinstance(current, str):
+        return value
+    try:
+        return yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError):  # PyYAML raises these too, as for `!!int ""`
+        return value
+
+
+def _setting_error(error: ValidationError) -> SettingError:
+    """Return the error for the first value that was refused."""
+    problem = error.errors()[0]
+    name = ".".join(str(part) for part in problem["loc"]) or "parameters"
+    return SettingError(name, problem["input"], f": {problem['msg'].removeprefix('Value error, ')}")

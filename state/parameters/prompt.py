@@ -1,0 +1,124 @@
+"""Parameters of the prompt: what stands in it, what λ removes from it, and how it may be varied otherwise."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from state.blocks import letter_of, letters_of
+from state.parameters.group import ParameterGroup
+from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
+
+Layout = Literal["single_message", "chat_turns"]
+
+
+def _check_removable(letters: str) -> str:
+    if "c" in letters:
+        raise ValueError("the current dialogue (c) can't be removed: the conversation would not continue (APP §3.1)")
+    if "s" in letters:
+        raise ValueError("the situation and thought (s) can't be removed: they are what is about to be said")
+    return letters
+
+
+def _check_order(letters: str) -> str:
+    if "c" not in letters:
+        raise ValueError(f"the current dialogue (c) is missing from {letters!r}; a conversation needs it")
+    return letters
+
+
+def _check_lengths(lengths: str) -> str:
+    read_block_lengths(lengths)
+    return lengths
+
+
+def _check_names(names: str) -> str:
+    if names not in NAME_CHOICES:
+        read_names(names)
+    return names
+
+
+#: What users write by initials or names of blocks, and what is stored by initials.
+Block = Annotated[str, BeforeValidator(letter_of)]
+BlockOrder = Annotated[str, BeforeValidator(letters_of), AfterValidator(_check_order)]
+RemovableBlocks = Annotated[str, BeforeValidator(letters_of), AfterValidator(_check_removable)]
+BlockLengths = Annotated[str, BeforeValidator(with_letters), AfterValidator(_check_lengths)]
+Names = Annotated[str, AfterValidator(_check_names)]
+
+
+class PruningParameters(ParameterGroup):
+    """Adaptive Prompt Pruning: λ, and the scores by which it removes units."""
+
+    removal_factor: float = Field(
+        0.5, ge=0, le=1, description="λ: share of the removable attention to remove (APP §3.1)"
+    )
+    removal_order: Literal["descending", "ascending"] = Field(
+        "descending", description="walk Algorithm 1 from the highest or the lowest score (APP §3.2)"
+    )
+    removable_blocks: RemovableBlocks = Field(
+        "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
+    )
+    reducer: Literal["sum-mean", "mean-mean"] = Field("sum-mean", description="R of Eq. 1 (APP §3.1, App. C)")
+    scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
+    scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
+    record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
+
+
+class PromptParameters(ParameterGroup):
+    """The prompt: its blocks, their order, and how many memories and lines they show."""
+
+    layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
+    block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
+    human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
+    memory_items_min: int = Field(
+        30, ge=1, description="memories in a prompt, at least, if there are so many (APP Table 1)"
+    )
+    memory_items_max: int = Field(45, ge=1, description="memories in a prompt, at most (APP Table 1)")
+    retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
+    retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")
+    retrieval_importance: float = Field(1.0, ge=0, description="weight of importance (GA §4.1)")
+    recency_decay: float = Field(0.995, gt=0, le=1, description="decay of recency per simulated hour (GA §4.1)")
+    previous_dialogues_max: int = Field(3, ge=0, description="earlier dialogues in a prompt (APP Table 1)")
+    dialogue_window: int = Field(16, ge=1, description="last utterances of the current dialogue that a prompt shows")
+
+    @property
+    def blocks(self) -> str:
+        """The initials of the blocks in prompt order; human needs, where switched on, stand after b (Table 9)."""
+        order = self.block_order.replace("h", "") if not self.human_needs else self.block_order
+        if self.human_needs and "h" not in order:
+            at = order.index("b") + 1 if "b" in order else 0
+            order = f"{order[:at]}h{order[at:]}"
+        return order
+
+
+class VariationParameters(ParameterGroup):
+    """Other ways to vary the prompt and what is drawn from it; docs/experiments.md has each of them at work."""
+
+    generation: Literal["single", "sequential"] = Field(
+        "single", description="one utterance in a reply, or several of which one is drawn (APP §5, Table 3)"
+    )
+    sequential_candidates: int = Field(10, ge=2, le=20, description="utterances in one reply (APP §5)")
+    retain: Literal["highest", "lowest"] | None = Field(
+        None, description="in the place of λ: keep one removable item, by its score in its block (APP §3.2, Fig. 5b)"
+    )
+    retain_block: Block = Field("m", description="block that has the one item, by initial or name (APP Fig. 5b)")
+    removed_blocks: RemovableBlocks = Field(
+        "", description="blocks that no prompt has, by initials or names (RMb to RMbmpe of APP Table 2)"
+    )
+    block_lengths: BlockLengths = Field(
+        "",
+        description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
+        "many words, `m~250w` as near as items allow (APP App. E, Table 7)",
+    )
+    names: Names = Field(
+        "own", description="what people are called in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
+    )
+    names_put_back: bool = Field(True, description="whether what is said has people's own names again (APP is silent)")
+
+    @property
+    def lengths(self) -> dict[str, BlockLength]:
+        """The lengths that blocks shall have, by initial."""
+        return read_block_lengths(self.block_lengths)
+
+    @property
+    def prompts_are_varied(self) -> bool:
+        """Whether anything is changed in a prompt before it is scored."""
+        return bool(self.removed_blocks or self.block_lengths or self.names != "own")
