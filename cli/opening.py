@@ -16,7 +16,7 @@ def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
     Raises:
         TertuliaError: There is none, it can't be used, or it can't be loaded.
     """
-    from models.chat import key_variable
+    from models.chat_names import key_variable
     from models.loading import open_model
 
     with waiting(f"loading {name}"), _told(f"the model {name!r}"):

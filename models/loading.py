@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from models import chat, embedded
+from models import chat_names, embedded
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
-from state.language_model import Embedder, LanguageModel, ModelTraits
+from state.language_model import Embedder, LanguageModel, ModelTraits, Report, ignore_activity
 from state.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def open_model(
     precision: Precision = "auto",
     limits: Parameters | None = None,
     key: str | None = None,
+    report: Report | None = None,
 ) -> LanguageModel:
     """Return the language model of that name.
 
@@ -34,6 +35,7 @@ def open_model(
         precision: Of the weights; `auto` takes what the hardware likes.
         limits: What a remote model is held to; the defaults where they are not given.
         key: The key of a remote model.
+        report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
 
     Raises:
         NotFoundError: No model of that name.
@@ -46,8 +48,10 @@ def open_model(
         from models.rehearsal import RehearsalModel
 
         return RehearsalModel()
-    if chat.is_chat_name(name):
-        return chat.open_chat_model(name, limits or Parameters(), key)
+    if chat_names.is_chat_name(name):
+        from models.chat import open_chat_model
+
+        return open_chat_model(name, limits or Parameters(), key, report or ignore_activity)
     _quieten()
     if name == embedded.ID:
         return _open_folder(name, embedded.folder(cache), precision, embedded.TRAITS)
@@ -70,13 +74,13 @@ def rehearsal_of(name: str) -> LanguageModel:
     from models.rehearsal import RehearsalModel
 
     model = RehearsalModel()
-    own = embedded.TRAITS if name == embedded.ID else None
-    if chat.is_chat_name(name):
-        chat.check_chat_name(name)
-        own = chat.TRAITS
-    if own is not None:
+    traits = embedded.TRAITS if name == embedded.ID else None
+    if chat_names.is_chat_name(name):
+        chat_names.check_chat_name(name)
+        traits = chat_names.TRAITS
+    if traits is not None:
         model.traits = replace(
-            model.traits, layout=own.layout, judge=own.judge, ending=own.ending, text_only=own.text_only
+            model.traits, layout=traits.layout, judge=traits.judge, ending=traits.ending, text_only=traits.text_only
         )
     return model
 
