@@ -139,14 +139,14 @@ def _requests(prompts: Sequence[RenderedPrompt], generators: Sequence[random.Ran
 
 
 def _one_by_one(model: CausalLanguageModel, requests: Sequence[GenerationRequest]) -> tuple[list[Reply], float]:
-    model.forget()
+    model.clear_cache()
     start = time.perf_counter()
     replies = [asyncio.run(model.generate(request))[0] for request in requests]
     return replies, time.perf_counter() - start
 
 
 def _one_batch(model: CausalLanguageModel, requests: Sequence[GenerationRequest]) -> tuple[list[Reply], float]:
-    model.forget()
+    model.clear_cache()
     start = time.perf_counter()
     batch = asyncio.run(model.generate_batch(requests))
     return [replies[0] for replies in batch], time.perf_counter() - start

@@ -23,8 +23,9 @@ def added_by(way: str, length: int, precision: str) -> float:
 
 def _main(way: str, length: int, precision: str) -> None:
     from cli.environment import cache_folder
-    from models.attention import Decoding, read_prefix, rows_by_definition
+    from models.attention_scores import attention_by_definition
     from models.causal import CausalLanguageModel
+    from models.decoding_state import DecodingState, prefill
     from models.loading import open_model
 
     opened = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
@@ -33,22 +34,22 @@ def _main(way: str, length: int, precision: str) -> None:
     prompt = [words.randrange(100, 40_000) for _ in range(length)]
     responses = [[words.randrange(100, 40_000) for _ in range(RESPONSE)] for _ in range(3)]
 
-    def decode(catch: bool) -> None:
-        decoding = Decoding(opened.model, read_prefix(opened.model, prompt), 3, RESPONSE, catch=catch)
-        decoding.read([[prompt[-1]]] * 3)
+    def decode(capture: bool) -> None:
+        state = DecodingState(opened.model, prefill(opened.model, prompt), 3, RESPONSE, capture=capture)
+        state.forward([[prompt[-1]]] * 3)
         for step in range(RESPONSE - 1):
-            decoding.read([[response[step]] for response in responses])
+            state.forward([[response[step]] for response in responses])
 
-    decode(catch=False)  # what is allocated once is there before the measuring begins
+    decode(capture=False)  # what is allocated once is there before the measuring begins
     _forget_peak()
-    decode(catch=False)
+    decode(capture=False)
     plain = _peak_mb()
     _forget_peak()
     if way == "eager":
         for response in responses:
-            rows_by_definition(opened.model, prompt, response)
+            attention_by_definition(opened.model, prompt, response)
     else:
-        decode(catch=True)
+        decode(capture=True)
     print(plain, _peak_mb())
 
 

@@ -22,9 +22,11 @@ from transformers import PreTrainedModel
 
 from benchmarks.memory import added_by
 from cli.environment import cache_folder
-from models.attention import IMPLEMENTATION, read_prefix, rows_of
+from models.attention import IMPLEMENTATION
+from models.attention_scores import attention_to_prompt
 from models.batching import BatchingBroker
 from models.causal import CausalLanguageModel
+from models.decoding_state import prefill
 from models.embedder import SentenceEmbedder
 from models.loading import device_and_dtype, open_embedder, open_model
 from nodes.generate import utterance_request
@@ -139,9 +141,9 @@ def plain_generation_s(model: PreTrainedModel, prompt: Sequence[int], tokens: in
 def _scoring(model: CausalLanguageModel, samples: Sequence[Sample], parameters: Parameters) -> dict[str, str]:
     ratios = []
     for sample in samples:
-        model.forget()
+        model.clear_cache()
         plain_s, replies = _cpu_s(partial(asyncio.run, model.generate(_request(model, sample, parameters, 3))))
-        model.forget()
+        model.clear_cache()
         scoring = model.generate_scored(_request(model, sample, parameters, 3), ScoringOptions())
         scored_s, (same, _) = _cpu_s(partial(asyncio.run, scoring))
         assert [r.tokens for r in same] == [r.tokens for r in replies]
@@ -163,7 +165,7 @@ def _utterances(
         settings = parameters.with_settings({"backups": backups})
         ratios = []
         for seed, sample in enumerate(samples):
-            model.forget()
+            model.clear_cache()
             clocked = _Clocked(model)
             with SqliteStore.open(":memory:", create=True) as store:
                 context = _context(store, clocked, embedder, sample, settings, seed)
@@ -241,7 +243,7 @@ def _growth(model: CausalLanguageModel) -> dict[str, str]:
         prompt = [words.randrange(100, 40_000) for _ in range(length)]
         responses = [[words.randrange(100, 40_000) for _ in range(RESPONSE)] for _ in range(3)]
         start = time.process_time()
-        rows_of(model.model, read_prefix(model.model, prompt), responses)
+        attention_to_prompt(model.model, prefill(model.model, prompt), responses)
         spent = time.process_time() - start
         per_token[length] = spent / length
     growth = ", ".join(f"{per_token[length] / per_token[LENGTHS[0]]:.2f}" for length in LENGTHS)

@@ -169,7 +169,7 @@ def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 def _providers() -> dict[str, dict[str, Any]]:
     """Return for every provider of remote models whether it can be asked; of a key only whether there is one."""
-    from models.chat import PROVIDERS
+    from models.chat_names import PROVIDERS
 
     return {
         name: {

@@ -29,7 +29,7 @@ def key_of(variable: str | None) -> str | None:
 
 def model_access() -> "ModelAccess":
     """Return what opening models needs: where converted ones are kept, and the keys of remote ones."""
-    from models.chat import PROVIDERS, SERVER_KEY
+    from models.chat_names import PROVIDERS, SERVER_KEY
     from tertulia.engines import ModelAccess
 
     variables = {SERVER_KEY, *(provider.key for provider in PROVIDERS.values() if provider.key is not None)}

@@ -14,8 +14,10 @@ from llguidance import LLTokenizer
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from models.attention import IMPLEMENTATION, Decoding, Prefix, read_prefix, require_exact_attention, rows_of
+from models.attention import IMPLEMENTATION
+from models.attention_scores import attention_to_prompt, require_exact_attention, unit_scores
 from models.decoding import capacity_of, decode_replies
+from models.decoding_state import DecodingState, Prefix, prefill
 from models.grammar import ReplyGrammar
 from models.tokenizer import HuggingFaceTokenizer
 from state.errors import ContextWindowError, ModelError
@@ -25,8 +27,8 @@ from state.records import Reply
 #: Prompts kept in memory: the full one and the pruned one of an utterance.
 _KEPT_PREFIXES = 2
 
-#: Tokens of stems kept in memory, of all of them together.
-_KEPT_STEM_TOKENS = 16_384
+#: Tokens of shared prefixes kept in memory, of all of them together.
+_KEPT_SHARED_TOKENS = 16_384
 
 
 class CausalLanguageModel:
@@ -54,15 +56,15 @@ class CausalLanguageModel:
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts, decoded as one batch; one list per request."""
-        return self._decode(requests, catch=False)[0]
+        return self._decode(requests, capture=False)[0]
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
         """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
-        (replies,), rows = self._decode([request], catch=True)
+        (replies,), attention = self._decode([request], capture=True)
         spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
-        scores = [unit_scores(r, request.prompt, options, span) for r, span in zip(rows, spans, strict=True)]
+        scores = [unit_scores(a, request.prompt, options, span) for a, span in zip(attention, spans, strict=True)]
         return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
 
     async def score(
@@ -72,50 +74,53 @@ class CausalLanguageModel:
         if any(len(response) == 0 for response in responses):
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
         self._require_room(prompt, max(map(len, responses), default=0))
-        rows = rows_of(self.model, self._prefix(prompt), responses)
-        return [unit_scores(r, prompt, options) for r in rows]
+        attention = attention_to_prompt(self.model, self._prefix(prompt), responses)
+        return [unit_scores(a, prompt, options) for a in attention]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
         first, past_last = reply.text_tokens
         self._require_room(prompt, past_last)
         prefix = self._prefix(prompt)
-        logits = Decoding(self.model, prefix, 1, past_last, catch=False).read(
-            [[prefix.tokens[-1], *reply.tokens[: past_last - 1]]]
-        )
+        state = DecodingState(self.model, prefix, 1, past_last, capture=False)
+        logits = state.forward([[prefix.tokens[-1], *reply.tokens[: past_last - 1]]])
         logs = logits[0, first:past_last].float().log_softmax(-1)
         tokens = torch.tensor(reply.tokens[first:past_last], device=logs.device)
         return float(logs.gather(1, tokens[:, None]).mean())
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
-        written = [self.tokenizer.encode(option) for option in options]
-        self._require_room(prompt, max(map(len, written)))
+        encoded = [self.tokenizer.encode(option) for option in options]
+        longest = max(map(len, encoded))
+        self._require_room(prompt, longest)
         prefix = self._prefix(prompt)
-        decoding = Decoding(self.model, prefix, len(written), max(map(len, written)), catch=False)
-        logs = decoding.read([[prefix.tokens[-1], *tokens[:-1]] for tokens in written]).float().log_softmax(-1)
-        totals = [logs[row, range(len(tokens)), tokens].sum() for row, tokens in enumerate(written)]
+        state = DecodingState(self.model, prefix, len(encoded), longest, capture=False)
+        logs = state.forward([[prefix.tokens[-1], *tokens[:-1]] for tokens in encoded]).float().log_softmax(-1)
+        totals = [logs[row, range(len(tokens)), tokens].sum() for row, tokens in enumerate(encoded)]
         return cast(list[float], torch.stack(totals).softmax(-1).tolist())
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the prompts that are kept in memory; results are the same without them."""
         self._prefixes.clear()
         self._shared_prefixes.clear()
 
-    def _decode(self, requests: Sequence[GenerationRequest], *, catch: bool) -> tuple[list[list[Reply]], list[Tensor]]:
-        """Return the replies by request, and the rows of Eq. 1 by reply if they are wanted."""
+    def _decode(
+        self, requests: Sequence[GenerationRequest], *, capture: bool
+    ) -> tuple[list[list[Reply]], list[Tensor]]:
+        """Return the replies by request, and the attention of each reply to its prompt if it is captured."""
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
         for request, capacity in zip(requests, capacities, strict=True):
             self._require_room(request.prompt, capacity)
-        asking = [request for request in requests if request.generators]
-        if not asking:
+        answered = [request for request in requests if request.generators]
+        if not answered:
             return [[] for _ in requests], []
-        decoding = Decoding(self.model, self._batch_prefixes(asking), 1, max(capacities), catch=catch)
-        replies = decode_replies(decoding, list(zip(requests, grammars, strict=True)), self.tokenizer)
-        if not catch:
+        state = DecodingState(self.model, self._batch_prefixes(answered), 1, max(capacities), capture=capture)
+        replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
+        if not capture:
             return replies, []
-        return replies, [decoding.caught(i, len(reply.tokens)) for i, reply in enumerate(chain.from_iterable(replies))]
+        rows = enumerate(chain.from_iterable(replies))
+        return replies, [state.attention_of_row(row, len(reply.tokens)) for row, reply in rows]
 
     def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
         key = (request.fields, request.prompt.reply_prefix)
@@ -151,12 +156,12 @@ class CausalLanguageModel:
         tokens = prompt.input_ids
         shared = tokens[: min(prompt.shared_prefix, len(tokens) - 1)]
         if not shared:
-            return read_prefix(self.model, tokens)
-        shared_prefix = self._shared_prefixes.pop(shared, None) or read_prefix(self.model, tokens[: len(shared) + 1])
+            return prefill(self.model, tokens)
+        shared_prefix = self._shared_prefixes.pop(shared, None) or prefill(self.model, tokens[: len(shared) + 1])
         self._shared_prefixes[shared] = shared_prefix
-        while sum(map(len, self._shared_prefixes)) > _KEPT_STEM_TOKENS:
+        while sum(map(len, self._shared_prefixes)) > _KEPT_SHARED_TOKENS:
             del self._shared_prefixes[next(iter(self._shared_prefixes))]
-        return read_prefix(self.model, tokens, shared_prefix)
+        return prefill(self.model, tokens, shared_prefix)
 
     def _require_room(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window
@@ -169,23 +174,3 @@ class CausalLanguageModel:
             f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
             "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
         )
-
-
-def unit_scores(
-    rows: Tensor, prompt: RenderedPrompt, options: ScoringOptions, span: tuple[int, int] | None = None
-) -> dict[str, float]:
-    """Reduce the rows of one response to the score of every unit. Source: APP §3.1, Eq. 1; App. C for mean-mean.
-
-    Args:
-        rows: `(n, P)`: attention of each reply token's row to each prompt token, mean over heads, sum over layers.
-        prompt: The prompt with its token spans.
-        options: The reducer.
-        span: The reply tokens whose rows count, `(first, past_last)`; all of them if `None`.
-    """
-    first, past_last = span or (0, len(rows))
-    per_token = rows[first:past_last].cpu().double().mean(0)
-    scores = {}
-    for unit, (start, end) in prompt.token_spans.items():
-        total = float(per_token[start:end].sum())
-        scores[unit] = total / max(1, end - start) if options.reducer == "mean-mean" else total
-    return scores

@@ -4,7 +4,7 @@
 2. From the logits behind its last token each row draws the next one among those that its grammar allows.
 3. A text that reaches its limit goes back to the end of its last sentence and is closed there.
 
-This module knows nothing of prompts or units; attention is caught by `models.attention` on the way.
+This module knows nothing of prompts or units; attention is captured by `models.decoding_state` on the way.
 """
 
 import random
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from models.attention import Decoding
+from models.decoding_state import DecodingState
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
@@ -57,14 +57,14 @@ def _longest(field: ReplyField, tokenizer: Tokenizer) -> int:
 
 
 def decode_replies(
-    decoding: Decoding,
+    state: DecodingState,
     requests: Sequence[tuple[GenerationRequest, ReplyGrammar]],
     tokenizer: Tokenizer,
 ) -> list[list[Reply]]:
     """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
 
     Args:
-        decoding: Rows that have read nothing yet, one per generator, in the order of the requests.
+        state: Rows that have read nothing yet, one per generator, in the order of the requests.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
         tokenizer: The tokenizer of the model.
     """
@@ -75,18 +75,18 @@ def decode_replies(
         _extend(row, row.matcher.forced())
         to_read.append([row.request.prompt.input_ids[-1], *row.tokens])
     while any(not row.finished for row in rows):
-        logits = decoding.read_on(to_read)
+        logits = state.next_logits(to_read)
         for index, row in enumerate(rows):
             if row.finished:
                 continue
             row.unread = 0
             _advance(row, logits[index].float().cpu(), tokenizer)
             kept = 1 + len(row.tokens) - row.unread
-            if decoding.lengths[index] > kept:
-                decoding.forget(index, decoding.lengths[index] - kept)
+            if state.lengths[index] > kept:
+                state.truncate(index, state.lengths[index] - kept)
         to_read = [[] if row.finished else row.tokens[-row.unread :] for row in rows]
-    if decoding.rows is not None:
-        _read_rest(decoding, rows)
+    if state.captured_attention is not None:
+        _read_rest(state, rows)
     return [[_finish(row, tokenizer) for row in of_request] for of_request in made]
 
 
@@ -140,11 +140,11 @@ def _go_back(row: _Row, end: int) -> None:
     row.unread = max(0, row.unread - surplus)
 
 
-def _read_rest(decoding: Decoding, rows: Sequence[_Row]) -> None:
+def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
     """Read what the grammar forced at the end, but for the last token: Eq. 1 has no row for it."""
     rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
     if any(rest):
-        decoding.read_on(rest)
+        state.next_logits(rest)
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:

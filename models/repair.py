@@ -3,6 +3,7 @@
 A local model writes by grammar and can't go wrong; a hosted one may fence its JSON, talk before it, break off, or write
 `seven`. Nothing is made up: a value that can't be read is a problem in words, with which the model is asked again.
 """
+# Own code: jiter's partial mode reads 7 of the tests' 16 forms, and doesn't say where a value broke off or was cut.
 
 import difflib
 import json

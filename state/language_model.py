@@ -5,7 +5,7 @@ Nothing here knows torch.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -26,6 +26,28 @@ NO_ATTENTION = (
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a model is waiting for, or busy with, besides answering.
+
+    Attributes:
+        text: A clause for the user, such as `waiting 3 s: at most 20 requests a minute`; empty when it goes on.
+        fraction: How much is done, from 0 to 1; `None` if that is not known.
+    """
+
+    text: str
+    fraction: float | None = None
+
+
+#: Is called with what a model is doing whenever that changes. It must return quickly and raise nothing, and it may be
+#: called from another thread (that of remote requests), so what it touches must be safe for threads.
+Report = Callable[[Activity], None]
+
+
+def ignore_activity(activity: Activity) -> None:
+    """Do nothing: the `Report` of a caller that has none."""
 
 
 class Tokenizer(Protocol):

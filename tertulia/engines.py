@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from state.errors import ModelError, TertuliaError, UsageError
-from state.language_model import Embedder, LanguageModel, ModelRole
+from state.language_model import Embedder, LanguageModel, ModelRole, Report, ignore_activity
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import ParticipantModel, RunRecord
@@ -25,10 +25,12 @@ class ModelAccess:
     Attributes:
         cache: Where converted models are kept.
         keys: Keys of remote models, by the variable that has them (`OPENAI_API_KEY`).
+        report: Is called with what a model waits for, while it is opened and afterwards.
     """
 
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    report: Report = ignore_activity
 
     def language_model(self, name: str, parameters: Parameters) -> LanguageModel:
         """Return the language model of that name, in the precision of the parameters.
@@ -36,7 +38,7 @@ class ModelAccess:
         Raises:
             TertuliaError: There is none, it can't be used, or it can't be loaded.
         """
-        from models.chat import key_variable
+        from models.chat_names import key_variable
         from models.loading import open_model
 
         variable = key_variable(name)
@@ -47,6 +49,7 @@ class ModelAccess:
                 precision=parameters.precision,
                 limits=parameters,
                 key=None if variable is None else self.keys.get(variable),
+                report=self.report,
             )
 
     def embedder(self, name: str) -> Embedder:
@@ -58,7 +61,7 @@ class ModelAccess:
         from models.loading import open_embedder
 
         with _one_line(f"the embedder {name!r}"):
-            return open_embedder(name)
+            return open_embedder(name, self.report)
 
 
 @contextmanager
@@ -187,7 +190,7 @@ def check_scores_can_be_had(name: str, parameters: Parameters) -> None:
     Raises:
         UsageError: Nobody could score what it says.
     """
-    from models.chat import TRAITS, is_chat_name
+    from models.chat_names import TRAITS, is_chat_name
 
     if is_chat_name(name):
         TRAITS.require_scores(parameters)

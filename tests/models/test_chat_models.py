@@ -5,6 +5,7 @@ import contextlib
 import json
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,12 +18,13 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.protocol_server import Served, serving
 
-from models.chat import ChatModel, is_chat_name, open_chat_model
+from models.chat import ChatModel, open_chat_model
+from models.chat_names import is_chat_name
 from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from models.repair import UnusableReplyError, read_answer
 from prompts.render import render
 from state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
-from state.language_model import GenerationRequest, ReplyField, ScoringOptions
+from state.language_model import Activity, GenerationRequest, ReplyField, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
 from storage.store import SqliteStore
@@ -43,7 +45,7 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture(autouse=True)
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.chat._FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("models.chat_errors.FIRST_WAIT_S", 0.01)
 
 
 def a_model(served: Served, key: str | None = None, **limits: Any) -> ChatModel:
@@ -212,7 +214,7 @@ async def test_units_become_messages(served: Served) -> None:
 
 async def test_rows_have_seeds_of_their_own_and_come_back_in_order(served: Served) -> None:
     served.answer = lambda request: json.dumps({"Ana": f"My number is {request['seed']}."})
-    served.latency_s = 0.05
+    served.latency_s = 0.3
     requests = [a_request("One.", fields=SPEECH, rows=3), a_request("Two.", fields=SPEECH, rows=1)]
     replies = await a_model(served).generate_batch(requests)
     seeds = [random.Random(row).getrandbits(31) for row in range(3)]
@@ -278,6 +280,48 @@ async def test_a_server_that_says_when_is_asked_then(served: Served) -> None:
     begun = time.monotonic()
     await a_model(served).generate(a_request())
     assert time.monotonic() - begun >= 0.05
+
+
+@pytest.mark.parametrize("retry_after", ["nan", "inf", "-inf", "-5", "0", "1e999", "soon", "", "Mon, 99 Foo 2026"])
+async def test_a_retry_after_that_is_no_time_to_wait_leaves_the_back_off(served: Served, retry_after: str) -> None:
+    served.failures, served.retry_after = ["429"] * 2, retry_after
+    begun = time.monotonic()
+    await a_model(served).generate(a_request())
+    assert time.monotonic() - begun >= 0.015  # half of 0.01 s and half of 0.02 s
+    assert len(served.requests) == 3
+
+
+async def test_a_server_that_asks_for_too_much_patience_stops_the_run(served: Served) -> None:
+    served.failures, served.retry_after = ["429"], "301"
+    with pytest.raises(ModelError, match="over its limit"):
+        await a_model(served).generate(a_request())
+    assert len(served.requests) == 1
+
+
+async def test_retries_are_reported_until_they_go_on(served: Served) -> None:
+    reported: list[Activity] = []
+    model = open_chat_model(served.model, Parameters(max_retries=3), None, reported.append)
+    served.failures = ["429", "500", "cut"]
+    await model.generate(a_request())
+    assert [activity.text for activity in reported[1::2]] == [""] * 3
+    assert [re.sub(r"[\d.]+ s$", "N s", activity.text) for activity in reported[::2]] == [
+        f"{served.model} refused the request (429); retry 1 of 3 in N s",
+        f"{served.model} failed (500); retry 2 of 3 in N s",
+        f"{served.model} can't be reached, or its answer breaks off; retry 3 of 3 in N s",
+    ]
+
+
+async def test_pacing_is_reported_and_waits_side_by_side_end_with_an_empty_text(served: Served) -> None:
+    reported: list[Activity] = []
+    model = open_chat_model(served.model, Parameters(requests_per_minute=300), None, reported.append)
+    await model.generate(a_request(rows=3))
+    texts = [activity.text for activity in reported]
+    assert texts == [
+        "waiting 0.2 s: at most 300 requests a minute",
+        "waiting 0.4 s: at most 300 requests a minute",
+        "waiting 0.4 s: at most 300 requests a minute",  # the shorter wait is over
+        "",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiny import FAMILIES, tiny_language_model, tiny_model
 
-from models.attention import Prefix, _reading, rows_by_definition
-from models.causal import unit_scores
+from models.attention_scores import attention_by_definition, unit_scores
 from models.decoding import draw_token
+from models.decoding_state import Prefix, current_state
 from models.grammar import ends_with_sentence
 from models.loading import open_model
 from prompts.render import render
@@ -90,7 +90,7 @@ async def test_a_row_draws_from_its_own_generator_alone(model) -> None:
 
 async def test_the_same_request_gives_the_same_replies_and_scores(model) -> None:
     first = await model.generate_scored(_request(model), ScoringOptions())
-    model.forget()
+    model.clear_cache()
     assert await model.generate_scored(_request(model), ScoringOptions()) == first
 
 
@@ -100,11 +100,11 @@ def _batch(model) -> list[GenerationRequest]:
     thought = (ReplyField("thought", "text", max_tokens=12), ReplyField("now", "boolean"), rating)
     long = _request(model, rows=1, texts=("The baker knows the ferry well. " * 4, "It leaves.", "At noon."))
     begun = _request(model, SPEECH, 2, '{"Ana": "', 0.7, ("At noon the baker leaves.",))
-    said = tuple(tuple(model.tokenizer.encode(text)) for text in ("The ferry", "the baker knows"))
+    no_repeat_from = tuple(tuple(model.tokenizer.encode(text)) for text in ("The ferry", "the baker knows"))
     return [
         _request(model, (ReplyField("over?", "boolean"),), rows=1),
         _request(model, thought, rows=2, texts=("The ferry.",)),
-        replace(long, said=said, no_repeat_ngram=2, generators=(random.Random(7),)),
+        replace(long, no_repeat_from=no_repeat_from, no_repeat_ngram=2, generators=(random.Random(7),)),
         replace(begun, top_p=0.8),
     ]
 
@@ -123,7 +123,7 @@ async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -
 async def test_requests_with_one_prompt_read_it_once(model, monkeypatch: pytest.MonkeyPatch) -> None:
     read = _count_reading(model, monkeypatch)
     requests = [_request(model, rows=2), _request(model, rows=1, texts=("At noon.",)), _request(model, rows=1)]
-    model.forget()
+    model.clear_cache()
     batch = await model.generate_batch(requests)
     assert [len(replies) for replies in batch] == [2, 1, 1]
     assert read == [len(requests[i].prompt.input_ids) - 1 for i in (0, 1)]
@@ -154,7 +154,7 @@ async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anythin
     assert read == []
 
 
-def _with_stem(model, ending: str, shared_prefix: int | None = None, rows: int = 2) -> GenerationRequest:
+def _with_shared_prefix(model, ending: str, shared_prefix: int | None = None, rows: int = 2) -> GenerationRequest:
     request = _request(model, rows=rows, texts=("The ferry leaves at noon, the baker knows.", ending))
     past_last = request.prompt.token_spans["u0"][1]
     return replace(
@@ -169,7 +169,7 @@ def _count_reading(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     forward = base.forward
 
     def counted(input_ids, **others):
-        if isinstance(_reading.get(), Prefix):
+        if isinstance(current_state.get(), Prefix):
             read.append(input_ids.shape[1])
         return forward(input_ids=input_ids, **others)
 
@@ -178,33 +178,37 @@ def _count_reading(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-async def test_a_kept_stem_makes_no_difference_to_the_numbers(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_kept_shared_prefix_makes_no_difference_to_the_numbers(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = tiny_language_model(family)
     read = _count_reading(model, monkeypatch)
-    first, second = _with_stem(model, "At noon."), _with_stem(model, "It is late.")
+    first, second = _with_shared_prefix(model, "At noon."), _with_shared_prefix(model, "It is late.")
     shared_prefix, length = first.prompt.shared_prefix, len(second.prompt.input_ids)
 
     async def figures():
-        (reply,) = await model.generate(_with_stem(model, "It is late.", rows=1))
+        (reply,) = await model.generate(_with_shared_prefix(model, "It is late.", rows=1))
         return (
             reply,
-            await model.generate_scored(_with_stem(model, "It is late."), ScoringOptions()),
+            await model.generate_scored(_with_shared_prefix(model, "It is late."), ScoringOptions()),
             await model.log_likelihood(second.prompt, reply),
             await model.probabilities(second.prompt, [" part", " go on"]),
-            await model.generate_batch([_with_stem(model, "It is late."), _with_stem(model, "At noon.")]),
+            await model.generate_batch(
+                [_with_shared_prefix(model, "It is late."), _with_shared_prefix(model, "At noon.")]
+            ),
         )
 
     afresh = await figures()
     assert read[:2] == [shared_prefix, length - shared_prefix - 1]
-    model.forget()
+    model.clear_cache()
     await model.generate(first)
     read.clear()
     assert await figures() == afresh
     assert read == [length - shared_prefix - 1], "the shared_prefix was read again, or not by itself"
 
 
-async def test_a_prompt_with_a_stem_has_the_scores_of_one_without(model) -> None:
-    request, plain = _with_stem(model, "At noon."), _with_stem(model, "At noon.", shared_prefix=0)
+async def test_a_prompt_with_a_shared_prefix_has_the_scores_of_one_without(model) -> None:
+    request, plain = _with_shared_prefix(model, "At noon."), _with_shared_prefix(model, "At noon.", shared_prefix=0)
     responses = [reply.tokens for reply in await model.generate(request)]
     found = await model.score(request.prompt, responses, ScoringOptions())
     expected = await model.score(plain.prompt, responses, ScoringOptions())
@@ -212,36 +216,38 @@ async def test_a_prompt_with_a_stem_has_the_scores_of_one_without(model) -> None
         assert scores == pytest.approx(same, rel=1e-4)
 
 
-async def test_a_stem_as_long_as_its_prompt_is_read(model) -> None:
-    request = _with_stem(model, "At noon.", shared_prefix=10_000)
+async def test_a_shared_prefix_as_long_as_its_prompt_is_read(model) -> None:
+    request = _with_shared_prefix(model, "At noon.", shared_prefix=10_000)
     assert [r.text for r in await model.generate(request)] == [
-        r.text for r in await model.generate(_with_stem(model, "At noon.", shared_prefix=0))
+        r.text for r in await model.generate(_with_shared_prefix(model, "At noon.", shared_prefix=0))
     ]
 
 
 async def test_shared_prefixes_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_language_model()
-    shared_prefix = _with_stem(model, "At noon.").prompt.shared_prefix
-    monkeypatch.setattr("models.causal._KEPT_STEM_TOKENS", 2 * shared_prefix - 1)
-    await model.generate(_with_stem(model, "At noon.", shared_prefix - 1))
-    await model.generate(_with_stem(model, "At noon."))
+    shared_prefix = _with_shared_prefix(model, "At noon.").prompt.shared_prefix
+    monkeypatch.setattr("models.causal._KEPT_SHARED_TOKENS", 2 * shared_prefix - 1)
+    await model.generate(_with_shared_prefix(model, "At noon.", shared_prefix - 1))
+    await model.generate(_with_shared_prefix(model, "At noon."))
     assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix]
-    await model.generate(_with_stem(model, "It is late.", shared_prefix - 1))  # used again: now the latest
-    await model.generate(_with_stem(model, "It is late.", shared_prefix - 2))
+    await model.generate(_with_shared_prefix(model, "It is late.", shared_prefix - 1))  # used again: now the latest
+    await model.generate(_with_shared_prefix(model, "It is late.", shared_prefix - 2))
     assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix - 2]
-    model.forget()
+    model.clear_cache()
     assert not model._shared_prefixes
 
 
 @pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])
-async def test_scores_caught_while_decoding_equal_the_definition(family: str) -> None:
+async def test_scores_captured_while_decoding_equal_the_definition(family: str) -> None:
     model = tiny_language_model(family)
     request = _request(model, rows=6)
     replies, scores = await model.generate_scored(request, ScoringOptions())
     assert len({len(reply.tokens) for reply in replies}) > 1, "rows of different length are what is to be tested"
     plain = tiny_model(family)
     by_reply = [
-        unit_scores(rows_by_definition(plain, request.prompt.input_ids, reply.tokens), request.prompt, ScoringOptions())
+        unit_scores(
+            attention_by_definition(plain, request.prompt.input_ids, reply.tokens), request.prompt, ScoringOptions()
+        )
         for reply in replies
     ]
     for unit, score in scores.items():

@@ -7,8 +7,7 @@ import pytest
 from cli.environment import cache_folder
 from cli.main import main
 from models import embedded
-from models.attention import rows_by_definition
-from models.causal import unit_scores
+from models.attention_scores import attention_by_definition, unit_scores
 from models.loading import open_embedder, open_model
 from prompts.render import render
 from state.errors import ModelError
@@ -30,7 +29,9 @@ async def test_scores_equal_the_definition(model) -> None:
     responses = [model.tokenizer.encode(text) for text in ("Boat 3 is late again.", "Let us wait for the tide, then.")]
     found = await model.score(prompt, responses, ScoringOptions())
     for response, scores in zip(responses, found, strict=True):
-        expected = unit_scores(rows_by_definition(model.model, prompt.input_ids, response), prompt, ScoringOptions())
+        expected = unit_scores(
+            attention_by_definition(model.model, prompt.input_ids, response), prompt, ScoringOptions()
+        )
         assert scores == pytest.approx(expected, rel=1e-4)
 
 

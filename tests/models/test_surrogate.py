@@ -14,8 +14,8 @@ from support.protocol_server import Served, serving
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from models.attention import rows_of
-from models.causal import CausalLanguageModel, unit_scores
+from models.attention_scores import attention_to_prompt, unit_scores
+from models.causal import CausalLanguageModel
 from models.chat import open_chat_model
 from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from nodes.scorers.attention import scores_by_reading
@@ -76,8 +76,10 @@ async def test_reading_scores_as_the_definition_does(
     replies = [a_reply(), a_reply("No.")]
     for reply in replies:
         rendered, read = render(prompt, reader.tokenizer, begun), as_read_by(reader.tokenizer, reply, begun)
-        (caught,) = rows_of(reader.model, reader._prefix(rendered), [read.tokens])
-        expected.append(unit_scores(caught, rendered, options, read.text_tokens if rows == "utterance_only" else None))
+        (attention,) = attention_to_prompt(reader.model, reader._prefix(rendered), [read.tokens])
+        expected.append(
+            unit_scores(attention, rendered, options, read.text_tokens if rows == "utterance_only" else None)
+        )
     scores = await scores_by_reading(reader, prompt, replies, options)
     assert scores == {unit: pytest.approx(sum(one[unit] for one in expected) / 2, rel=1e-4) for unit in ("0", "1", "2")}
 

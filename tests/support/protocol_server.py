@@ -30,6 +30,7 @@ class Served:
         failures: What to do instead of answering, one after another; then every request is answered.
         failure_rate: Chance of a failure drawn from `drawn`, beside them.
         latency_s: Seconds until an answer.
+        retry_after: The header of that name that a 429 carries.
         key: The key that is wanted; `None`: none.
         models: Who is served.
         knows_schemas: Whether `response_format` is known.
@@ -42,6 +43,7 @@ class Served:
     failure_rate: float = 0.0
     drawn: tuple[str, ...] = FAILURES
     latency_s: float = 0.0
+    retry_after: str = "0.05"
     key: str | None = None
     models: tuple[str, ...] = ("parrot",)
     knows_schemas: bool = True
@@ -143,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(400, "unsupported", "response_format is not supported")
         failure = served.next_failure()
         if failure == "429":
-            return self._refuse(429, "rate_limit_exceeded", "Too many requests", {"Retry-After": "0.05"})
+            return self._refuse(429, "rate_limit_exceeded", "Too many requests", {"Retry-After": served.retry_after})
         if failure == "quota":
             return self._refuse(429, "insufficient_quota", "You exceeded your current quota")
         if failure == "500":

@@ -1,0 +1,102 @@
+"""Attention scores of Eq. 1: the definition, the fast way, and whether a model's fast way equals its definition.
+
+`attention_by_definition` and `attention_to_prompt` return the same matrix `(n, P)` for a response of n tokens to a
+prompt of P: mean over heads, sum over layers, one row for the last prompt token and for each of the response tokens
+1 … n−1. `unit_scores` reduces it to a score per unit. `require_exact_attention` refuses a model for which the two
+differ. Source: APP §3.1.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from models.attention import IMPLEMENTATION
+from models.decoding_state import DecodingState, Prefix, prefill
+from state.errors import AttentionUnavailableError
+from state.language_model import RenderedPrompt, ScoringOptions
+
+
+def attention_by_definition(model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int]) -> Tensor:
+    """Return the attention of a response to its prompt from the full attention tensors, `(n, P)` in float32.
+
+    The slow way: eager attention over prompt and response with `output_attentions`. Memory grows with L · H · (P + n)².
+
+    Raises:
+        AttentionUnavailableError: The model returns no attention for some of its layers.
+    """
+    implementation = model.config._attn_implementation
+    model.set_attn_implementation("eager")
+    try:
+        tokens = torch.tensor([[*prompt, *response[:-1]]], device=model.device)
+        with torch.inference_mode():
+            attentions = model(input_ids=tokens, output_attentions=True, use_cache=False).attentions
+    finally:
+        model.set_attn_implementation(implementation)
+    layers = model.config.get_text_config().num_hidden_layers
+    returned = [attention for attention in attentions or () if attention is not None]
+    if len(returned) != layers:
+        raise AttentionUnavailableError(f"it shows softmax attention for {len(returned)} of its {layers} layers")
+    total = torch.stack([attention[0].float().mean(0) for attention in returned]).sum(0)  # (P + n - 1, P + n - 1)
+    return total[len(prompt) - 1 :, : len(prompt)]
+
+
+def attention_to_prompt(model: PreTrainedModel, prefix: Prefix, responses: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Return the attention of each response to its prompt, `(n, P)` in float32: the fast way."""
+    matrices = []
+    for response in responses:
+        state = DecodingState(model, prefix, 1, len(response), capture=True)
+        state.forward([[prefix.tokens[-1], *response[:-1]]])
+        matrices.append(state.attention_of_row(0, len(response)))
+    return matrices
+
+
+def unit_scores(
+    attention: Tensor, prompt: RenderedPrompt, options: ScoringOptions, span: tuple[int, int] | None = None
+) -> dict[str, float]:
+    """Reduce the attention of one response to the score of every unit. Source: APP §3.1, Eq. 1; App. C for mean-mean.
+
+    Args:
+        attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over layers.
+        prompt: The prompt with its token spans.
+        options: The reducer.
+        span: The reply tokens that count, `(first, past_last)`; all of them if `None`.
+    """
+    first, past_last = span or (0, len(attention))
+    per_token = attention[first:past_last].cpu().double().mean(0)
+    scores = {}
+    for unit, (start, end) in prompt.token_spans.items():
+        total = float(per_token[start:end].sum())
+        scores[unit] = total / max(1, end - start) if options.reducer == "mean-mean" else total
+    return scores
+
+
+def require_exact_attention(model: PreTrainedModel) -> None:
+    """Refuse a model whose attention can't be captured exactly, with the reason.
+
+    Its structure is checked first, then the fast way is compared with the definition on a few tokens.
+
+    Raises:
+        AttentionUnavailableError: Says what stands in the way.
+    """
+    config = model.config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
+    if kinds:
+        raise AttentionUnavailableError(f"some of its layers are not softmax attention ({', '.join(sorted(kinds))})")
+    if not getattr(model, "_supports_attention_backend", False) and not getattr(model, "_supports_sdpa", False):
+        raise AttentionUnavailableError("it does not route its attention through transformers' attention interface")
+    prompt = [(7 * i + 3) % config.vocab_size for i in range(24)]
+    response = [(11 * i + 5) % config.vocab_size for i in range(6)]
+    expected = attention_by_definition(model, prompt, response)
+    try:
+        model.set_attn_implementation(IMPLEMENTATION)
+        found = attention_to_prompt(model, prefill(model, prompt), [response])[0]
+    except AttentionUnavailableError:
+        raise
+    except (ValueError, RuntimeError, TypeError, AttributeError, IndexError) as error:
+        raise AttentionUnavailableError(f"its attention can't be captured ({error})") from error
+    tolerance = 1e-4 if model.dtype == torch.float32 else 3e-2
+    difference = ((found - expected).abs().sum() / expected.sum()).item()
+    if not difference <= tolerance:
+        raise AttentionUnavailableError(f"the captured attention is off by {difference:.1e} of what it reports")

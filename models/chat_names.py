@@ -1,0 +1,103 @@
+"""Names of chat models, and the providers behind them: packages, keys, what a name must look like.
+
+A name is `PROVIDER:NAME`, or `http://HOST:PORT/v1#NAME` for a server of the user's that speaks OpenAI's protocol.
+`models.chat` opens the model of a name; this module imports no library.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from state.errors import UsageError, extra_hint
+from state.language_model import ModelTraits
+
+#: What suits a model that was trained to follow instructions, and shows nothing but text.
+TRAITS = ModelTraits(context_window=None, layout="single_message", judge="rating", ending="reply", text_only=True)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider of chat models, and what it needs.
+
+    Attributes:
+        package: The distribution with LangChain's classes for the provider.
+        install: The command that installs it.
+        key: The environment variable with the key; `None` if it needs none, or LangChain's class finds it by itself.
+    """
+
+    package: str
+    install: str
+    key: str | None
+
+
+def _by_pip(package: str, key: str | None) -> Provider:
+    return Provider(package, f"pip install {package}", key)
+
+
+#: By LangChain's name of the provider. The first three have extras of their own; other providers of LangChain work too.
+PROVIDERS = {
+    "openai": Provider("langchain-openai", extra_hint("chat"), "OPENAI_API_KEY"),
+    "anthropic": Provider("langchain-anthropic", extra_hint("anthropic"), "ANTHROPIC_API_KEY"),
+    "ollama": Provider("langchain-ollama", extra_hint("ollama"), None),
+    "deepseek": _by_pip("langchain-deepseek", "DEEPSEEK_API_KEY"),
+    "google_genai": _by_pip("langchain-google-genai", "GOOGLE_API_KEY"),
+    "groq": _by_pip("langchain-groq", "GROQ_API_KEY"),
+    "mistralai": _by_pip("langchain-mistralai", "MISTRAL_API_KEY"),
+    "openrouter": _by_pip("langchain-openrouter", "OPENROUTER_API_KEY"),
+    "xai": _by_pip("langchain-xai", "XAI_API_KEY"),
+    "bedrock_converse": _by_pip("langchain-aws", None),
+}
+
+#: Beginnings of the address of a server.
+ADDRESS = ("http://", "https://")
+#: Beginnings of the names of models that sample by a seed, if their server does.
+SEEDED = (*ADDRESS, "ollama:")
+
+#: The variable with the key of the user's server: no other key is ever sent there.
+SERVER_KEY = "TERTULIA_SERVER_KEY"
+
+
+def is_chat_name(name: str) -> bool:
+    """Return whether a name is that of a chat model: `PROVIDER:NAME`, or `http://ADDRESS#NAME`."""
+    return bool(re.match(r"[a-z_]+:", name)) or name.startswith(ADDRESS)
+
+
+def key_variable(name: str) -> str | None:
+    """Return the environment variable that has the key of a chat model; `None` where none is known."""
+    if name.startswith(ADDRESS):
+        return SERVER_KEY
+    provider = PROVIDERS.get(name.partition(":")[0])
+    return provider.key if provider else None
+
+
+def check_chat_name(name: str) -> None:
+    """Refuse a name that no chat model can have.
+
+    Raises:
+        UsageError: It is incomplete, or an address that holds a key.
+    """
+    if name.startswith(ADDRESS):
+        split_address(name)
+    elif not name.partition(":")[2]:
+        raise UsageError(f"{name} write {name}NAME, the name that the provider has for the model")
+
+
+def split_address(name: str) -> tuple[str, str]:
+    """Return the address of a server and the name of its model, from `http://HOST:PORT/v1#NAME`.
+
+    Raises:
+        UsageError: It is no address, it holds a key, or the model's name is missing.
+    """
+    address, _, model = name.partition("#")
+    try:
+        parts = urlsplit(address)
+        known = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        known = False
+    if not known:
+        raise UsageError("a server's address is not one; write http://HOST:PORT/v1#NAME")
+    if parts.username is not None or parts.password is not None or parts.query:
+        raise UsageError(f"a server's address holds no key: it would be stored; set {SERVER_KEY} in the environment")
+    if not model:
+        raise UsageError(f"{address}: the model's name is missing; write {address}#NAME")
+    return address, model

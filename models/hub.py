@@ -1,0 +1,95 @@
+"""Loading from a folder, from the cache of the Hugging Face hub, or from the hub, which may not be there.
+
+What is in the cache is loaded without a request. Otherwise one request, with a time limit, finds out whether the hub
+has the model; only then the library that loads it may download, with the retries of its own. So without a network the
+answer comes in seconds.
+"""
+
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from state.errors import ModelError
+from state.language_model import Activity, Report
+
+T = TypeVar("T")
+
+#: Seconds for the request that finds out whether the hub can be reached, and for all of it, looking up its address too.
+_REQUEST_S, _ANSWER_S = 5.0, 8.0
+
+
+def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Report) -> T:
+    """Return what a loader makes of a folder or of a hub id.
+
+    Args:
+        source: The folder, or the hub id `owner/name`.
+        loader: Loads it; the argument says whether only files on this machine may be used.
+        remedy: What the user can do where the hub can't be reached.
+        report: Is called when a download begins and ends.
+
+    Raises:
+        ModelError: The hub can't be reached, or has no such model.
+        OSError: What the loader raises besides.
+    """
+    if Path(source).exists():
+        return loader(True)
+    try:
+        return loader(True)
+    except OSError:
+        _require_on_hub(source, remedy)
+    report(Activity(f"downloading {source} from the hub"))
+    try:
+        return loader(False)
+    finally:
+        report(Activity(""))
+
+
+def _require_on_hub(name: str, remedy: str) -> None:
+    """Raise a ModelError unless the hub answers in a few seconds that it has this model."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import EntryNotFoundError, GatedRepoError, RepositoryNotFoundError
+
+    failures: list[Exception] = []
+    request = threading.Thread(target=_ask_hub, args=(name, failures), daemon=True)
+    request.start()
+    request.join(_ANSWER_S)  # looking up an address has no time limit of its own
+    failure = failures[0] if failures else TimeoutError() if request.is_alive() else None
+    if failure is None or isinstance(failure, EntryNotFoundError):
+        return
+    if isinstance(failure, GatedRepoError):
+        raise ModelError(f"{name} is gated: ask for access at {constants.ENDPOINT}/{name}, then set HF_TOKEN")
+    if isinstance(failure, RepositoryNotFoundError):
+        raise ModelError(f"the hub has no {name} that you may read; see the name, or set HF_TOKEN if it is private")
+    reason = " ".join(str(failure).split())[:200] or f"no answer within {_ANSWER_S:g} s"
+    raise ModelError(
+        f"{name} is not on this machine, and the hub {constants.ENDPOINT} can't be reached ({reason}); {remedy}, "
+        "or set HF_ENDPOINT to a mirror"
+    )
+
+
+def _ask_hub(name: str, failures: list[Exception]) -> None:
+    """Ask the hub once for a model's configuration, and note what fails."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    try:
+        get_hf_file_metadata(hf_hub_url(name, "config.json"), timeout=_REQUEST_S)
+    except Exception as error:  # of the HTTP library, of the hub's, or of the system
+        failures.append(error)
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep progress bars, advice and warnings of the loading libraries out of the terminal; errors are raised still."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    for name in ("huggingface_hub", "sentence_transformers"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

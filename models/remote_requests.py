@@ -1,0 +1,130 @@
+"""Requests to one remote model: their turn, their pace, their time limit, and their retries (by tenacity).
+
+All remote models share one event loop in a thread of its own (`event_loop`): connections outlive the loop of a run
+there, and a local model at work does not make answers look late.
+"""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+from pydantic import SecretStr
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+
+from models.chat_errors import as_model_error, describe_failure, is_temporary, wait_s
+from state.errors import TertuliaError
+from state.language_model import Activity, Report
+from state.parameters import Parameters
+
+T = TypeVar("T")
+
+
+@cache
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop in which all remote requests are made."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="remote models", daemon=True).start()
+    return loop
+
+
+class RemoteRequests:
+    """The requests to one model; used in `event_loop` only."""
+
+    def __init__(self, model: str, parameters: Parameters, key: SecretStr, report: Report) -> None:
+        """Note the limits.
+
+        Args:
+            model: The model's id, for messages.
+            parameters: Timeout, retries, concurrency, and requests a minute.
+            key: Is kept out of messages.
+            report: Is called whenever a request waits, and when none waits any more.
+        """
+        self._model, self._key, self._report = model, key, report
+        self._retries, self._timeout_s = parameters.max_retries, parameters.request_timeout_s
+        self._slots = asyncio.Semaphore(parameters.max_concurrency)
+        self._per_minute = parameters.requests_per_minute
+        self._next_start = 0.0
+        self._waits: dict[object, str] = {}
+
+    async def send(self, request: Callable[[], Awaitable[T]], generator: random.Random) -> T:
+        """Return the result of a request, repeated while it fails for reasons that may pass.
+
+        Args:
+            request: Makes one attempt.
+            generator: Draws the jitter of the waits.
+
+        Raises:
+            ModelError: It failed for good.
+        """
+        activity = ""
+
+        def wait(state: RetryCallState) -> float:
+            nonlocal activity
+            error = state.outcome.exception() if state.outcome else None
+            assert error is not None
+            seconds = wait_s(error, state.attempt_number, generator)
+            failure = describe_failure(error, self._model, self._timeout_s)
+            activity = f"{failure}; retry {state.attempt_number} of {self._retries} in {_in_words(seconds)}"
+            return seconds
+
+        async def sleep(seconds: float) -> None:
+            with self._waiting(activity):
+                await asyncio.sleep(seconds)
+
+        retrying = AsyncRetrying(
+            sleep=sleep,
+            stop=stop_after_attempt(self._retries + 1),
+            wait=wait,
+            retry=retry_if_exception(is_temporary),
+            reraise=True,
+        )
+        attempts = 0
+        try:
+            async for attempt in retrying:
+                attempts += 1
+                with attempt:
+                    return await self._attempt(request)
+        except TertuliaError:
+            raise
+        except Exception as error:
+            key = self._key.get_secret_value()
+            raise as_model_error(error, self._model, key=key, timeout_s=self._timeout_s, attempts=attempts) from None
+        raise AssertionError  # the last attempt returns or raises
+
+    async def _attempt(self, request: Callable[[], Awaitable[T]]) -> T:
+        async with self._slots:
+            await self._keep_pace()
+            async with asyncio.timeout(self._timeout_s):
+                return await request()
+
+    async def _keep_pace(self) -> None:
+        """Wait until the next request may start: so many start in a minute, evenly."""
+        if not self._per_minute:
+            return
+        now = time.monotonic()
+        start = max(now, self._next_start)
+        self._next_start = start + 60 / self._per_minute
+        if start > now:
+            with self._waiting(f"waiting {_in_words(start - now)}: at most {self._per_minute:g} requests a minute"):
+                await asyncio.sleep(start - now)
+
+    @contextmanager
+    def _waiting(self, text: str) -> Iterator[None]:
+        """Report a wait while inside; then the latest of those that go on, or that there is none."""
+        wait = object()
+        self._waits[wait] = text
+        self._report(Activity(text))
+        try:
+            yield
+        finally:
+            del self._waits[wait]
+            self._report(Activity(next(reversed(self._waits.values()), "")))
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
