@@ -1,6 +1,6 @@
-"""Retrieval over long memory streams: how long it takes, and how much of the exact scan's choice it finds.
+"""Measure retrieval over long memory streams: its time, and its recall of the exact scan's choice.
 
-Vectors are those of the shipped town's memories under the embedded embedder, each many times with noise of its own, so
+Vectors are those of the shipped town's memories under the embedded embedder, each many times with independent noise, so
 that a stream has many memories about each of a few hundred things. Times are of this process's CPU.
 """
 
@@ -43,7 +43,7 @@ def _main(lengths: list[int]) -> None:
 
 
 def _row(themes: Vectors, length: int) -> list[str]:
-    """Return what is told of a stream of that length."""
+    """Return the row of the table for a stream of that length."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with SqliteStore.open(path, create=True) as store:
@@ -57,7 +57,7 @@ def _row(themes: Vectors, length: int) -> list[str]:
             seconds = [_seconds(partial(_chosen, store, stream, sought)) for sought in points]
             found = [_chosen(store, stream, sought) for sought in points]
             exact = [_exact(store, stream, sought) for sought in points]
-    recalls = [len({*ours} & {*theirs}) / len(theirs) for (ours, _), (theirs, _) in zip(found, exact, strict=True)]
+    recalls = [len({*chosen} & {*best}) / len(best) for (chosen, _), (best, _) in zip(found, exact, strict=True)]
     return [
         str(length),
         f"{size / 1e6:.0f}",
@@ -89,7 +89,7 @@ def _exact(store: SqliteStore, stream: Stream, points: Vectors) -> tuple[list[in
 
 def _themes() -> Vectors:
     opened = open_town("tidewell", from_log=False)
-    texts = sorted({one.text for memories in opened.memories.values() for one in memories})
+    texts = sorted({memory.text for memories in opened.memories.values() for memory in memories})
     return np.array(open_embedder("minilm").embed(texts))
 
 
@@ -101,7 +101,7 @@ def _noisy(vectors: Vectors, generator: np.random.Generator) -> Vectors:
 
 
 def _write(store: SqliteStore, themes: Vectors, length: int) -> None:
-    """Store a simulation with one stream, as many memories a day all along."""
+    """Store a simulation with one stream that has the same number of memories every day."""
     generator, drawn = np.random.default_rng(1), random.Random(1)
     vectors = _noisy(themes[generator.integers(len(themes), size=length)], generator)
     memories = [
@@ -134,9 +134,9 @@ def _write(store: SqliteStore, themes: Vectors, length: int) -> None:
 
 
 def _seconds(make: Callable[[], object]) -> float:
-    begun = time.process_time()
+    started = time.process_time()
     make()
-    return time.process_time() - begun
+    return time.process_time() - started
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What runs cost that are kept whole: size, forks, replay, and how fast they are looked into (`make bench-runs`).
+"""Measure what stored runs cost: size, forks, replay, and how fast they are read (`make bench-runs`).
 
-Everything is done by the command line, each command in an interpreter of its own, on rehearsed meetings of five.
+Everything is done by the command line, each command in a new interpreter, on rehearsed meetings of five.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.soak import differences
+from benchmarks.store_checks import differences
 from state.parameters import Parameters
 from state.records import RunRecord, Turn, TurnRecord
 from storage.store import SqliteStore
@@ -45,7 +45,7 @@ MISSING = ("torch", "transformers", "sentence_transformers", "models")
 
 @dataclass(frozen=True)
 class Figure:
-    """A line of the table; without a target it is there to be known."""
+    """A line of the table; a figure without a target is shown and not judged."""
 
     what: str
     found: str
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def size(store: Path) -> list[Figure]:
-    """Hold the meeting, and the same one for fewer rounds; return how its size grows."""
+    """Run the meeting, and the same meeting for fewer rounds; return how its size grows."""
     sizes = {}
     for rounds in (10, 20, 90, ROUNDS):
         at = store if rounds == ROUNDS else store.with_name(f"{rounds}.db")
@@ -88,7 +88,7 @@ def size(store: Path) -> list[Figure]:
 
 
 def forks(store: Path) -> list[Figure]:
-    """Fork the run; return what forks add, and whether they are what they should be."""
+    """Fork the run; return what forks add to the store, and whether they are identical where they should be."""
     whole = store.stat().st_size
     before = rows_of_the_first(store)
     shared = copied(store, "shared.db")
@@ -102,7 +102,7 @@ def forks(store: Path) -> list[Figure]:
     diff = tertulia("diff", parent_of(alike), "@last", "--exit-code", "--json", "--store", alike, expect=(0, 4))
     with SqliteStore.open(alike) as opened:
         fork, parent = (record.run for record in opened.runs())
-        apart = differences((opened, parent), (opened, fork))
+        found = differences((opened, parent), (opened, fork))
     untouched = all(rows_of_the_first(at) == before for at in added)
     return [
         Figure(
@@ -115,7 +115,7 @@ def forks(store: Path) -> list[Figure]:
         Figure(f"  one that goes on to {ROUNDS}, with another seed", megabytes(added[changed])),
         Figure("  the parent's rows, after all of them", "the same" if untouched else "others", "the same", untouched),
         Figure("diff --exit-code of a run and its unchanged fork", str(diff.returncode), "0", diff.returncode == 0),
-        Figure("  all that is stored of them", "; ".join(apart) or "identical", "identical", not apart),
+        Figure("  all that is stored of them", "; ".join(found) or "identical", "identical", not found),
     ]
 
 
@@ -147,15 +147,15 @@ def parent_of(store: Path) -> str:
 
 
 def replay(store: Path) -> Figure:
-    """Play the run back where neither a model nor what runs one can be imported."""
+    """Play the run back where neither a model nor torch can be imported."""
     folder = store.parent / "missing"
     for name in MISSING:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(f"raise ImportError('{name} is not there')\n")
-    before, begun = store.read_bytes(), time.perf_counter()
-    said = tertulia("replay", "@last", "--thoughts", "--json", "--store", store, first_on_path=folder)
-    took = time.perf_counter() - begun
-    turns = len(json.loads(said.stdout)["turns"])
+    before, started = store.read_bytes(), time.perf_counter()
+    replayed = tertulia("replay", "@last", "--thoughts", "--json", "--store", store, first_on_path=folder)
+    took = time.perf_counter() - started
+    turns = len(json.loads(replayed.stdout)["turns"])
     same = store.read_bytes() == before
     return Figure(
         f"replay without {', '.join(MISSING)}",
@@ -169,7 +169,7 @@ def replay(store: Path) -> Figure:
 
 
 def speed(store: Path) -> list[Figure]:
-    """Return how long it takes to look into runs."""
+    """Return how long it takes to read runs."""
     many = store.with_name("many.db")
     store_many(many)
     found = []
@@ -187,7 +187,7 @@ def speed(store: Path) -> list[Figure]:
 def added_by(command: Sequence[str], to: Sequence[str], folder: Path) -> tuple[float, float]:
     """Return the wall time and the CPU time that a process takes longer than another: medians, run in turn."""
     spent = [(seconds(command, folder), seconds(to, folder)) for _ in range(1 + REPETITIONS)][1:]
-    wall_s, cpu_s = (statistics.median(one[at] - other[at] for one, other in spent) for at in (0, 1))
+    wall_s, cpu_s = (statistics.median(longer[at] - shorter[at] for longer, shorter in spent) for at in (0, 1))
     return wall_s, cpu_s
 
 
@@ -210,8 +210,8 @@ def store_many(path: Path) -> None:
             )
             store.create_run(run, case)
             for turn in range(1, TURNS + 1):
-                said = Turn(turn=turn, round=turn, speaker="A", text=f"Line {turn}.", sim_time_s=turn, ended=False)
-                store.save_turn(run.run, TurnRecord(turn=said))
+                line = Turn(turn=turn, round=turn, speaker="A", text=f"Line {turn}.", sim_time_s=turn, ended=False)
+                store.save_turn(run.run, TurnRecord(turn=line))
 
 
 # --- commands -------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def store_many(path: Path) -> None:
 def tertulia(
     *arguments: object, expect: Sequence[int] = (0,), first_on_path: Path | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command in an interpreter of its own; `SystemExit` with what it said if it fails."""
+    """Run a command in a new interpreter; `SystemExit` with its standard error if it fails."""
     folders = [str(folder) for folder in (first_on_path, ROOT) if folder]
     done = subprocess.run(
         [*TERTULIA, *map(str, arguments)],
@@ -236,10 +236,10 @@ def tertulia(
 
 def seconds(command: Sequence[str], folder: Path) -> tuple[float, float]:
     """Return the wall time and the CPU time of a process."""
-    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
-    wall_s, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 

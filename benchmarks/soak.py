@@ -1,4 +1,4 @@
-"""Kill runs with `kill -9` at random moments and resume them: each must end as if nothing had been (`make soak`).
+"""Kill runs with `kill -9` at random times and resume them: each must end like an undisturbed run (`make soak`).
 
 1. A run that nobody disturbs is the measure: what it stores, and how long it takes.
 2. The same run starts over by the command line, killed, resumed, perhaps killed again, and at last left alone.
@@ -6,7 +6,6 @@
 """
 
 import argparse
-import json
 import os
 import random
 import re
@@ -16,17 +15,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from benchmarks.store_checks import differences, faults, last_checkpoint
 from state.errors import TertuliaError
-from storage.checkpoints import Checkpoints
-from storage.database import open_connection
 from storage.store import SqliteStore
-from storage.tables import Table
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,28 +58,28 @@ class Process(Protocol):
         """Wait for its end; return its exit code."""
 
 
-#: Starts the command line with these arguments; what it says on standard error is appended to the file.
+#: Starts the command line with these arguments; its standard error is appended to the file.
 Start = Callable[[Sequence[str], Path], Process]
 
 
 class SoakError(Exception):
-    """What a trial should not have come to."""
+    """A run that did not end as it should."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """What begins a run, without the store.
+    """The command that starts a run, without the store.
 
     Attributes:
         arguments: Of the command line; `{turn}` is a turn of the parent in which somebody speaks.
-        parent: What begins the run that is forked.
+        parent: The command that starts the run that is forked.
     """
 
     arguments: tuple[str, ...]
     parent: "Command | None" = None
 
     def seeded(self, seed: int) -> "Command":
-        """Return the same for another seed; a fork has its parent's."""
+        """Return the command with a seed; a fork has its parent's."""
         if self.parent is None:
             return Command((*self.arguments, "--seed", str(seed)))
         return Command(self.arguments, self.parent.seeded(seed))
@@ -94,7 +90,7 @@ class Measure:
     """A run that nobody disturbed.
 
     Attributes:
-        arguments: Of the command that began it, without the store.
+        arguments: Of the command that started it, without the store.
         parent: The store with the run that it forks.
         store: Where it is.
         run: Its id.
@@ -118,10 +114,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Kill:
-    """What a kill left behind.
+    """What a killed process left in the store.
 
     Attributes:
-        moment: What had been done last.
+        moment: The last thing that was stored, in words.
         turns: Whole turns, from which the run goes on.
         steps: Steps of a turn under way, that are taken again.
         calls: Calls of a turn under way, that are taken from the journal.
@@ -137,12 +133,12 @@ def main() -> None:
     """Print a line for every run and a summary; exit with 1 on any difference."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--seed", type=int, default=1, help="of the times of the kills")
     parser.add_argument("--model", choices=sorted(ROUNDS), default="rehearsal")
     parser.add_argument("--rounds", type=int, help="of the meeting; the dialogue has twice as many turns")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="tertulia-soak-"))
-    begun = time.perf_counter()
+    started = time.perf_counter()
     commands = commands_of(options.model, options.rounds or ROUNDS[options.model])
     try:
         kills = soak(
@@ -159,11 +155,11 @@ def main() -> None:
     for moment, times in Counter(kill.moment for kill in kills).most_common():
         print(f"{times:6} {moment}")
     steps, calls = (sum(getattr(kill, what) for kill in kills) for what in ("steps", "calls"))
-    print(f"{steps} steps were taken again; {calls} calls came from the journal; {time.perf_counter() - begun:.0f} s")
+    print(f"{steps} steps were taken again; {calls} calls came from the journal; {time.perf_counter() - started:.0f} s")
 
 
 def commands_of(model: str, rounds: int) -> tuple[Command, ...]:
-    """Return what is killed: a meeting of five, a dialogue, and a fork of each."""
+    """Return the commands whose runs are killed: a meeting of five, a dialogue, and a fork of each."""
     by = ("--rehearse",) if model == "rehearsal" else ("--model", model)
     meeting = Command(("run", "team_building", *by, "--rounds", str(rounds)))
     dialogue = Command(("run", "tidewell", *by, *ENDLESS, "--rounds", str(2 * rounds)))
@@ -190,7 +186,7 @@ def soak(
     Args:
         commands: Their runs are killed in turn (see `commands_of`).
         kills: How many kills.
-        seed: Of their moments.
+        seed: Of the times of the kills.
         folder: For the stores; those of a run that ended as it should are deleted.
         seeds: How many different conversations each command begins.
         start: Starts a process; a new interpreter if `None`.
@@ -211,16 +207,16 @@ def soak(
     done: list[Kill] = []
     runs = 0
     while len(done) < kills:
-        moments = random.Random(f"{seed} {runs}")
+        generator = random.Random(f"{seed} {runs}")
         seed_of_run = 1 + runs // len(commands) % seeds
         command = commands[runs % len(commands)].seeded(seed_of_run)
         measured = measured_run(command)
         place = folder / f"run-{runs}"
-        planned = min(moments.choice(KILLS_PER_RUN), kills - len(done))
+        planned = min(generator.choice(KILLS_PER_RUN), kills - len(done))
         left = []
         of = f"fork of {command.parent.arguments[1]}" if command.parent else command.arguments[1]
         try:
-            for kill in killed_run(measured, place, moments, planned, start):
+            for kill in killed_run(measured, place, generator, planned, start):
                 left.append(kill)
             wrong = problems(measured, place / "tertulia.db")
         except (SoakError, TertuliaError) as error:
@@ -239,25 +235,25 @@ def soak(
 # --- processes ------------------------------------------------------------------------------------------------------
 
 
-def start_process(arguments: Sequence[str], said: Path) -> "subprocess.Popen[bytes]":
-    """Start the command line in an interpreter of its own."""
+def start_process(arguments: Sequence[str], stderr: Path) -> "subprocess.Popen[bytes]":
+    """Start the command line in a new interpreter."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with said.open("ab") as errors:
+    with stderr.open("ab") as opened:
         return subprocess.Popen(
-            [sys.executable, "-m", "cli.main", *arguments], stdout=subprocess.DEVNULL, stderr=errors, env=environment
+            [sys.executable, "-m", "cli.main", *arguments], stdout=subprocess.DEVNULL, stderr=opened, env=environment
         )
 
 
 def measure(arguments: tuple[str, ...], parent: Measure | None, folder: Path, start: Start) -> Measure:
-    """Hold a conversation undisturbed; a fork needs its parent."""
-    store, said = _place(folder, None if parent is None else parent.store)
+    """Run a conversation undisturbed, and measure it; a fork needs its parent."""
+    store, stderr = _place(folder, None if parent is None else parent.store)
     if parent is not None:
         arguments = tuple(argument.format(turn=parent.spoken) for argument in arguments)
-    begun = time.perf_counter()
-    process = start([*arguments, "--json", "--store", str(store)], said)
-    run = _run_id(process, said)
+    started = time.perf_counter()
+    process = start([*arguments, "--json", "--store", str(store)], stderr)
+    run = _run_id(process, stderr)
     known = time.perf_counter()
-    _expect_success(process, said)
+    _expect_success(process, stderr)
     ended = time.perf_counter()
     with SqliteStore.open(store) as opened:
         record = opened.run(run)
@@ -269,33 +265,33 @@ def measure(arguments: tuple[str, ...], parent: Measure | None, folder: Path, st
         run=run,
         shared=record.parent[1] - 1 if record.parent else 0,
         turns=record.turns,
-        start_s=known - begun,
+        start_s=known - started,
         drive_s=ended - known,
         spoken=spoken[0],
     )
 
 
-def killed_run(measured: Measure, folder: Path, moments: random.Random, planned: int, start: Start) -> Iterator[Kill]:
-    """Hold the same conversation in a new store, killed and resumed; yield what every kill left.
+def killed_run(measured: Measure, folder: Path, generator: random.Random, planned: int, start: Start) -> Iterator[Kill]:
+    """Run the same conversation in a new store, killed and resumed; yield what every kill left.
 
-    A moment is uniform over the time that the process has ahead of it (of `run` and `fork`: once the id is there), save
-    those that are aimed at its first and last moments. One that comes after the end is no kill.
+    The time of a kill is uniform over what the process has ahead of it (of `run` and `fork`: once the id is there),
+    save those that are aimed at its beginning and its end. A time after the end is no kill.
     """
-    store, said = _place(folder, measured.parent)
-    process = start([*measured.arguments, "--json", "--store", str(store)], said)
-    run = _run_id(process, said)
+    store, stderr = _place(folder, measured.parent)
+    process = start([*measured.arguments, "--json", "--store", str(store)], stderr)
+    run = _run_id(process, stderr)
     ahead_s = measured.drive_s
     for _ in range(planned):
-        if not _killed(process, time.perf_counter() + _moment(moments, ahead_s)):
+        if not _killed(process, time.perf_counter() + _delay_s(generator, ahead_s)):
             break
         kill = look_at(store, run)
         yield kill
         left = (measured.turns - kill.turns) / (measured.turns - measured.shared)
         ahead_s = measured.start_s + measured.drive_s * left
-        process = start(["resume", run, "--json", "--store", str(store)], said)
+        process = start(["resume", run, "--json", "--store", str(store)], stderr)
         if kill.turns == measured.turns:
             break
-    _expect_success(process, said)
+    _expect_success(process, stderr)
 
 
 def _place(folder: Path, parent: Path | None) -> tuple[Path, Path]:
@@ -303,49 +299,49 @@ def _place(folder: Path, parent: Path | None) -> tuple[Path, Path]:
     store = folder / "tertulia.db"
     if parent is not None:
         shutil.copy(parent, store)
-    return store, folder / "said.txt"
+    return store, folder / "stderr.txt"
 
 
-def _moment(moments: random.Random, ahead_s: float) -> float:
-    aim = moments.randrange(EDGE_EVERY)
+def _delay_s(generator: random.Random, ahead_s: float) -> float:
+    aim = generator.randrange(EDGE_EVERY)
     if aim == 0:
-        return moments.uniform(0, EDGE_S)
-    return moments.uniform(ahead_s - EDGE_S, ahead_s) if aim == 1 else moments.uniform(0, ahead_s)
+        return generator.uniform(0, EDGE_S)
+    return generator.uniform(ahead_s - EDGE_S, ahead_s) if aim == 1 else generator.uniform(0, ahead_s)
 
 
-def _run_id(process: Process, said: Path) -> str:
+def _run_id(process: Process, stderr: Path) -> str:
     while True:
         ended = process.poll() is not None
-        if known := re.search(r"^run (\w+)\n", said.read_text() if said.exists() else "", re.MULTILINE):
+        if known := re.search(r"^run (\w+)\n", stderr.read_text() if stderr.exists() else "", re.MULTILINE):
             return known[1]
         if ended:
-            raise SoakError(f"no run was begun: {said.read_text()}")
+            raise SoakError(f"no run was started: {stderr.read_text()}")
         time.sleep(0.001)
 
 
-def _killed(process: Process, moment: float) -> bool:
-    """Kill a process at a moment; return whether it was still there."""
-    while time.perf_counter() < moment:
+def _killed(process: Process, at: float) -> bool:
+    """Kill a process at a time of `perf_counter`; return whether it was still running."""
+    while time.perf_counter() < at:
         if process.poll() is not None:
             return False
-        time.sleep(max(0.0, min(0.005, moment - time.perf_counter())))
+        time.sleep(max(0.0, min(0.005, at - time.perf_counter())))
     process.kill()
     return process.wait() != 0
 
 
-def _expect_success(process: Process, said: Path) -> None:
-    late = time.perf_counter() + PATIENCE_S
+def _expect_success(process: Process, stderr: Path) -> None:
+    deadline = time.perf_counter() + PATIENCE_S
     while (code := process.poll()) is None:
-        if time.perf_counter() > late:
+        if time.perf_counter() > deadline:
             process.kill()
-            raise SoakError(f"a process hung for {PATIENCE_S} s: {said.read_text()}")
+            raise SoakError(f"a process hung for {PATIENCE_S} s: {stderr.read_text()}")
         time.sleep(0.005)
     if code != 0:
-        raise SoakError(f"exit code {code}: {said.read_text()}")
+        raise SoakError(f"exit code {code}: {stderr.read_text()}")
 
 
 def look_at(store: Path, run: str) -> Kill:
-    """Return what a killed process has left; looked at in a copy, as opening the file itself would tidy it up."""
+    """Return what a killed process left in the store; a copy is read, as opening the file itself would tidy it up."""
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("", "-wal"):
             if (file := store.with_name(store.name + ending)).exists():
@@ -374,99 +370,11 @@ def problems(measured: Measure, store: Path) -> list[str]:
     locks = [f"{lock.name} was left" for lock in store.parent.glob("*.lock")]
     with SqliteStore.open(measured.store) as undisturbed, SqliteStore.open(store) as killed:
         found = locks + faults(killed)
-        for ours, theirs in zip(undisturbed.runs(), killed.runs(), strict=True):
-            found += differences((undisturbed, ours.run), (killed, theirs.run))
-            if last_checkpoint(measured.store, ours.run) != last_checkpoint(store, theirs.run):
-                found.append("the last checkpoint is another")
+        for expected, resumed in zip(undisturbed.runs(), killed.runs(), strict=True):
+            found += differences((undisturbed, expected.run), (killed, resumed.run))
+            if last_checkpoint(measured.store, expected.run) != last_checkpoint(store, resumed.run):
+                found.append("the last checkpoint differs")
     return found
-
-
-def faults(store: SqliteStore) -> list[str]:
-    """Return what is wrong with a store by itself: its structure, its index, calls that were stored twice."""
-    found = [row["integrity_check"] for row in store.file.rows("PRAGMA integrity_check")]
-    found = [] if found == ["ok"] else found
-    found += [f"a row of {row['table']} points to nothing" for row in store.file.rows("PRAGMA foreign_key_check")]
-    store.file.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
-    # A call that takes another's place gets an id of its own, and leaves a gap.
-    (calls,) = store.file.rows("SELECT count(*) AS n, coalesce(max(id), 0) AS last FROM calls")
-    if calls["n"] != calls["last"]:
-        found.append(f"{calls['last'] - calls['n']} calls were journalled twice")
-    return found
-
-
-def differences(one: tuple[SqliteStore, str], other: tuple[SqliteStore, str]) -> list[str]:
-    """Compare two runs by all that is stored of them; ids of runs, lineage and wall-clock times may differ.
-
-    Returns:
-        For every kind of record where they differ, a line with the first that does.
-    """
-    ours, theirs = _records(*one), _records(*other)
-    found = []
-    for kind in ours:
-        keys = dict.fromkeys([*ours[kind], *theirs[kind]])
-        apart = (_first_apart(ours[kind].get(key), theirs[kind].get(key), f"{kind} {key}") for key in keys)
-        if first := next(filter(None, apart), None):
-            found.append(first)
-        elif list(ours[kind]) != list(theirs[kind]):
-            found.append(f"{kind}: the order is another")
-    return found
-
-
-def _records(store: SqliteStore, run: str) -> dict[str, dict[Any, Any]]:
-    """Return all that is stored of a run: for every kind of record its records, by key and in their order."""
-    record = store.run(run)
-    turns = range(1, record.turns + 1)
-    steps = Table(store.file, "steps").select(
-        """JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?
-        ORDER BY round, agent, node, depth DESC""",
-        run,
-    )
-    passages = store.file.rows(
-        """SELECT passages.turn, agent, kind, text FROM passages
-        JOIN lineage ON ancestor = passages.run AND passages.turn <= lineage.turns
-        WHERE lineage.run = ? ORDER BY passages.turn, agent, kind""",
-        run,
-    )
-    units = "SELECT unit, block, kind, removable, speaker, hash FROM units JOIN contents ON contents.id = content_id"
-    return {
-        "run": {"record": record.model_dump(exclude={"run", "created", "parent"})},
-        "start": {"of the run": store.start(run).model_dump()},
-        "turn": {turn: store.turn_record(run, turn).model_dump() for turn in turns},
-        "candidates of turn": {turn: [one.model_dump() for one in store.candidates(run, turn)] for turn in turns},
-        "step": {(row["round"], row["agent"], row["node"]): json.loads(row["record"]) for row in steps},
-        "call": {
-            (call.round, call.agent, call.node, call.attempt): call.model_dump(exclude={"seconds"})
-            for call in store.calls(run)
-        },
-        "trace of turn": {turn: trace.model_dump() for turn in turns if (trace := store.trace(run, turn))},
-        "passage": {(row["turn"], row["agent"], row["kind"]): row["text"] for row in passages},
-        "text": {row["hash"]: 1 for row in store.file.rows("SELECT hash FROM contents ORDER BY hash")},
-        "prompt": {row["hash"]: 1 for row in store.file.rows("SELECT hash FROM prompts ORDER BY hash")},
-        "unit": Counter(tuple(row.values()) for row in store.file.rows(f"{units} ORDER BY hash, unit, block")),
-    }
-
-
-def last_checkpoint(store: Path, run: str) -> dict[str, Any] | None:
-    """Return the state of a run's last checkpoint."""
-    with closing(open_connection(store, create=False)) as connection:
-        found = Checkpoints(connection, store).get_tuple({"configurable": {"thread_id": run, "checkpoint_ns": ""}})
-    return found.checkpoint["channel_values"] if found else None
-
-
-def _first_apart(ours: object, theirs: object, where: str) -> str | None:
-    """Return where two values, of JSON's kinds, first differ, and how; `None` if they are equal."""
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping) and list(ours) == list(theirs):
-        pairs = ((_first_apart(ours[key], theirs[key], f"{where}, {key}")) for key in ours)
-        return next(filter(None, pairs), None)
-    if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple) and len(ours) == len(theirs):
-        pairs = (_first_apart(*two, f"{where}, {at}") for at, two in enumerate(zip(ours, theirs, strict=True)))
-        return next(filter(None, pairs), None)
-    return None if ours == theirs else f"{where}: {_short(ours)} undisturbed, {_short(theirs)} killed"
-
-
-def _short(value: object, length: int = 300) -> str:
-    text = repr(value)
-    return text if len(text) <= length else f"{text[:length]}…"
 
 
 if __name__ == "__main__":

@@ -103,7 +103,9 @@ def _read_prompt(file: Path) -> tuple[Unit, ...]:
 
 
 def metrics(
-    dialogues: Annotated[Path, typer.Argument(help='Lines {"case", "dialogue": [[speaker, text], …]}.')],
+    dialogues: Annotated[
+        list[Path], typer.Argument(help='Lines {"case", "dialogue": [[speaker, text], …]}, or runs that export wrote.')
+    ],
     embedder: Annotated[str, typer.Option(help="minilm (embedded), a folder, or a Hugging Face id.")] = "minilm",
     store: NoStoreOption = None,
     as_json: JsonOption = False,
@@ -113,20 +115,19 @@ def metrics(
     Example: tertulia metrics dialogues.jsonl --json
     """
     from metrics.dialogue_file import read_dialogues
-    from metrics.diversity import mean_over_cases, metrics_of_cases
+    from metrics.diversity import figures_of
 
-    cases = read_dialogues(dialogues)
+    cases = read_dialogues(*dialogues)
     opened = open_embedding_model(embedder)
     with waiting(f"embedding {sum(map(len, cases.values()))} dialogues"):
-        measured = metrics_of_cases(cases, opened)
-    figures = {case: one.model_dump() for case, one in measured.items()}
-    mean = mean_over_cases(measured.values()).model_dump()
+        figures = figures_of(cases, opened).model_dump()
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "embedder": embedder, "cases": figures, "mean": mean})
+        print_json({"schema_version": SCHEMA_VERSION, "embedder": embedder, **figures})
         return
+    mean = figures["mean"]
     table = Table(box=None, pad_edge=False)
     for column in ("case", *mean):
         table.add_column(column, justify="left" if column == "case" else "right")
-    for case, one in [*figures.items(), ("mean", mean)]:
+    for case, one in [*figures["cases"].items(), ("mean", mean)]:
         table.add_row(plain(case), *(number(value) for value in one.values()))
     data().print(table)

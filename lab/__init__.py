@@ -1,1 +1,1 @@
-"""What is found out about stored runs: a model is asked about them, and the papers' tables are made."""
+"""Research on stored runs: models annotate them, and the papers' tables are made."""

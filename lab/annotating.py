@@ -1,4 +1,4 @@
-"""Asking a model about stored runs: what was answered is not asked again, and each batch is stored as it comes."""
+"""Have a model annotate stored runs: answers are kept and not asked for again, and each batch is stored at once."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,19 +17,19 @@ from storage.store import SqliteStore
 #: Questions that are put to a model at once.
 BATCH = 10
 
-#: The likeliest answer: a nucleus that has room for one token.
+#: Greedy choice: a nucleus of a single token.
 _TEMPERATURE, _TOP_P = 1.0, 1e-6
 
 
 @dataclass(frozen=True)
 class AnnotationRequest:
-    """A question about a part of a run.
+    """A request to annotate a part of a run.
 
     Attributes:
-        instrument: What is asked.
-        agent: Whom it is about; empty for nobody in particular.
+        instrument: The instrument that it belongs to.
+        agent: The agent that it is about; empty for none in particular.
         first, last: The turns that are read.
-        part: Which batch of questions it is, from 0.
+        part: The number of the batch of questions, from 0.
         prompt: The prompt.
         fields: The fields of the answer: integers and choices.
     """
@@ -51,19 +51,19 @@ async def answers_to(
     open_model: Callable[[], LanguageModel],
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Annotation]:
-    """Return an answer to each annotation_request about a run.
+    """Return the annotation that answers each request about a run.
 
     Args:
-        requests: The questions.
-        store: Where the run is, and the answers are kept.
+        requests: The requests.
+        store: The store of the run, which keeps the answers.
         run: The run.
-        model: The id of the model that is asked.
-        open_model: Opens it; not called where every answer is known.
-        tell: Told what is being asked.
+        model: The id of the model that annotates.
+        open_model: Opens that model; not called where every answer is stored.
+        tell: Receives a line of progress for each batch.
 
     Raises:
         ContextWindowError: A part of the conversation does not fit the model.
-        ModelError: The model failed, or left out an answer; what had been answered before is kept.
+        ModelError: The model failed, or left out an answer; answers from before are kept.
     """
     kept = Annotations(store.file)
     known = {(r.instrument, r.agent, r.first, r.part, r.prompt): r for r in kept.of(run.run) if r.model == model}

@@ -1,4 +1,4 @@
-"""The personality inventory: a model answers it about each person, for every 30 turns in which they spoke.
+"""Have a model fill in the personality inventory about each person, for every 30 turns in which they spoke.
 
 Source: ChatAgents §IV-C, App. E.
 """
@@ -13,16 +13,16 @@ from state.cognition import Character
 from state.language_model import ReplyField
 from state.records import RunRecord, Turn
 
-#: Items that are asked about in one call: the inventory in two.
+#: Items in a call: two calls for the inventory.
 ITEMS_PER_CALL = 22
 
 
 def inventory_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
-    """Return what has to be asked about a conversation: two calls per person and segment in which they spoke."""
+    """Return the requests for a conversation: two calls per person and segment in which they spoke."""
     numbers = list(inventory_items())
     parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
     return [
-        _inquiry([turn for turn in turns if segment.first <= turn.turn <= segment.last], name, at, part)
+        _annotation_request([turn for turn in turns if segment.first <= turn.turn <= segment.last], name, at, part)
         for segment in segments(turns)
         for name in segment.speakers
         for at, part in enumerate(parts)
@@ -30,20 +30,20 @@ def inventory_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
 
 
 def rated_segments(
-    run: RunRecord, readings: Sequence[Annotation], characters: Mapping[str, Character]
+    run: RunRecord, annotations: Sequence[Annotation], characters: Mapping[str, Character]
 ) -> list[RatedSegment]:
-    """Return how everybody came across in each segment.
+    """Return the ratings of every person in each segment.
 
     Args:
         run: The run.
-        readings: The answers to all requests about it.
+        annotations: The answers to all requests about it.
         characters: Everybody as they entered a meeting; empty for a dialogue of two.
     """
     numbers = {item: number for number, item in inventory_items().items()}
     ratings: dict[tuple[str, int, int], dict[int, int]] = {}
-    for one in readings:
-        rated = {numbers[item]: int(rating) for item, rating in one.answers.items()}
-        ratings.setdefault((one.agent, one.first, one.last), {}).update(rated)
+    for annotation in annotations:
+        rated = {numbers[item]: int(rating) for item, rating in annotation.answers.items()}
+        ratings.setdefault((annotation.agent, annotation.first, annotation.last), {}).update(rated)
     return [
         RatedSegment(
             run=run.run,
@@ -57,7 +57,7 @@ def rated_segments(
     ]
 
 
-def _inquiry(turns: Sequence[Turn], name: str, part: int, numbers: Sequence[int]) -> AnnotationRequest:
+def _annotation_request(turns: Sequence[Turn], name: str, part: int, numbers: Sequence[int]) -> AnnotationRequest:
     items = [inventory_items()[number] for number in numbers]
     return AnnotationRequest(
         instrument="inventory",

@@ -1,4 +1,4 @@
-"""Speech acts told by a model: it chooses one for each line, ten lines a call, the lines before in view."""
+"""Have a model name the speech act of each line, ten lines a call, with the lines before as context."""
 
 from collections.abc import Sequence
 
@@ -10,26 +10,29 @@ from state.language_model import ReplyField
 from state.records import Turn
 
 LINES_PER_CALL = 10
-#: Turns before the lines that a model reads along.
+#: Turns before the lines that a model reads as context.
 _BEFORE = 3
 
 _NONE = "none"
 
 
 def speech_act_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
-    """Return what has to be asked about a conversation."""
+    """Return the requests for a conversation."""
     lines = [turn for turn in turns if turn.speaker is not None]
-    return [_inquiry(turns, lines[first : first + LINES_PER_CALL]) for first in range(0, len(lines), LINES_PER_CALL)]
+    return [
+        _annotation_request(turns, lines[first : first + LINES_PER_CALL])
+        for first in range(0, len(lines), LINES_PER_CALL)
+    ]
 
 
-def acts_by_model(turns: Sequence[Turn], readings: Sequence[Annotation]) -> list[tuple[str, ...]]:
-    """Return what each utterance does: one act, or none."""
-    answers = {int(turn): str(act) for reading in readings for turn, act in reading.answers.items()}
+def acts_by_model(turns: Sequence[Turn], annotations: Sequence[Annotation]) -> list[tuple[str, ...]]:
+    """Return the speech acts of each utterance: a single act, or none."""
+    answers = {int(turn): str(act) for annotation in annotations for turn, act in annotation.answers.items()}
     acts = (answers[turn.turn] for turn in turns if turn.speaker is not None)
     return [() if act == _NONE else (act,) for act in acts]
 
 
-def _inquiry(turns: Sequence[Turn], lines: Sequence[Turn]) -> AnnotationRequest:
+def _annotation_request(turns: Sequence[Turn], lines: Sequence[Turn]) -> AnnotationRequest:
     first, last = lines[0].turn, lines[-1].turn
     before = [turn for turn in turns if first - _BEFORE <= turn.turn < first]
     return AnnotationRequest(

@@ -1,16 +1,16 @@
-"""How people behave in a conversation: who leads, who mediates, who proposes, and what gets done (ChatAgents' Fig. 5).
+"""Measure how people behave in a conversation: leading, mediating, proposing, meeting goals (ChatAgents' Fig. 5).
 
-Everything is read off lines whose speech acts are known (`metrics.speech_acts`, or a model), and comes with the lines
-that show it. "The next lines" are those of other people among the `NEXT` utterances that follow.
+Everything is derived from lines whose speech acts are known (`metrics.speech_acts`, or a model), with the lines as
+evidence. "The next lines" are those of other speakers among the `NEXT` utterances that follow.
 
-1. A line that steers is followed by a next line that is near to it, and nearer than to what was talked of before.
+1. A line that steers is followed by a next line that is near to it, and nearer than to the topic before.
    Steering is followed when at least half of the next lines do. To lead is to be followed.
 2. A line that mediates answers the objections among the `BEFORE` utterances before it, of others than its speaker. It
    settles them when somebody agrees next and nobody objects.
 3. A proposal is taken up by who agrees next, and refused by who objects. It is the newer, the less it resembles any
    utterance before.
 4. A step of somebody's plan is met when they say so themselves, in what their cognition left; the line that shows it is
-   the last one that they had heard.
+   the last that they had perceived.
 
 Source: ChatAgents §IV-C (special behaviours) describes these by example; the definitions are the project's own.
 """
@@ -24,13 +24,13 @@ from metrics.speech_acts import ACTS, cosine
 from state.cognition import Assessment, Character, InformationNeed
 from state.records import Record, Turn
 
-#: Utterances after a line in which it is looked for how others take it up.
+#: Utterances after a line in which the reactions of others are looked for.
 NEXT = 3
-#: Utterances before a line that are what was talked of, or quarrelled about.
+#: Utterances before a line that count as the topic, or the quarrel, before it.
 BEFORE = 3
 
 #: Cosine to a steering line from which a next line can follow it. With `minilm` 12 of 15 lines that stay with a subject
-#: reach it, and 4 of 15 that do not (tests/spoken_lines.py).
+#: reach it, and 4 of 15 that do not (tests/support/spoken_lines.py).
 NEAR = 0.2
 
 
@@ -43,14 +43,14 @@ class Line(Record):
 
 
 class ActedLine(Line):
-    """An utterance and what it does."""
+    """An utterance and its speech acts."""
 
     round: int
     acts: tuple[str, ...] = Field(description="speech acts, the strongest first")
 
 
 class Steering(Line):
-    """A line that turns the conversation to something."""
+    """A line that steers the conversation to a topic."""
 
     mechanisms: tuple[str, ...] = Field(description="what its speaker had switched on in that round")
     next: int = Field(description="the lines of others that follow")
@@ -63,7 +63,7 @@ class Steering(Line):
 
 
 class Mediation(Line):
-    """A line that brings people together."""
+    """A line that mediates between people."""
 
     objections: tuple[Line, ...] = Field(description="what it answers")
     agreed_by: tuple[Line, ...]
@@ -71,12 +71,12 @@ class Mediation(Line):
 
     @property
     def settled(self) -> bool:
-        """Whether there was something to settle, somebody agrees next, and nobody objects."""
+        """Whether there were objections, somebody agrees next, and nobody objects."""
         return bool(self.objections) and bool(self.agreed_by) and not self.objected_by
 
 
 class Proposal(Line):
-    """A line that proposes something."""
+    """A line that makes a proposal."""
 
     novelty: float = Field(description="1 − the highest cosine to an utterance before; 1 for the first")
     agreed_by: tuple[Line, ...]
@@ -84,16 +84,16 @@ class Proposal(Line):
 
 
 class PlanStep(Record):
-    """A step of somebody's plan, and the line after which they held it to be done."""
+    """A step of a person's plan, and the line after which they considered it done."""
 
     text: str
     share: float = Field(description="its share of all that the person wants")
     done_in_round: int | None = Field(description="the first round from which on it stays done; None: it is open")
-    line: Line | None = Field(description="the last line that they had heard by then")
+    line: Line | None = Field(description="the last line that they had perceived by then")
 
 
 class PersonBehaviour(Record):
-    """What one person does in a conversation."""
+    """The behaviour of a person in a conversation."""
 
     agent: str
     utterances: int
@@ -115,38 +115,38 @@ def behaviour(
     assessments: Mapping[tuple[int, str], Assessment] | None = None,
     needs: Mapping[tuple[int, str], InformationNeed] | None = None,
 ) -> tuple[PersonBehaviour, ...]:
-    """Return what everybody does.
+    """Return the behaviour of every person.
 
     Args:
         people: Who may take part.
         lines: All utterances in their order.
-        vectors: One of unit length per line.
+        vectors: A vector of unit length for each line.
         characters: Everybody as they entered a meeting; `None` for a dialogue of two.
-        assessments: By round and agent, what they made of the moment; `None` for a dialogue of two.
-        needs: By round and agent, which mechanisms they wanted; `None` for a dialogue of two.
+        assessments: By round and agent, their assessment; `None` for a dialogue of two.
+        needs: By round and agent, the mechanisms that they chose; `None` for a dialogue of two.
     """
     steering = [_steering(at, lines, vectors, needs or {}) for at in _doing("steers", lines) if at]
     mediation = [_mediation(at, lines) for at in _doing("mediates", lines)]
     proposals = [_proposal(at, lines, vectors) for at in _doing("proposes", lines)]
-    followed = sum(one.followed for one in steering)
+    all_followed = sum(steered.followed for steered in steering)
     result = []
     for name in people:
-        said = [line for line in lines if line.speaker == name]
-        counts = Counter(act for line in said for act in line.acts)
-        own = tuple(one for one in steering if one.speaker == name)
-        own_followed = sum(one.followed for one in own)
+        spoken = [line for line in lines if line.speaker == name]
+        counts = Counter(act for line in spoken for act in line.acts)
+        steered = tuple(line for line in steering if line.speaker == name)
+        followed = sum(line.followed for line in steered)
         character = (characters or {}).get(name)
         plan = _plan(name, character, assessments or {}, lines) if character and character.plan else None
         result.append(
             PersonBehaviour(
                 agent=name,
-                utterances=len(said),
+                utterances=len(spoken),
                 acts={act: counts[act] for act in ACTS},
-                steering=own,
-                followed=own_followed,
-                leadership=own_followed / followed if followed else None,
-                mediation=tuple(one for one in mediation if one.speaker == name),
-                proposals=tuple(one for one in proposals if one.speaker == name),
+                steering=steered,
+                followed=followed,
+                leadership=followed / all_followed if all_followed else None,
+                mediation=tuple(line for line in mediation if line.speaker == name),
+                proposals=tuple(line for line in proposals if line.speaker == name),
                 plan=plan,
                 goals_met=None if plan is None else min(1.0, sum(s.share for s in plan if s.done_in_round is not None)),
             )
@@ -155,7 +155,7 @@ def behaviour(
 
 
 def acted(turn: Turn, acts: Sequence[str]) -> ActedLine:
-    """Return an utterance with what it does; a recorded silence is none."""
+    """Return an utterance with its speech acts; the turn must not be a silence."""
     assert turn.speaker is not None
     return ActedLine(turn=turn.turn, round=turn.round, speaker=turn.speaker, text=turn.text, acts=tuple(acts))
 
@@ -165,7 +165,7 @@ def _doing(act: str, lines: Sequence[ActedLine]) -> list[int]:
 
 
 def _next(at: int, lines: Sequence[ActedLine]) -> list[int]:
-    """Return the places of the lines of others among those that follow."""
+    """Return the indices of the lines of other speakers among those that follow."""
     return [i for i in range(at + 1, min(at + 1 + NEXT, len(lines))) if lines[i].speaker != lines[at].speaker]
 
 
@@ -224,10 +224,9 @@ def _plan(
             if index >= len(done) or not done[index]:
                 break
             since = round
-        heard = [line for line in lines if since is not None and line.round < since]
-        steps.append(
-            PlanStep(text=step.text, share=step.share, done_in_round=since, line=_line(heard[-1]) if heard else None)
-        )
+        perceived = [line for line in lines if since is not None and line.round < since]
+        evidence = _line(perceived[-1]) if perceived else None
+        steps.append(PlanStep(text=step.text, share=step.share, done_in_round=since, line=evidence))
     return tuple(steps)
 
 

@@ -1,7 +1,7 @@
-"""Two runs compared to the last record: what they were made with, where they part, and how every turn differs.
+"""Compare two runs by all their records: their settings, where they diverge, and how every turn differs.
 
-1. What a turn left is brought into one plain document, whose keys stand in the order in which things come about: the
-   first difference of the first turn that differs is where two runs part.
+1. The records of a turn become a plain document, whose keys stand in the order in which things happen: the first
+   difference of the first turn that differs is where two runs diverge.
 2. Ids, lineage, status and wall-clock times are in no document; nor is a round that never ended in a turn.
 3. Prompts are compared by content hash, calls of models by key.
 """
@@ -20,23 +20,23 @@ from state.store import Store
 #: Names, numbers and texts, in dictionaries and lists.
 Document = Mapping[str, Any]
 
-#: Which run it is, how it stands and where it comes from; not what is in it.
+#: Fields of a run's record that identify it; they say nothing about its contents.
 _IDENTITY = {"run", "status", "turns", "parent", "rewritten", "error", "created"}
 
-#: What goes on in agents, in the order in which it does.
+#: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
 
-#: The parts of a bid that say how much somebody wanted to speak; the others say how fast they were.
+#: The fields of a bid on how much an agent wanted to speak; the others are on the latency.
 _WILLINGNESS = {"parts", "willingness", "willing"}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two documents differ; a value is `None` where there is none.
+    """A place where two documents differ.
 
     Attributes:
         path: Names, from the outermost in.
-        a, b: What stands there.
+        a, b: The two values; `None` where a document has none.
     """
 
     path: tuple[str, ...]
@@ -46,12 +46,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class TurnComparison:
-    """A turn of two runs; turn 0 is the preparation.
+    """The comparison of a turn of two runs; turn 0 is the preparation.
 
     Attributes:
         turn: Its number.
-        a, b: What it left (see `turn_documents`); `None` in a run that does not have it.
-        differences: In the order in which things come about; none where only one run has the turn.
+        a, b: Its documents (see `turn_documents`); `None` in a run that does not have it.
+        differences: In the order in which things happen; empty where only one of the runs has the turn.
     """
 
     turn: int
@@ -61,35 +61,35 @@ class TurnComparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether both runs have the turn, and it left the same."""
+        """Whether both runs have the turn, with equal documents."""
         return self.a is not None and self.b is not None and not self.differences
 
     @property
     def aspects(self) -> list[str]:
-        """What differs in it, in the order in which things come about."""
+        """The aspects that differ, in the order in which things happen."""
         return list(dict.fromkeys(difference.path[0] for difference in self.differences))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs: what they were made with, and all turns of both."""
+    """The comparison of two runs: settings that differ, and all turns of both."""
 
     settings: tuple[Difference, ...]
     turns: tuple[TurnComparison, ...]
 
     @property
     def differing(self) -> list[TurnComparison]:
-        """The turns that differ, those that one run alone has among them."""
+        """The turns that differ, including those that only one of the runs has."""
         return [turn for turn in self.turns if not turn.is_same]
 
     @property
     def is_same(self) -> bool:
-        """Whether the two differ in nothing."""
+        """Whether the two are identical."""
         return not self.settings and not self.differing
 
 
 def compare_runs(store: Store, a: RunRecord, b: RunRecord) -> Comparison:
-    """Compare two runs of a store; a dialogue and a meeting are compared as far as both have something."""
+    """Compare two runs of a store; a dialogue and a meeting are compared in what both have."""
     settings = differences(*settings_documents(a, store.start(a.run), b, store.start(b.run)))
     return Comparison(tuple(settings), compare_turns(turn_documents(store, a.run), turn_documents(store, b.run)))
 
@@ -106,9 +106,9 @@ def _compared(turn: int, a: Document | None, b: Document | None) -> TurnComparis
 
 
 def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Difference]:
-    """Yield where two documents differ, path by path, in the order of their keys.
+    """Yield the differences of two documents, in the order of their keys.
 
-    Lists are one value, except those of equal length that hold dictionaries.
+    A list is a single value, unless both lists have equal length and hold dictionaries.
     """
     if a == b:
         return
@@ -116,28 +116,28 @@ def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Differen
         for name in dict.fromkeys([*a, *b]):
             yield from differences(a.get(name), b.get(name), (*path, name))
     elif _are_rows(a) and _are_rows(b) and len(a) == len(b):
-        for at, (one, other) in enumerate(zip(a, b, strict=True)):
-            yield from differences(one, other, (*path, str(at)))
+        for at, (row_a, row_b) in enumerate(zip(a, b, strict=True)):
+            yield from differences(row_a, row_b, (*path, str(at)))
     else:
         yield Difference(path, a, b)
 
 
 def _are_rows(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
+    return isinstance(value, list) and all(isinstance(row, Mapping) for row in value)
 
 
-# --- what a run was made with ---------------------------------------------------------------------------------------
+# --- settings -------------------------------------------------------------------------------------------------------
 
 
 def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> tuple[Document, Document]:
-    """Return what two runs were made with: the record of each, and what both starts have fields for."""
-    one, other = _start_document(start_a), _start_document(start_b)
-    shared = [name for name in one if name in other]
-    made_a, made_b = (
+    """Return the settings of two runs: the record of each, and the fields that both starts have."""
+    document_a, document_b = _start_document(start_a), _start_document(start_b)
+    shared = [name for name in document_a if name in document_b]
+    settings_a, settings_b = (
         {**run.model_dump(mode="json", exclude=_IDENTITY), "start": {name: start[name] for name in shared}}
-        for run, start in ((a, one), (b, other))
+        for run, start in ((a, document_a), (b, document_b))
     )
-    return made_a, made_b
+    return settings_a, settings_b
 
 
 def _start_document(start: Start) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _start_document(start: Start) -> dict[str, Any]:
 def _by_name(value: Any) -> Any:
     """Return a document in which people are keyed by their name, and memories by their id."""
     if isinstance(value, dict):
-        return {name: _by_name(one) for name, one in value.items()}
+        return {name: _by_name(inner) for name, inner in value.items()}
     if not _are_rows(value):
         return value
     names = [row.get("id") or row.get("persona", {}).get("name") for row in value]
@@ -156,13 +156,13 @@ def _by_name(value: Any) -> Any:
     return dict(zip(names, rows, strict=True)) if rows and all(names) and len(set(names)) == len(names) else rows
 
 
-# --- what a turn left -----------------------------------------------------------------------------------------------
+# --- documents of turns ---------------------------------------------------------------------------------------------
 
 
 def turn_documents(store: Store, run: str) -> dict[int, Document]:
-    """Return what every turn of a run left, by number, and under 0 its preparation.
+    """Return the document of every turn of a run, by number, and of its preparation under 0.
 
-    The keys of a document stand in the order in which things come about: what agents noticed, chose, found and thought,
+    The keys of a document stand in the order in which things happen: what agents perceived, chose, found and thought,
     their willingness and latency, the floor, the speaker; the prompt, its scores, the units removed; the candidates and
     their judgement; text and clock; the calls of models, by agent and by step.
     """
@@ -184,7 +184,7 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
 
 
 def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
-    """Return what went on in agents, by round, step and agent; and how the floor was given."""
+    """Return the records of cognition by round, step and agent, with the decision on the floor."""
     minds: dict[int, dict[str, Any]] = {}
 
     def of(round: int) -> dict[str, Any]:
@@ -227,16 +227,16 @@ def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> 
         "scores": {"by": record.scored_by, "units": record.scores},
         "removed": list(record.removed),
         "candidates": {
-            str(one.attempt): {
-                "text": one.text,
-                "origin": one.origin,
-                **one.reply.model_dump(mode="json", exclude={"text"}),
+            str(candidate.attempt): {
+                "text": candidate.text,
+                "origin": candidate.origin,
+                **candidate.reply.model_dump(mode="json", exclude={"text"}),
             }
-            for one in candidates
+            for candidate in candidates
         },
         "judgement": {
             "by": record.judged_by,
-            **{str(one.attempt): one.model_dump(mode="json", include=figures) for one in candidates},
+            **{str(candidate.attempt): candidate.model_dump(mode="json", include=figures) for candidate in candidates},
             "rollbacks": record.rollbacks,
             "chosen": record.chosen,
         },
@@ -255,7 +255,7 @@ def _call_document(call: Call) -> Document:
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """The unit whose scores differ most, of those that both runs scored, and how many differ."""
+    """The unit whose scores differ most, of those that both runs scored, and the number of units that differ."""
 
     unit: str
     a: float
@@ -264,8 +264,8 @@ class ScoreDifference:
 
 
 def largest_score_difference(a: Document, b: Document) -> ScoreDifference | None:
-    """Return where the scores of a turn differ most; `None` where no unit that both scored differs."""
-    scores_a, scores_b = (one["scores"]["units"] or {} for one in (a, b))
+    """Return the unit of a turn whose scores differ most; `None` where no unit that both scored differs."""
+    scores_a, scores_b = (document["scores"]["units"] or {} for document in (a, b))
     differing = [unit for unit in scores_a if unit in scores_b and scores_a[unit] != scores_b[unit]]
     if not differing:
         return None
@@ -280,18 +280,17 @@ def switched_on(document: Document, agent: str) -> list[str]:
 
 
 def word_differences(a: str, b: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-    """Return two texts as passages, each with whether the other text has it in its place.
+    """Return two texts as runs of words, each with whether both texts have it in that place.
 
-    Words are what white space separates; the passages of a text, joined by spaces, are its words.
+    Words are separated by white space; the runs of a text, joined by spaces, are its words.
     """
     words_a, words_b = a.split(), b.split()
     matcher = difflib.SequenceMatcher(None, words_a, words_b, autojunk=False)
-    passages: tuple[list[tuple[str, bool]], list[tuple[str, bool]]] = ([], [])
+    runs_a: list[tuple[str, bool]] = []
+    runs_b: list[tuple[str, bool]] = []
     for tag, first_a, last_a, first_b, last_b in matcher.get_opcodes():
-        for words, first, last, into in (
-            (words_a, first_a, last_a, passages[0]),
-            (words_b, first_b, last_b, passages[1]),
-        ):
-            if last > first:
-                into.append((" ".join(words[first:last]), tag == "equal"))
-    return passages
+        if last_a > first_a:
+            runs_a.append((" ".join(words_a[first_a:last_a]), tag == "equal"))
+        if last_b > first_b:
+            runs_b.append((" ".join(words_b[first_b:last_b]), tag == "equal"))
+    return runs_a, runs_b

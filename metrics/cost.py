@@ -1,4 +1,4 @@
-"""What a run took: calls of models, tokens and time, by whoever asked and by step."""
+"""Sum what a run cost: calls of models, tokens and time, by any key such as agent and step."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from state.cognition import Call
 
 @dataclass(frozen=True)
 class Cost:
-    """What some calls took.
+    """The cost of some calls.
 
     Attributes:
-        calls: How many.
-        prompt_tokens, reply_tokens: Read, and written; of the calls of which it is known.
+        calls: Their number.
+        prompt_tokens, reply_tokens: Tokens read and written, of the calls of which they are known.
         seconds: Wall-clock time; calls of a batch have equal shares of it.
     """
 
@@ -31,7 +31,7 @@ class Cost:
 
 
 def cost_by(calls: Iterable[Call], key: Callable[[Call], tuple[str, ...]]) -> dict[tuple[str, ...], Cost]:
-    """Return what calls took by some key of theirs, in the order in which the keys first come.
+    """Return the cost of calls by a key, in the order in which the keys first occur.
 
     Args:
         calls: The calls, at most each once.
@@ -39,8 +39,8 @@ def cost_by(calls: Iterable[Call], key: Callable[[Call], tuple[str, ...]]) -> di
     """
     costs: dict[tuple[str, ...], Cost] = {}
     for call in calls:
-        own = Cost(1, call.prompt_tokens or 0, call.reply_tokens or 0, call.seconds or 0.0)
-        costs[key(call)] = costs.get(key(call), Cost()) + own
+        cost = Cost(1, call.prompt_tokens or 0, call.reply_tokens or 0, call.seconds or 0.0)
+        costs[key(call)] = costs.get(key(call), Cost()) + cost
     return costs
 
 

@@ -1,34 +1,62 @@
-"""Reading a file of dialogues: one JSON object a line, `{"case", "dialogue": [[speaker, text], …]}`."""
+"""Read dialogues from files of JSON lines: one dialogue a line, or the records that `tertulia export` writes.
+
+1. A line of a dialogue file is `{"case", "dialogue": [[speaker, text], …]}`.
+2. A line of an export is a record with its `kind`. A record `run` begins a dialogue, which belongs to the case that is
+   named after its scenario; its records `turn` follow. Recorded silences and further kinds are passed over.
+3. The first line of a file decides which of the two it is.
+"""
 
 import json
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from metrics.diversity import Dialogue
 from state.errors import NotFoundError, UsageError
 
+#: A JSON object of a file, after its file and line in words.
+Entry = tuple[str, dict[str, Any]]
+
 _SHAPE = 'each line is {"case": …, "dialogue": [["Ana", "Hello."], …]}'
+_EXPORT = "give the file as `tertulia export RUN --jsonl FILE` wrote it"
 
 
-def read_dialogues(path: Path) -> dict[str, list[Dialogue]]:
+def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:
     """Return the dialogues of every case, cases in the order in which they first appear.
 
-    A case is named by a text or an integer; further keys are passed over, and so are blank lines.
+    Args:
+        paths: Files of dialogues or of exported runs, in any mixture; cases of the same name are a single case. A case
+            is named by a text or an integer; further keys are passed over, and so are blank lines.
 
     Raises:
         NotFoundError: There is no such file.
-        UsageError: It can't be read as dialogues; the message names the line and the field.
+        UsageError: It can't be read as dialogues; the message names the file, the line and the field.
     """
     cases: dict[str, list[Dialogue]] = {}
+    for path in paths:
+        for case, dialogue in _dialogues_of(path):
+            cases.setdefault(case, []).append(dialogue)
+    return cases
+
+
+def _dialogues_of(path: Path) -> Iterator[tuple[str, Dialogue]]:
+    entries = _entries(path)
+    first = next(entries, None)
+    if first is None:
+        raise UsageError(f"{path} holds no dialogues; {_SHAPE}, or {_EXPORT}")
+    is_export = "kind" in first[1] and "dialogue" not in first[1]
+    return (_exported if is_export else _listed)(chain([first], entries))
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _entries(path: Path) -> Iterator[Entry]:
     for number, line in _lines(path):
         where = f"{path} line {number}"
-        entry = _parsed(line, where)
-        cases.setdefault(_case(entry, where), []).append(_dialogue(entry, where))
-    if not cases:
-        raise UsageError(f"{path} holds no dialogues; {_SHAPE}")
-    return cases
+        yield where, _parsed(line, where)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -55,10 +83,26 @@ def _parsed(line: str, where: str) -> dict[str, Any]:
         raise UsageError(f"{where}: broken JSON ({error}); {_SHAPE}") from None
     if not isinstance(entry, dict):
         raise UsageError(f"{where}: {reprlib.repr(entry)} is not an object; {_SHAPE}")
-    for field in ("case", "dialogue"):
-        if field not in entry:
-            raise UsageError(f"{where}: {field} is missing; {_SHAPE}")
     return entry
+
+
+def _utterance(line: object, where: str) -> tuple[str, str]:
+    match line:
+        case [str(speaker), str(text)]:
+            return speaker, text
+        case _:
+            raise UsageError(f"{where} {reprlib.repr(line)} is not [speaker, text], two texts")
+
+
+# --- dialogues, one a line ------------------------------------------------------------------------------------------
+
+
+def _listed(entries: Iterable[Entry]) -> Iterator[tuple[str, Dialogue]]:
+    for where, entry in entries:
+        for field in ("case", "dialogue"):
+            if field not in entry:
+                raise UsageError(f"{where}: {field} is missing; {_SHAPE}")
+        yield _case(entry, where), _dialogue(entry, where)
 
 
 def _case(entry: dict[str, Any], where: str) -> str:
@@ -74,12 +118,35 @@ def _dialogue(entry: dict[str, Any], where: str) -> Dialogue:
         raise UsageError(f"{where}: dialogue {reprlib.repr(dialogue)} is not a list of [speaker, text]")
     if not dialogue:
         raise UsageError(f"{where}: dialogue is empty; leave the line out, or give it an utterance")
-    return [_utterance(said, f"{where}: dialogue[{at}]") for at, said in enumerate(dialogue)]
+    return [_utterance(line, f"{where}: dialogue[{at}]") for at, line in enumerate(dialogue)]
 
 
-def _utterance(said: object, where: str) -> tuple[str, str]:
-    match said:
-        case [str(speaker), str(text)]:
-            return speaker, text
-        case _:
-            raise UsageError(f"{where} {reprlib.repr(said)} is not [speaker, text], two texts")
+# --- exported runs --------------------------------------------------------------------------------------------------
+
+
+def _exported(entries: Iterable[Entry]) -> Iterator[tuple[str, Dialogue]]:
+    runs: list[tuple[str, str, list[tuple[str, str]]]] = []
+    for where, entry in entries:
+        kind = entry.get("kind")
+        if not isinstance(kind, str):
+            raise UsageError(f"{where}: kind {reprlib.repr(kind)} is not the kind of a record; {_EXPORT}")
+        if kind == "run":
+            runs.append((where, _field(entry, "scenario", where), []))
+        elif kind == "turn" and not runs:
+            raise UsageError(f"{where}: a turn stands before its run; {_EXPORT}")
+        elif kind == "turn" and entry.get("speaker", "") is not None:
+            runs[-1][2].append((_field(entry, "speaker", where), _field(entry, "text", where)))
+    for where, scenario, dialogue in runs:
+        if not dialogue:
+            raise UsageError(f"{where}: nobody speaks in this run; leave it out")
+        yield scenario, dialogue
+
+
+def _field(entry: dict[str, Any], field: str, where: str) -> str:
+    """Return a text of a record."""
+    if field not in entry:
+        raise UsageError(f"{where}: {field} is missing; {_EXPORT}")
+    text = entry[field]
+    if not isinstance(text, str):
+        raise UsageError(f"{where}: {field} {reprlib.repr(text)} is not a text; {_EXPORT}")
+    return text

@@ -1,6 +1,6 @@
-"""How varied dialogues are: similarity, distinct-N and length.
+"""Measure how varied dialogues are: similarity, distinct-N and length.
 
-A case is one starting point (the same agents at the same moment); its dialogues are what several runs made of it.
+A case is a starting point (the same agents at the same time); its dialogues are those of several runs from there.
 The figures are taken over a case's dialogues together, and averaged over cases.
 
 Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Diversity-Promoting Objective Function for
@@ -9,7 +9,7 @@ Neural Conversation Models" (distinct-N).
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from pydantic import Field
@@ -20,7 +20,7 @@ from state.records import Record
 #: A word: letters and digits, with apostrophes inside.
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
-#: Lines of a dialogue, each its speaker and what they say.
+#: The lines of a dialogue: pairs of speaker and text.
 Dialogue = Sequence[tuple[str, str]]
 
 
@@ -35,28 +35,49 @@ class DiversityFigures(Record):
     len: float | None = Field(description="words per utterance")
 
 
-def case_metrics(dialogues: Sequence[Dialogue], embedder: Embedder) -> DiversityFigures:
-    """Return the figures of one case.
+class DiversityReport(Record):
+    """The figures of all cases; `model_dump()` is what `tertulia metrics --json` gives."""
+
+    cases: dict[str, DiversityFigures]
+    mean: DiversityFigures = Field(description="the mean of each figure over the cases that have it")
+
+
+def figures_of(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> DiversityReport:
+    """Return the figures of every case and their mean, wherever the dialogues come from.
+
+    Args:
+        cases: The dialogues of each case.
+        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
+    """
+    figures = metrics_of_cases(cases, embedder)
+    return DiversityReport(cases=figures, mean=mean_over_cases(figures.values()))
+
+
+def case_metrics(dialogues: Sequence[Dialogue], embedder: Embedder | None) -> DiversityFigures:
+    """Return the figures of a case.
 
     Args:
         dialogues: Its dialogues.
-        embedder: What similarity is measured with; not asked where there are fewer than two dialogues.
+        embedder: As in `figures_of`; not called where there are fewer than two dialogues.
     """
     return metrics_of_cases({"": dialogues}, embedder)[""]
 
 
-def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder) -> dict[str, DiversityFigures]:
+def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, DiversityFigures]:
     """Return the figures of every case; all dialogues are embedded in one batch.
 
     Args:
         cases: The dialogues of each case.
-        embedder: As in `case_metrics`.
+        embedder: As in `figures_of`.
     """
-    # A case of one dialogue has no pair, so nothing of it is embedded.
-    texts = {case: [dialogue_text(one) for one in many] if len(many) > 1 else [] for case, many in cases.items()}
-    batch = [text for many in texts.values() for text in many]
-    truncated = embedder.embed(batch) if batch else []
-    untruncated = embedder.embed_untruncated(batch) if batch else []
+    # A case with a single dialogue has no pair, so nothing of it is embedded.
+    texts = {
+        case: [dialogue_text(dialogue) for dialogue in dialogues] if embedder and len(dialogues) > 1 else []
+        for case, dialogues in cases.items()
+    }
+    batch = list(chain.from_iterable(texts.values()))
+    truncated = embedder.embed(batch) if embedder and batch else []
+    untruncated = embedder.embed_untruncated(batch) if embedder and batch else []
     bounds = pairwise(accumulate(map(len, texts.values()), initial=0))
     return {
         case: DiversityFigures(
@@ -72,10 +93,10 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
 
 
 def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
-    """Return the mean of each figure over the cases that have it; `None` if none has. Source: APP §2."""
+    """Return the mean of each figure over the cases that have it; `None` where no case has it. Source: APP §2."""
     figures = list(figures)
     return DiversityFigures(
-        **{name: _mean([getattr(one, name) for one in figures]) for name in DiversityFigures.model_fields}
+        **{name: _mean([getattr(case, name) for case in figures]) for name in DiversityFigures.model_fields}
     )
 
 
@@ -85,7 +106,7 @@ def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
 def words(text: str) -> list[str]:
     """Return the words of a text, in lower case.
 
-    Lower case comes last: it may take a letter apart into a letter and a mark that is no part of a word (`İ`).
+    Words are matched first: lower case may split a letter into a letter and a mark that is no part of a word (`İ`).
     """
     return [word.lower() for word in WORD.findall(text)]
 
@@ -96,19 +117,20 @@ def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
     N-grams stay within an utterance.
 
     Args:
-        dialogues: The dialogues of one case.
+        dialogues: The dialogues of a case.
         n: The length of an n-gram in words, from 1.
 
     Returns:
         The ratio; `None` if no utterance has n words.
     """
-    grams = [gram for said in _utterances(dialogues) for gram in zip(*(said[skip:] for skip in range(n)), strict=False)]
+    utterances = _utterances(dialogues)
+    grams = [gram for words in utterances for gram in zip(*(words[skip:] for skip in range(n)), strict=False)]
     return len(set(grams)) / len(grams) if grams else None
 
 
 def words_per_utterance(dialogues: Iterable[Dialogue]) -> float | None:
     """Return the mean length of an utterance of these dialogues, in words; `None` if there is no utterance."""
-    return _mean([len(said) for said in _utterances(dialogues)])
+    return _mean([len(words) for words in _utterances(dialogues)])
 
 
 def _utterances(dialogues: Iterable[Dialogue]) -> list[list[str]]:
@@ -119,7 +141,7 @@ def _utterances(dialogues: Iterable[Dialogue]) -> list[list[str]]:
 
 
 def dialogue_text(dialogue: Dialogue) -> str:
-    """Return a dialogue as the text that is embedded: lines `Speaker: text`."""
+    """Return a dialogue as the text to embed: lines `Speaker: text`."""
     return "\n".join(f"{speaker}: {text}" for speaker, text in dialogue)
 
 

@@ -1,8 +1,8 @@
-"""Who takes part how much: ChatAgents' Table II for any run, with speaking time, share of the floor and evenness.
+"""Measure how much each agent takes part: ChatAgents' Table II, with speaking time, share of the floor and evenness.
 
-1. Only rounds that ended in a turn count; what agents thought in a round that never ended counts nowhere.
-2. Words are counted as the simulated clock counts them: whatever white space separates.
-3. What needs cognition is `None` where there was none, as in a dialogue of two.
+1. Only rounds that ended in a turn count; cognition in a round that never ended counts nowhere.
+2. Words are counted as the simulated clock counts them: separated by white space.
+3. A figure that needs cognition is `None` where there was none, as in a dialogue of two.
 
 Source: ChatAgents App. F, Tab. II; Pielou 1966, "The measurement of diversity in different types of biological
 collections" (evenness).
@@ -17,13 +17,13 @@ from state.cognition import Bid, InformationNeed
 from state.meeting import LatencyClass
 from state.records import Record, Turn
 
-#: What a step of cognition came to, by round and agent.
+#: Records of a step of cognition, by round and agent.
 BidsByKey = Mapping[tuple[int, str], Bid]
 NeedsByKey = Mapping[tuple[int, str], InformationNeed]
 
 
 class Latency(Record):
-    """How fast somebody answers: μ₀ and σ₀ in seconds, and the class of Eq. 2 that they come from, if they do."""
+    """The response latency of an agent: μ₀ and σ₀ in seconds, and the class of Eq. 2 that they come from, if any."""
 
     latency_class: LatencyClass | None = None
     scale_s: float
@@ -31,7 +31,7 @@ class Latency(Record):
 
 
 class Person(Record):
-    """Who somebody is, in the words of Table II; `None` for what a dialogue of two does not know."""
+    """The description of an agent in Table II; `None` for what a dialogue of two does not have."""
 
     agent: str
     latency: Latency | None = None
@@ -40,14 +40,14 @@ class Person(Record):
 
 
 class OnOff(Record):
-    """In how many rounds a mechanism was switched on, and in how many it was not."""
+    """The numbers of rounds in which a mechanism was switched on, and in which it was not."""
 
     on: int
     off: int
 
 
 class AgentFigures(Person):
-    """How somebody took part. Source: ChatAgents App. F, Tab. II; from `words` on beyond it."""
+    """The figures of an agent. Source: ChatAgents App. F, Tab. II; those from `words` on are added."""
 
     spoken: int = Field(description="utterances")
     wanting_to_speak: int | None = Field(description="rounds in which they were willing")
@@ -63,7 +63,7 @@ class AgentFigures(Person):
 
 
 class Participation(Record):
-    """How everybody took part, and how even that was."""
+    """The figures of all agents, and of the whole conversation."""
 
     agents: tuple[AgentFigures, ...]
     turns: int = Field(description="recorded silences included")
@@ -85,7 +85,7 @@ def participation(
     """Return the figures of a run.
 
     Args:
-        people: Who may take part, in the order of the table.
+        people: The participants, in the order of the table.
         turns: All turns, in their order.
         speaking_rate_wpm: Words a minute.
         silence_s: Length of a recorded silence.
@@ -95,39 +95,39 @@ def participation(
     """
     rounds = {turn.round for turn in turns}
     after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
-    total = [turn for turn in turns if turn.speaker is not None]
-    total_words = sum(map(words_of, total))
+    utterances = [turn for turn in turns if turn.speaker is not None]
+    total_words = sum(map(words_of, utterances))
     agents = []
     for person in people:
         name = person.agent
-        said = [turn for turn in total if turn.speaker == name]
-        words = sum(map(words_of, said))
+        spoken = [turn for turn in utterances if turn.speaker == name]
+        words = sum(map(words_of, spoken))
         bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
         wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
         agents.append(
             AgentFigures(
                 **dict(person),
-                spoken=len(said),
+                spoken=len(spoken),
                 wanting_to_speak=None if wanting is None else len(wanting),
                 silent=None if bid_in is None or wanting is None else len(bid_in) - len(wanting),
                 decisions=None if bid_in is None else len(bid_in),
                 mechanisms=None if needs is None else _on_off(name, needs, rounds, mechanisms),
                 wanting_after_silence=None if wanting is None else len(wanting & after_silence),
-                speaking_after_silence=sum(turn.round in after_silence for turn in said),
+                speaking_after_silence=sum(turn.round in after_silence for turn in spoken),
                 words=words,
                 speaking_time_s=words / speaking_rate_wpm * 60,
-                share_of_utterances=_share(len(said), len(total)),
+                share_of_utterances=_share(len(spoken), len(utterances)),
                 share_of_speaking_time=_share(words, total_words),
             )
         )
-    silences = len(turns) - len(total)
+    silences = len(turns) - len(utterances)
     return Participation(
         agents=tuple(agents),
         turns=len(turns),
         silences=silences,
         silence_s=silences * silence_s,
         sim_minutes=_ends_s(turns[-1], speaking_rate_wpm, silence_s) / 60 if turns else None,
-        evenness=evenness(one.spoken for one in agents if one.decisions != 0),
+        evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
     )
 
 
@@ -135,8 +135,10 @@ def evenness(counts: Iterable[int]) -> float | None:
     """Return Pielou's evenness: the Shannon entropy of the shares over its highest value, in [0, 1].
 
     Args:
-        counts: Utterances of everybody who was there, those who said nothing too; `None` is returned where fewer than
-            two were, or nobody said anything.
+        counts: Utterances of everybody who was present, zero for those who never spoke.
+
+    Returns:
+        The evenness; `None` where fewer than two were present, or nobody spoke.
     """
     counts = list(counts)
     total = sum(counts)
@@ -147,7 +149,7 @@ def evenness(counts: Iterable[int]) -> float | None:
 
 
 def words_of(turn: Turn) -> int:
-    """Return how many words a turn has."""
+    """Return the number of words of a turn."""
     return len(turn.text.split())
 
 

@@ -1,4 +1,4 @@
-"""Which personality people show: the 44 items of the Big Five Inventory, scored, and ChatAgents' Table I of it.
+"""Score the personality that people show: the 44 items of the Big Five Inventory, and ChatAgents' Table I.
 
 1. Each person is rated on every segment of 30 turns in which they spoke, as often as there are such segments.
 2. A dimension's score is the mean rating of its items, a reversed item's being 6 minus its rating.
@@ -33,9 +33,12 @@ SCORING_KEY: Mapping[str, tuple[int, ...]] = {
 
 _CONFIDENCE = 0.95
 
+#: Scores that differ by no more than this are equal, but for rounding.
+_ROUNDING = 1e-9
+
 
 class Segment(Record):
-    """A part of a conversation: turns `first` to `last`."""
+    """A segment of a conversation: turns `first` to `last`."""
 
     first: int
     last: int
@@ -43,7 +46,7 @@ class Segment(Record):
 
 
 class RatedSegment(Record):
-    """How one person came across in one segment."""
+    """The ratings of a person in a segment."""
 
     run: str
     agent: str
@@ -70,7 +73,7 @@ class PoleFigures(Record):
 
 
 class DimensionFigures(Record):
-    """One dimension of Table I."""
+    """A dimension of Table I."""
 
     dimension: str
     high: PoleFigures
@@ -97,7 +100,7 @@ TEAM_BUILDING: tuple[DimensionFigures, ...] = tuple(
 
 
 def segments(turns: Sequence[Turn], length: int = SEGMENT_TURNS) -> tuple[Segment, ...]:
-    """Return the segments of a conversation; the last one may be shorter."""
+    """Return the segments of a conversation; the last may be shorter."""
     parts = [list(part) for _, part in groupby(turns, key=lambda turn: (turn.turn - 1) // length)]
     return tuple(
         Segment(
@@ -126,7 +129,7 @@ def scores_of(ratings: Mapping[int, int]) -> dict[str, float]:
 
 
 def table_of_poles(rated: Sequence[RatedSegment]) -> tuple[DimensionFigures, ...]:
-    """Return Table I: every dimension, with the scores of the people of either pole.
+    """Return Table I: every dimension, with the scores of the people of each pole.
 
     Args:
         rated: Ratings of any number of runs. The same name in two runs is two people.
@@ -135,10 +138,11 @@ def table_of_poles(rated: Sequence[RatedSegment]) -> tuple[DimensionFigures, ...
 
 
 def tells_people_apart(rated: Sequence[RatedSegment]) -> bool:
-    """Whether the ratings of different people differ at all; a model that is too small rates everybody alike."""
+    """Whether the ratings of different people differ at all; a model that is too small rates all people alike."""
     people: dict[tuple[str, str], set[tuple[int, ...]]] = {}
-    for one in rated:
-        people.setdefault((one.run, one.agent), set()).add(tuple(one.ratings[item] for item in sorted(one.ratings)))
+    for segment in rated:
+        ratings = tuple(segment.ratings[item] for item in sorted(segment.ratings))
+        people.setdefault((segment.run, segment.agent), set()).add(ratings)
     return len(people) < 2 or len(set().union(*people.values())) > 1
 
 
@@ -148,29 +152,46 @@ def welch(a: Sequence[float], b: Sequence[float]) -> float | None:
     Returns:
         The p-value; `None` if a group has fewer than two values, or neither varies.
     """
-    if min(len(a), len(b)) < 2 or (len(set(a)) == 1 and len(set(b)) == 1):
+    if min(len(a), len(b)) < 2 or (_is_constant(a) and _is_constant(b)):
         return None
-    from scipy.stats import ttest_ind
+    from scipy.stats import ttest_ind, ttest_ind_from_stats
 
+    if _is_constant(a) or _is_constant(b):
+        # The test holds for one constant group, but scipy warns of lost precision where it takes that group's variance.
+        (mean_a, deviation_a), (mean_b, deviation_b) = _mean_and_deviation(a), _mean_and_deviation(b)
+        statistics = (mean_a, deviation_a, len(a), mean_b, deviation_b, len(b))
+        return float(ttest_ind_from_stats(*statistics, equal_var=False).pvalue)
     return float(ttest_ind(a, b, equal_var=False).pvalue)
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the mean and its 95 % interval by Student's t; without two values, no interval."""
+    """Return the mean and the bounds of its 95 % interval by Student's t; `None` where values are too few."""
     if not values:
         return None, None, None
-    n, mean = len(values), sum(values) / len(values)
-    if n < 2:
-        return mean, None, None
+    if len(values) < 2:
+        return float(values[0]), None, None
     from scipy.stats import t
 
-    deviation = (sum((value - mean) ** 2 for value in values) / (n - 1)) ** 0.5
+    n, (mean, deviation) = len(values), _mean_and_deviation(values)
     half = float(t.ppf((1 + _CONFIDENCE) / 2, n - 1)) * deviation / n**0.5
     return mean, mean - half, mean + half
 
 
+def _is_constant(values: Sequence[float]) -> bool:
+    return max(values) - min(values) <= _ROUNDING
+
+
+def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the sample standard deviation of two or more values."""
+    mean = sum(values) / len(values)
+    return mean, (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
+
+
 def _dimension(name: str, poles: tuple[str, str], rated: Sequence[RatedSegment]) -> DimensionFigures:
-    high, low = ([(one.run, one.agent, one.scores[name]) for one in rated if pole in one.poles] for pole in poles)
+    high, low = (
+        [(segment.run, segment.agent, segment.scores[name]) for segment in rated if pole in segment.poles]
+        for pole in poles
+    )
     return DimensionFigures(
         dimension=name,
         high=_pole(poles[0], high),

@@ -1,4 +1,4 @@
-"""The team-building meeting as ChatAgents published it, to be set beside a run of one's own.
+"""The published figures of ChatAgents' team-building meeting, to compare runs with.
 
 The paper's Table II is not of the run that its text describes (80 utterances against 89 turns, 119 decisions against a
 limit of 100 rounds): the people's figures are the table's, those of the whole meeting the text's. Words and speaking

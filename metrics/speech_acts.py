@@ -1,12 +1,12 @@
-"""What people do with what they say: eight speech acts, told by sentences that are typical of each.
+"""Recognise eight speech acts by their similarity to prototypical sentences.
 
-1. An utterance is taken apart into sentences, and each is compared with every prototype by cosine.
+1. An utterance is split into sentences, and each is compared with every prototype by cosine.
 2. A sentence does the act of the prototype nearest to it, if the cosine reaches `THRESHOLD`; else none. Some prototypes
    do nothing that has a name here: they keep plain statements and questions from being taken for something.
 3. An utterance does what its sentences do, so it may do several things, or nothing that has a name here.
 
 The acts are those that ChatAgents reads off its conversations by eye (§IV-C, Fig. 4 and 5); prototypes and threshold
-are the project's own, the threshold calibrated for `minilm` on the lines of tests/spoken_lines.py.
+are the project's own, the threshold calibrated for `minilm` on the lines of tests/support/spoken_lines.py.
 """
 
 import re
@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 
 from state.language_model import Embedder
 
-#: What has no name here: what is so, and questions about it.
+#: The name of no act: plain statements and questions.
 NO_ACT = ""
 
-#: By act, sentences that do it, on no topic in particular or on several.
+#: Prototypes: by act, sentences that perform it, on no topic in particular or on several.
 PROTOTYPES: Mapping[str, tuple[str, ...]] = {
     "proposes": (
         "I suggest that we do it this way.",
@@ -158,25 +158,25 @@ _SENTENCE_BREAK = re.compile(r"(?<=[.!?…])[’”\"')]?\s+")
 def acts_by_prototypes(
     texts: Sequence[str], embedder: Embedder, threshold: float = THRESHOLD
 ) -> list[dict[str, float]]:
-    """Return what each utterance does, strongest first.
+    """Return the speech acts of each utterance, strongest first.
 
     Args:
         texts: Utterances.
-        embedder: What sentences are compared with.
+        embedder: Embeds sentences and prototypes.
         threshold: Cosine from which a sentence does the act of its nearest prototype.
 
     Returns:
         For each utterance, the cosine of each act that it does.
     """
     prototypes = [(act, sentence) for act, sentences in PROTOTYPES.items() for sentence in sentences]
-    taken_apart = [sentences_of(text) for text in texts]
-    every = [sentence for sentences in taken_apart for sentence in sentences]
+    split = [sentences_of(text) for text in texts]
+    every = [sentence for sentences in split for sentence in sentences]
     if not every:
         return [{} for _ in texts]
     vectors = embedder.embed([sentence for _, sentence in prototypes])
     known = dict(zip(every, embedder.embed(every), strict=True))
     done: list[dict[str, float]] = []
-    for sentences in taken_apart:
+    for sentences in split:
         acts: dict[str, float] = {}
         for sentence in sentences:
             cosines = [cosine(known[sentence], vector) for vector in vectors]

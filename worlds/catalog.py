@@ -1,4 +1,4 @@
-"""What a user may name as a SCENARIO: a shipped town or meeting, a YAML file, or a Generative Agents run on disk.
+"""Resolve what a user names as a SCENARIO: a shipped town or meeting, a YAML file, or a Generative Agents run.
 
 | scenario | case |
 |---|---|
@@ -24,16 +24,16 @@ from worlds.meeting_file import MeetingScenario
 from worlds.scenario_file import TwoPartyScenario, read_scenario_file
 from worlds.scenario_parts import extension_source
 
-#: The shipped towns, by name. A new one is a folder and a line here.
+#: The shipped towns, by name. A new town is a folder and a line here.
 TOWNS = {"tidewell": Path(__file__).parent / "towns" / "tidewell"}
 
-#: The shipped meetings, by name. A new one is a file and a line here.
+#: The shipped meetings, by name. A new meeting is a file and a line here.
 MEETINGS = {
     name: Path(__file__).parent / "meetings" / f"{name}.yaml"
     for name in ("team_building", "ferry_timetable", "mothers_house")
 }
 
-#: How the path of a scenario file ends.
+#: Suffixes of scenario files.
 FILE_ENDINGS = (".yaml", ".yml")
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class ListedCase:
     Attributes:
         number: From 0 in order of time.
         case: The case, or the meeting; its `scenario` resolves to it again.
-        memory_counts: By name, records from strictly before the case, those too that are kept out of its prompts.
+        memory_counts: By name, the number of records from strictly before the case, withheld records included.
     """
 
     number: int
@@ -56,23 +56,23 @@ class ListedCase:
 
 @dataclass(frozen=True)
 class Listing:
-    """The cases of a source in order of time, and how many of its chats make no case, by reason."""
+    """The cases of a source in order of time, and the number of chats that make no case, by reason."""
 
     cases: tuple[ListedCase, ...]
     skipped: Mapping[str, int]
 
 
 def resolve(scenario: str, mechanisms: Collection[str] | None = None) -> Start:
-    """Return the case or the meeting that a scenario names, ready to run; its `scenario` is what was given.
+    """Return the case or the meeting that a scenario names; its `scenario` field is what was given.
 
     Args:
         scenario: What the user named.
-        mechanisms: Names of the known mechanisms, which a meeting has that names none; `None`: none are known, and any
-            name is taken.
+        mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
+            accepted.
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
-        ScenarioError: What it names can't be read, or somebody remembers nothing.
+        ScenarioError: What it names can't be read, or a participant remembers nothing.
     """
     source, number = _open(scenario, mechanisms)
     if isinstance(source, MeetingScenario):
@@ -80,17 +80,17 @@ def resolve(scenario: str, mechanisms: Collection[str] | None = None) -> Start:
     if isinstance(source, TwoPartyScenario):
         return source.case(scenario)
     case = source.case(number if number is not None else _default_case(scenario, source), scenario)
-    for one in (case.initiator, case.partner):
-        if not one.memories:
+    for participant in (case.initiator, case.partner):
+        if not participant.memories:
             raise ScenarioError(
-                f"{scenario}: {one.persona.name!r} has no memory from before {case.time}; choose another case "
+                f"{scenario}: {participant.persona.name!r} has no memory from before {case.time}; choose another case "
                 "(`tertulia scenarios` lists them)"
             )
     return case
 
 
 def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listing:
-    """Return the cases of a source; only that one where the source names one. A meeting is a case.
+    """Return the cases of a source, or the single case that it names. A meeting counts as a case.
 
     Args:
         source: A shipped town or meeting, a scenario file or a run.
@@ -114,7 +114,7 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
 
 
 def describe(listing: Listing) -> dict[str, Any]:
-    """Return what `tertulia scenarios --json` says of a listing: a row per case, and the chats that make none."""
+    """Return a listing as the JSON of `tertulia scenarios`: a row per case, and the chats that make none."""
     return {"cases": [_row(listed) for listed in listing.cases], "skipped": dict(listing.skipped)}
 
 
@@ -148,7 +148,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
 
 
 def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dict[str, Any]:
-    """Return the parameters that a scenario sets, for `Parameters.with_settings`; nothing for towns and runs.
+    """Return the parameters that a scenario sets, for `Parameters.with_settings`; none for towns and runs.
 
     Those of a meeting are `GROUP_CHAT` with what its file sets over it.
 
@@ -160,27 +160,28 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
         NotFoundError: There is no such file.
         ScenarioError: It can't be read.
     """
-    at = _file_of(scenario)
-    return {} if at is None else read_scenario_file(at, mechanisms).settings()
+    path = _file_of(scenario)
+    return {} if path is None else read_scenario_file(path, mechanisms).settings()
 
 
 def extensions_of(scenario: str) -> tuple[str, ...]:
-    """Return the extensions that a scenario names: files in full, and names of entry points.
+    """Return the extensions that a scenario names: absolute paths of files, and names of entry points.
 
     Raises:
         NotFoundError: There is no such file.
         ScenarioError: It can't be read.
     """
-    at = _file_of(scenario)
-    if at is None:
+    path = _file_of(scenario)
+    if path is None:
         return ()
-    return tuple(extension_source(given, at.parent) for given in read_scenario_file(at).extensions)
+    return tuple(extension_source(given, path.parent) for given in read_scenario_file(path).extensions)
 
 
 def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
-    """Return `count` of the cases, evenly in chronological order: the middle one of each of `count` equal stretches.
+    """Return `count` of the cases, evenly spaced: the middle case of each of `count` equal stretches.
 
-    All of them where there are no more. Source: APP §2, "Data", which leaves open where in a stretch.
+    Returns all cases where there are no more than `count`. Source: APP §2, "Data", which leaves the place in a stretch
+    open.
 
     Raises:
         UsageError: `count` is below 1.
@@ -231,7 +232,7 @@ def _is_file(scenario: str) -> bool:
 
 
 def _split_case(scenario: str) -> tuple[str, int | None]:
-    """Return what stands before a last `:digits`, and that number."""
+    """Split a trailing `:digits` off; return the rest and the number, or `None` without it."""
     found = re.fullmatch(r"(.+):([0-9]{1,9})", scenario, re.DOTALL)
     return (found[1], int(found[2])) if found else (scenario, None)
 

@@ -1,4 +1,4 @@
-"""The files of a Generative Agents run, read and checked. Knows nothing of cases or of what may be known when.
+"""Read and check the files of a Generative Agents run. Knows nothing of cases or of what may be known when.
 
 A run folder holds, for every person, `personas/NAME/bootstrap_memory/` with `associative_memory/nodes.json` (the
 memory stream), `scratch.json` and `spatial_memory.json`, all as of the end of the run; and `meta.json` and
@@ -20,8 +20,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from state.errors import NotFoundError, ScenarioError
 from state.records import Memory, MemoryKind, Persona, Utterance
+from worlds.yaml_file import message_of
 
-#: Fields of scratch.json that the run rewrites: what they say is true of its end, not of any moment before.
+#: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
 END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class StreamRecord:
         memory: What is remembered.
         subject, predicate, object: The record as a triple; the subject of an event at an object is its address.
         evidence: Ids of the records from which a thought was drawn.
-        utterances: What was said, for a chat that has a text.
+        utterances: The lines of a chat that has a text.
     """
 
     memory: Memory
@@ -48,7 +49,7 @@ class StreamRecord:
 
 @dataclass(frozen=True)
 class Action:
-    """What somebody did from a moment on: the activity, the address it is meant for, and the chat it belongs to."""
+    """What a person did from a time on: the activity, the address it is meant for, and the chat it belongs to."""
 
     since: datetime
     activity: str
@@ -58,12 +59,12 @@ class Action:
 
 @dataclass(frozen=True)
 class PersonFiles:
-    """What a run holds of one person.
+    """A person's files in a run.
 
     Attributes:
         persona: What is true of them at any moment of the run.
         stream: The whole memory stream, oldest first.
-        actions: What they did, oldest first; empty if the run has no movement file.
+        actions: Their actions, oldest first; empty if the run has no movement file.
         end_of_run: Names of fields and files that hold something, but as of the end of the run.
     """
 
@@ -101,7 +102,7 @@ def read_run(folder: Path) -> RunFiles:
         raise ScenarioError(f"{folder} is not a folder; give the folder of a Generative Agents run")
     if not (folder / "personas").is_dir():
         raise ScenarioError(f"{folder} holds no personas/ folder; give the folder of a Generative Agents run")
-    homes = sorted(at for at in (folder / "personas").iterdir() if at.is_dir() and not at.name.startswith("."))
+    homes = sorted(path for path in (folder / "personas").iterdir() if path.is_dir() and not path.name.startswith("."))
     if not homes:
         raise ScenarioError(f"{folder / 'personas'} is empty; a run has one folder per person there")
     actions, notes = _read_movement(folder)
@@ -113,9 +114,9 @@ def read_run(folder: Path) -> RunFiles:
 
 
 def say_address(address: str) -> str | None:
-    """Return an address `world:building:room:object` as people say it, `cafe at Hobbs Cafe`; `None` if it names none.
+    """Return an address `world:building:room:object` in words, `cafe at Hobbs Cafe`; `None` if it names no place.
 
-    The world and the object are not said; parts such as `<random>` name no place.
+    The world and the object are left out; parts such as `<random>` name no place.
     """
     parts = [part.strip() for part in address.split(":")]
     if parts[0].startswith("<"):
@@ -135,7 +136,7 @@ def _read_time(value: Any) -> Any:
 
 
 class _Json(BaseModel):
-    """The fields that are needed of a JSON object; others are nobody's business here."""
+    """The fields that are read of a JSON object; further fields are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -233,7 +234,7 @@ def _read_utterances(filling: Any, at: Path, id: str) -> tuple[Utterance, ...]:
 
 
 def _number(id: str) -> tuple[int, str]:
-    """Return what orders records of one moment: `node_12` comes after `node_9`."""
+    """Return the sort key of records of the same time: `node_12` comes after `node_9`."""
     digits = re.search(r"\d+$", id, re.ASCII)
     return (int(digits[0]) if digits else -1, id)
 
@@ -272,10 +273,10 @@ def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ..
         for name, entry in people.items():
             activity, _, address = entry.description.partition(" @ ")
             action = Action(since=since, activity=activity, address=address, chat=entry.chat)
-            done = actions.setdefault(name, [])
-            # Somebody who walks has an entry at every step: only what differs from the step before is kept.
-            if not done or replace(done[-1], since=since) != action:
-                done.append(action)
+            earlier = actions.setdefault(name, [])
+            # A person who walks has an entry at every step: only what differs from the step before is kept.
+            if not earlier or replace(earlier[-1], since=since) != action:
+                earlier.append(action)
     return actions, ()
 
 
@@ -308,8 +309,8 @@ def _checked(adapter: TypeAdapter[T], value: Any, at: Path, *within: str) -> T:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]")
         given = "" if problem["type"] == "missing" else f", not {_short(problem['input'])}"
-        says = problem["msg"].removeprefix("Value error, ")
-        raise ScenarioError(f"{at}: {where}: {says}{given}" if where else f"{at}: {says}{given}") from None
+        message = f"{message_of(problem)}{given}"
+        raise ScenarioError(f"{at}: {where}: {message}" if where else f"{at}: {message}") from None
 
 
 def _short(value: Any) -> str:

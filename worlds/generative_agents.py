@@ -1,12 +1,12 @@
-"""Cases from a Generative Agents run: every distinct dialogue is a starting point. No future leaks into a case.
+"""Build cases from a Generative Agents run: every distinct dialogue is a starting point, without its future.
 
-1. A dialogue is one unordered pair with one text, at the earliest time at which either recorded it.
+1. A dialogue is an unordered pair with a text, at the earliest time at which either of them recorded it.
 2. Cases count from 0 in order of time.
 3. What enters a case is from strictly before its time. Files that hold the end of the run (`scratch.json`,
-   `spatial_memory.json`) give only what does not change; the rest is left out and said.
+   `spatial_memory.json`) give only what does not change; the rest is withheld, and the case says so.
 4. Being from before is not enough. The log plans a conversation one step before it records it, so the movement
    entry of the last step before a case already holds the whole conversation and its summary; such an entry is
-   passed over, and a memory that tells of the case's own conversation stays out of its prompts.
+   passed over, and a memory of the conversation that the case itself starts stays out of its prompts.
 
 Source: APP §2 (cases from the logs of Park et al. 2023).
 """
@@ -22,19 +22,20 @@ from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Dialogue, Participant, Utterance
 from worlds.ga_files import Action, RunFiles, StreamRecord, read_run, say_address
 
-#: How long a thing seen tells where somebody is. People look around at every step, but keep only what is new.
+#: How long an observation tells where a person is. People look around at every step, but keep only what is new.
 FRESH = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class LoggedDialogue:
-    """One distinct dialogue of a run.
+    """A distinct dialogue of a run.
 
     Attributes:
-        time: The earliest time at which one of the two recorded it.
+        time: The earliest time at which either of the two recorded it.
         pair: Their names, sorted.
-        utterances: What was said.
-        summaries: How the log describes it, and since when memories hold that; the movement file does so before.
+        utterances: Its lines.
+        summaries: The log's descriptions of it, each with the time from which memories hold it; the movement file
+            has them earlier.
     """
 
     time: datetime
@@ -59,7 +60,7 @@ class Log:
 
     Attributes:
         files: What its folder holds.
-        dialogues: Its distinct dialogues in order of time; the index of one is the number of its case.
+        dialogues: Its distinct dialogues in order of time; the index of a dialogue is the number of its case.
         skipped: How many chat records make no case, by reason.
     """
 
@@ -83,15 +84,15 @@ class Log:
         participants = {}
         actions = {}
         for name in (dialogue.initiator, dialogue.partner):
-            told = self._told_too_early(dialogue, name, new_summaries)
+            leaking = self._leaking_records(dialogue, name, new_summaries)
             action = actions[name] = self._last_action(dialogue, name, new_summaries)
-            activity = action.activity if action else self._last_own_event(dialogue, name)
+            activity = action.activity if action else self._last_event_of_self(dialogue, name)
             participants[name] = Participant(
                 persona=self.files.people[name].persona,
-                memories=tuple(r.memory for r in self._before(dialogue, name) if r.memory.id not in told),
+                memories=tuple(r.memory for r in self._before(dialogue, name) if r.memory.id not in leaking),
                 activity=activity,
             )
-            withheld += self._withheld(name, told, activity)
+            withheld += self._withheld(name, leaking, activity)
         place, unknown = self._place(dialogue, actions[dialogue.initiator])
         withheld += unknown
         return Case(
@@ -101,17 +102,17 @@ class Log:
             initiator=participants[dialogue.initiator],
             partner=participants[dialogue.partner],
             previous_dialogues=tuple(
-                Dialogue(time=one.time, utterances=one.utterances)
-                for one in self.dialogues
-                if one.pair == dialogue.pair and one.time < dialogue.time
+                Dialogue(time=earlier.time, utterances=earlier.utterances)
+                for earlier in self.dialogues
+                if earlier.pair == dialogue.pair and earlier.time < dialogue.time
             ),
             withheld=tuple(withheld),
         )
 
     def memory_counts(self, number: int) -> dict[str, int]:
-        """Return how many records each of the two has from strictly before a case, by name, the initiator first.
+        """Return the number of records that each of the two has from strictly before a case, the initiator first.
 
-        All records of the stream count, those too that a case keeps out of its prompts.
+        All records of the stream count, including those that a case withholds.
         """
         dialogue = self._dialogue(number)
         return {name: len(self._before(dialogue, name)) for name in (dialogue.initiator, dialogue.partner)}
@@ -132,26 +133,26 @@ class Log:
         """Return the dialogue's summaries without those already recorded of another dialogue of either speaker."""
         known = {
             summary
-            for one in self.dialogues
-            if not set(one.pair).isdisjoint(dialogue.pair)
-            for summary, since in one.summaries.items()
+            for logged in self.dialogues
+            if not set(logged.pair).isdisjoint(dialogue.pair)
+            for summary, since in logged.summaries.items()
             if since < dialogue.time
         }
         return frozenset(dialogue.summaries.keys() - known)
 
-    def _told_too_early(self, dialogue: LoggedDialogue, name: str, new_summaries: frozenset[str]) -> tuple[str, ...]:
+    def _leaking_records(self, dialogue: LoggedDialogue, name: str, new_summaries: frozenset[str]) -> tuple[str, ...]:
         """Return ids of records from before a dialogue that hold its summary, or were drawn from later records."""
         before = self._before(dialogue, name)
-        untold = {record.memory.id for record in self.files.people[name].stream[len(before) :]}
-        told = []
+        future = {record.memory.id for record in self.files.people[name].stream[len(before) :]}
+        leaking = []
         for record in before:
-            if _mentions(record.memory.text, new_summaries) or not untold.isdisjoint(record.evidence):
-                told.append(record.memory.id)
-                untold.add(record.memory.id)
-        return tuple(told)
+            if _mentions(record.memory.text, new_summaries) or not future.isdisjoint(record.evidence):
+                leaking.append(record.memory.id)
+                future.add(record.memory.id)
+        return tuple(leaking)
 
     def _last_action(self, dialogue: LoggedDialogue, name: str, new_summaries: frozenset[str]) -> Action | None:
-        """Return what somebody did last before a dialogue, from the movement file, passing over the dialogue itself."""
+        """Return a person's last action before a dialogue, from the movement file, passing over the dialogue itself."""
         actions = self.files.people[name].actions
         spoken = [[line.speaker, line.text] for line in dialogue.utterances]
         for action in reversed(actions[: bisect_left(actions, dialogue.time, key=lambda action: action.since)]):
@@ -159,8 +160,8 @@ class Log:
                 return action
         return None
 
-    def _last_own_event(self, dialogue: LoggedDialogue, name: str) -> str | None:
-        """Return what somebody did last before a dialogue, from the events that they remember of themselves."""
+    def _last_event_of_self(self, dialogue: LoggedDialogue, name: str) -> str | None:
+        """Return a person's last activity before a dialogue, from the events that they remember of themselves."""
         for record in reversed(self._before(dialogue, name)):
             described = record.memory.text.removeprefix(f"{name} is ")
             is_chat = record.memory.kind == "chat" or record.predicate == "chat with"
@@ -169,30 +170,30 @@ class Log:
         return None
 
     def _place(self, dialogue: LoggedDialogue, action: Action | None) -> tuple[str | None, list[str]]:
-        """Return where the two are, and what of that can't be known.
+        """Return where the two are, and notes on what can't be known of it.
 
-        The address of an activity says where it is meant to be done, and somebody on the way there is elsewhere: a
-        thing seen is better evidence, for people see only what is in their own room, and the two are in one room.
+        The address of an activity is where it is meant to be done, and a person on the way there is elsewhere: an
+        observation is better evidence, for people see only what is in their room, and the two are in the same room.
         What was seen longer ago must agree with the activity; otherwise only its building is sure.
         """
-        meant = say_address(action.address) if action else None
+        intended = say_address(action.address) if action else None
         seen = [r for name in dialogue.pair for r in self._before(dialogue, name) if ":" in r.subject]
         if not seen:
-            return meant, [] if meant else ["where they are: nothing from before says so"]
+            return intended, [] if intended else ["where they are: nothing from before says so"]
         latest = max(seen, key=lambda record: record.memory.created)
         room = say_address(latest.subject)
         building = ":".join(latest.subject.split(":")[:2])
         is_fresh = dialogue.time - latest.memory.created <= FRESH
-        if is_fresh or room == meant or len(self.files.rooms.get(building, ())) == 1:
+        if is_fresh or room == intended or len(self.files.rooms.get(building, ())) == 1:
             return room, []
         return say_address(building), [f"the room at {say_address(building)}: what was seen last is too long ago"]
 
-    def _withheld(self, name: str, told: tuple[str, ...], activity: str | None) -> list[str]:
+    def _withheld(self, name: str, leaking: tuple[str, ...], activity: str | None) -> list[str]:
         notes = []
         if fields := self.files.people[name].end_of_run:
             notes.append(f"{', '.join(fields)} of {name}: the run holds them as of its end")
-        if told:
-            notes.append(f"{', '.join(told)} in the memory of {name}: from before, yet about this very conversation")
+        if leaking:
+            notes.append(f"{', '.join(leaking)} in the memory of {name}: from before, yet about this very conversation")
         if activity is None:
             notes.append(f"what {name} was doing: nothing from before says so")
         return notes
@@ -212,14 +213,14 @@ def read_log(folder: Path) -> Log:
         for record in person.stream:
             if record.memory.kind != "chat":
                 continue
-            one, other = sorted((record.subject, record.object))
+            first, second = sorted((record.subject, record.object))
             if not record.utterances:
                 skipped["without_text"] += 1
-            elif one not in files.people or other not in files.people:
+            elif first not in files.people or second not in files.people:
                 skipped["partner_without_folder"] += 1
             else:
-                _require_pair(folder, owner, record, (one, other))
-                found.setdefault(((one, other), record.utterances), []).append(record)
+                _require_pair(folder, owner, record, (first, second))
+                found.setdefault(((first, second), record.utterances), []).append(record)
     if not found:
         raise ScenarioError(
             f"{folder} holds no dialogue to start from ({skipped['without_text']} chats without text, "

@@ -1,4 +1,4 @@
-"""The human needs of an agent, drawn as the appendix on Humanoid Agents describes it. The wording is the prompt's.
+"""Draw the human needs of an agent as in Humanoid Agents. The wording is the prompt's.
 
 Source: APP A.3, after Wang et al. (2023).
 """
@@ -10,7 +10,7 @@ from state.records import HumanNeeds
 #: Chance that a need is unsatisfied: fullness, social, fun, health, energy, in this order (APP A.3).
 UNSATISFIED_CHANCE: dict[str, float] = {"hungry": 0.4, "lonely": 0.4, "bored": 0.4, "unwell": 0.4, "tired": 0.2}
 
-#: How strongly it is felt, each equally likely; the empty one says it plainly (APP A.3).
+#: Modifiers of a need, each equally likely; the empty modifier leaves the adjective alone (APP A.3).
 MODIFIERS: tuple[str, ...] = ("slightly", "", "very", "extremely")
 
 #: Chance of each emotion; `None` is neutral, what the six times 8 % leave over (APP A.3).
@@ -29,15 +29,15 @@ CLOSENESS_CHANCE: dict[str, float] = {"distant": 0.5, "rather close": 0.2, "clos
 
 
 def draw_human_needs(generator: random.Random) -> HumanNeeds:
-    """Draw the human needs of one agent towards one listener (APP A.3).
+    """Draw the human needs of an agent towards a listener (APP A.3).
 
-    The prompt has one item per unsatisfied need, one for an emotion unless it is neutral, one for closeness: 1 to 7.
+    The prompt has an item for each unsatisfied need, for an emotion unless it is neutral, and for closeness: 1 to 7.
     Table 1 of APP gives 2 to 6, perhaps the range among its own cases; by A.3 about 5 % of draws have a single item,
     and about 0.2 % have seven.
 
     Args:
-        generator: The agent's own: `keyed_generator(seed, agent=name, node="human_needs")`. The agents of a case
-            draw independently, closeness therefore per direction, and what is drawn holds for the whole case.
+        generator: The agent's generator: `keyed_generator(seed, agent=name, node="human_needs")`. The agents of a
+            case draw independently, closeness therefore per direction, and the draw holds for the whole case.
     """
     unsatisfied = tuple(
         (generator.choice(MODIFIERS), adjective)

@@ -1,4 +1,4 @@
-"""A group scenario as a YAML file: who meets, what they want, who comes late and who has to go.
+"""Read a meeting from a scenario file in YAML: its participants, their goals, and when they come and go.
 
 ```yaml
 kind: group_chat
@@ -48,39 +48,45 @@ from worlds.scenario_parts import (
     Time,
     bad_parameters,
     late_memories,
-    named,
     read_time,
+    without_aliases,
 )
 from worlds.yaml_file import Problem, complete_problem, hint, one_of, shown, unknown
 
-#: Most participants of a meeting.
-MOST = 64
+#: The highest number of participants of a meeting.
+MAX_PARTICIPANTS = 64
 
-#: The shortest and the longest scale of a latency, in seconds.
+#: The lowest and the highest scale of a latency, in seconds.
 _LATENCY_S = (0.001, 3600.0)
 
-#: What a sum of weights may fall short of a threshold by for rounding.
+#: The tolerance for rounding where a sum of weights is compared with a threshold.
 _ROUNDING = 1e-9
 
-#: Fields that only a meeting has and that make a file one; so do more than two participants.
-_TELLING = ("kind", "order", "mechanisms", "goals")
+#: Fields that make a file a meeting; so do more than two participants.
+_FIELDS_OF_A_MEETING = ("kind", "order", "mechanisms", "goals")
+
+#: Fields of a person that the record of an attendee has too, with the same name and value.
+_SAME_IN_RECORD = (
+    *("activity", "descriptions", "setting", "interests", "emotion"),
+    *("latency", "weights", "propensity", "silence_discomfort", "model"),
+)
 
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
 _POLES = tuple(pole for poles in BIG_FIVE.values() for pole in poles)
 
 
 def is_meeting(values: Any) -> bool:
-    """Whether the values of a file are those of a meeting, not of a dialogue of two."""
+    """Whether the values of a file describe a meeting rather than a dialogue of two."""
     if not isinstance(values, dict):
         return False
     people = values.get("participants")
-    return any(field in values for field in _TELLING) or (isinstance(people, list) and len(people) > 2)
+    return any(field in values for field in _FIELDS_OF_A_MEETING) or (isinstance(people, list) and len(people) > 2)
 
 
 def meeting_schema_condition() -> dict[str, Any]:
     """Return `is_meeting` as JSON Schema."""
     many = {"properties": {"participants": {"minItems": 3, "type": "array"}}, "required": ["participants"]}
-    return {"anyOf": [*({"required": [field]} for field in _TELLING), many]}
+    return {"anyOf": [*({"required": [field]} for field in _FIELDS_OF_A_MEETING), many]}
 
 
 def _read_name(value: Any) -> Any:
@@ -100,7 +106,7 @@ def _read_goal(value: Any) -> Any:
     return {"goal": value} if isinstance(value, str) else value
 
 
-def _read_moment(value: Any) -> datetime | clock_time:
+def _read_scheduled_time(value: Any) -> datetime | clock_time:
     clock = _CLOCK.fullmatch(value) if isinstance(value, str) else None
     if clock is None:
         return read_time(value, like="15:15 or 2024-05-14 15:15:00")
@@ -111,7 +117,7 @@ def _read_moment(value: Any) -> datetime | clock_time:
 def _read_latency(value: Any) -> LatencyClass | tuple[float, float]:
     classes = get_args(LatencyClass)
     if isinstance(value, list):
-        if len(value) != 2 or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in value):
+        if len(value) != 2 or not all(isinstance(part, int | float) and not isinstance(part, bool) for part in value):
             raise ValueError("takes two numbers, [scale, spread] in seconds")
         scale, spread = value
         shortest, longest = _LATENCY_S
@@ -130,7 +136,7 @@ Name = Annotated[Text, BeforeValidator(_read_name)]
 Pole = Annotated[str, one_of("trait", _POLES)]
 Emotion = Annotated[str, one_of("emotion", EMOTIONS)]
 OrderName = Annotated[str, one_of("order", get_args(Order))]
-Moment = Annotated[datetime | clock_time, PlainValidator(_read_moment, json_schema_input_type=str)]
+ScheduledTime = Annotated[datetime | clock_time, PlainValidator(_read_scheduled_time, json_schema_input_type=str)]
 Latency = Annotated[
     LatencyClass | tuple[float, float],
     PlainValidator(
@@ -144,7 +150,7 @@ Latency = Annotated[
 
 
 class ScenarioGoal(Part):
-    """Something that somebody wants of the meeting; a plain string is a goal without a plan."""
+    """A goal of a participant; a plain string is a goal without a plan."""
 
     goal: Text
     sub_goals: tuple[Text, ...] = Field(default=(), description="the plan, in order; the model makes it where empty")
@@ -155,21 +161,21 @@ class ScenarioGoal(Part):
 
 
 class OwnedGoal(ScenarioGoal):
-    """A goal that stands under the meeting's `goals`, with whose it is."""
+    """A goal under the meeting's `goals`, with its owner."""
 
     owner: Text
 
 
 class Schedule(Part):
-    """When somebody comes and goes: times of day on the day of the meeting, or with their date."""
+    """When a participant comes and goes: times on the day of the meeting, or times with a date."""
 
-    joins: Moment | None = None
-    leaves: Moment | None = None
+    joins: ScheduledTime | None = None
+    leaves: ScheduledTime | None = None
     reason: Text | None = Field(default=None, description="why they have to leave")
 
 
 class Opening(Part):
-    """A line that somebody says before the first round."""
+    """A line that a participant says before the first round."""
 
     speaker: Text
     text: Text
@@ -212,7 +218,21 @@ class MeetingPerson(ScenarioPerson):
     silence_discomfort: float | None = Field(
         default=None, ge=0, le=1, description="how much silence urges them to speak"
     )
-    model: Text | None = Field(default=None, description="a model of their own")
+    model: Text | None = Field(default=None, description="the model that speaks for them; the run's where left out")
+
+    @property
+    def traits_text(self) -> str | None:
+        """The character in words, or the names of the traits."""
+        return self.character or ", ".join(self.traits) or None
+
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of an `Attendee` besides persona, memories and schedule."""
+        return {
+            **{field: getattr(self, field) for field in _SAME_IN_RECORD},
+            "big_five": self.traits,
+            "goals": tuple(goal.record() for goal in self.goals),
+            "relations": tuple(self.relations.items()),
+        }
 
 
 class MeetingScenario(Composed):
@@ -225,7 +245,7 @@ class MeetingScenario(Composed):
     ends: Time | None = Field(default=None, description="the scheduled end that everybody knows of")
     place: Text | None = None
     opening: Opening | None = Field(default=None, description="without one, everybody perceives the description")
-    participants: tuple[MeetingPerson, ...] = Field(min_length=2, max_length=MOST)
+    participants: tuple[MeetingPerson, ...] = Field(min_length=2, max_length=MAX_PARTICIPANTS)
     goals: tuple[OwnedGoal, ...] = Field(default=(), description="goals by owner, beside those under a participant")
     mechanisms: tuple[Text, ...] | None = Field(
         default=None, description="what agents may switch on, in order; all where left out"
@@ -239,7 +259,7 @@ class MeetingScenario(Composed):
 
         Args:
             scenario: The name under which it is found again.
-            mechanisms: Those of a meeting whose file names none.
+            mechanisms: The mechanisms of a meeting whose file names none.
         """
         return Meeting(
             scenario=scenario,
@@ -254,19 +274,21 @@ class MeetingScenario(Composed):
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return what the file sets over `GROUP_CHAT`, for `Parameters.with_settings`.
+        """Return `GROUP_CHAT` with the settings of the file over it, for `Parameters.with_settings`.
 
-        A file that says when the meeting ends has no other limit in minutes, unless it says so too.
+        Where the file says when the meeting ends, there is no limit in minutes unless the file sets it too.
         """
         until = {"max_minutes": None} if self.ends else {}
         fields = {name: value for name, (_, value) in self._fields_of_parameters().items()}
-        return {**GROUP_CHAT, **until, **named(self.parameters), **self.composition(), **fields}
+        return {**GROUP_CHAT, **until, **without_aliases(self.parameters), **self.composition(), **fields}
 
     def problems(self, mechanisms: Collection[str] | None) -> Iterator[Problem]:
-        """Yield what each field by itself can't show, with its place in the file; after the first, in no sure state.
+        """Yield the problems that no field shows by itself, with their location in the file.
+
+        Those after the first may follow from it.
 
         Args:
-            mechanisms: Names of the known mechanisms; `None`: any name is taken.
+            mechanisms: Names of the known mechanisms; with `None`, any name is accepted.
         """
         names = [person.name for person in self.participants]
         yield from _twins(names)
@@ -279,11 +301,11 @@ class MeetingScenario(Composed):
         yield from late_memories(self.participants, self.time)
         for number, person in enumerate(self.participants):
             yield from _opposed(person.traits, number)
-            for other in person.relations:
-                if other == person.name:
-                    yield ("participants", number, "relations", other), "stands for a relation to oneself"
-                elif other not in names:
-                    yield ("participants", number, "relations", other), _nobody(other, names)
+            for partner in person.relations:
+                if partner == person.name:
+                    yield ("participants", number, "relations", partner), "stands for a relation to oneself"
+                elif partner not in names:
+                    yield ("participants", number, "relations", partner), _nobody(partner, names)
         for number, goal in enumerate(self.goals):
             if goal.owner not in names:
                 yield ("goals", number, "owner"), _nobody(goal.owner, names)
@@ -294,25 +316,15 @@ class MeetingScenario(Composed):
 
     def _attendee(self, person: MeetingPerson) -> Attendee:
         joins, leaves = self._stay(person)
+        fields = person.record_fields()
+        fields["goals"] += tuple(goal.record() for goal in self.goals if goal.owner == person.name)
         return Attendee(
-            persona=person.persona(person.character or ", ".join(person.traits) or None),
+            persona=person.persona(person.traits_text),
             memories=person.remembered(self.time),
-            activity=person.activity,
-            big_five=person.traits,
-            descriptions=person.descriptions,
-            setting=person.setting,
-            goals=tuple(goal.record() for goal in (*person.goals, *self.goals) if _belongs(goal, person)),
-            interests=person.interests,
-            relations=tuple(person.relations.items()),
-            emotion=person.emotion,
             joins=joins,
             leaves=leaves,
             leaves_for=person.schedule.reason,
-            latency=person.latency,
-            weights=person.weights,
-            propensity=person.propensity,
-            silence_discomfort=person.silence_discomfort,
-            model=person.model,
+            **fields,
         )
 
     def _stay(self, person: MeetingPerson) -> tuple[datetime | None, datetime | None]:
@@ -323,7 +335,7 @@ class MeetingScenario(Composed):
         return joins, leaves
 
     def _fields_of_parameters(self) -> dict[str, tuple[tuple[str, ...], Any]]:
-        """Return the parameters that have a field of their own: where it stands, and its value."""
+        """Return the parameters that the file sets by other fields: the location of each, and its value."""
         given = {
             "order": (("order",), self.order),
             "removal_factor": (("lambda",), self.removal_factor),
@@ -335,7 +347,7 @@ class MeetingScenario(Composed):
     def _bad_settings(self) -> Iterator[Problem]:
         yield from bad_parameters(self.parameters, GROUP_CHAT)
         for name, (location, _) in self._fields_of_parameters().items():
-            if name in named(self.parameters):
+            if name in without_aliases(self.parameters):
                 yield location, "is set under parameters too; keep one of the two"
         threshold = Parameters().with_settings(self.settings()).willingness_threshold
         for number, person in enumerate(self.participants):
@@ -377,7 +389,7 @@ class MeetingScenario(Composed):
 
 
 def check_weights(meeting: Meeting, threshold: float) -> None:
-    """Check that everybody's willingness can reach a threshold.
+    """Check that the willingness of every participant can reach a threshold.
 
     Args:
         meeting: The meeting.
@@ -386,8 +398,8 @@ def check_weights(meeting: Meeting, threshold: float) -> None:
     Raises:
         ScenarioError: Somebody could never speak; the message names the first of them.
     """
-    for one in meeting.participants:
-        if problem := _out_of_reach(one.persona.name, one.weights, threshold):
+    for attendee in meeting.participants:
+        if problem := _out_of_reach(attendee.persona.name, attendee.weights, threshold):
             raise ScenarioError(f"{meeting.scenario}: {problem}")
 
 
@@ -401,7 +413,7 @@ def _out_of_reach(name: str, weights: WillingnessWeights, threshold: float) -> s
 
 
 def _twins(names: Iterable[str]) -> Iterator[Problem]:
-    """Yield the names that stood before, letter case and kinds of spaces and of composed letters aside."""
+    """Yield the names that stand twice, compared without letter case, kinds of spaces and composed letters."""
     seen: dict[str, str] = {}
     for number, name in enumerate(names):
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
@@ -414,7 +426,7 @@ def _twins(names: Iterable[str]) -> Iterator[Problem]:
 
 
 def _opposed(poles: Iterable[str], person: int) -> Iterator[Problem]:
-    """Yield the poles of a dimension that has one already."""
+    """Yield the poles of dimensions that have a pole already."""
     seen: dict[str, str] = {}
     for index, pole in enumerate(poles):
         dimension = next(dimension for dimension, both in BIG_FIVE.items() if pole in both)
@@ -424,10 +436,6 @@ def _opposed(poles: Iterable[str], person: int) -> Iterator[Problem]:
                 f"{pole!r} and {seen[dimension]!r} are both of {dimension}; keep one",
             )
         seen[dimension] = pole
-
-
-def _belongs(goal: ScenarioGoal, person: MeetingPerson) -> bool:
-    return not isinstance(goal, OwnedGoal) or goal.owner == person.name
 
 
 def _nobody(name: str, names: Iterable[str]) -> str:

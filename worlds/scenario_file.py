@@ -1,10 +1,10 @@
-"""A scenario of one's own as a YAML file: two people at one moment, or a meeting (see `worlds.meeting_file`).
+"""Read a scenario file in YAML: a dialogue of two people, or a meeting (see `worlds.meeting_file`).
 
 ```yaml
 name: the lost key
 time: 2024-05-14 09:30:00
 place: kitchen at the youth hostel
-participants:            # the first one begins
+participants:            # the first begins
   - name: Ida Falk
     age: 31
     traits: patient, wry
@@ -21,7 +21,7 @@ previous_dialogues:
 parameters: {removal_factor: 0.3}
 ```
 
-Quote a text that holds YAML's own punctuation, as the question above.
+Quote a text that holds YAML's punctuation, as the question above.
 """
 
 from collections.abc import Collection, Iterator
@@ -42,15 +42,25 @@ from worlds.scenario_parts import (
     Time,
     bad_parameters,
     late_memories,
+    too_late,
 )
 from worlds.yaml_file import Problem, YamlFile
 
 
 class DialoguePerson(ScenarioPerson):
-    """One of the two; every field but the name and the memories may be left out."""
+    """A person of a dialogue; every field but the name and the memories may be left out."""
 
     traits: Text | None = None
     memories: tuple[MemoryEntry, ...] = Field(min_length=1)
+
+    @property
+    def traits_text(self) -> str | None:
+        """The traits in words."""
+        return self.traits
+
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of a `Participant` besides persona and memories."""
+        return {"activity": self.activity}
 
 
 class ScenarioDialogue(Part):
@@ -78,9 +88,9 @@ class TwoPartyScenario(Composed):
         """
         initiator, partner = (
             Participant(
-                persona=person.persona(person.traits),
+                persona=person.persona(person.traits_text),
                 memories=person.remembered(self.time),
-                activity=person.activity,
+                **person.record_fields(),
             )
             for person in self.participants
         )
@@ -91,8 +101,11 @@ class TwoPartyScenario(Composed):
             initiator=initiator,
             partner=partner,
             previous_dialogues=tuple(
-                Dialogue(time=one.time, utterances=tuple(Utterance(speaker=who, text=text) for who, text in one.lines))
-                for one in sorted(self.previous_dialogues, key=lambda one: one.time)
+                Dialogue(
+                    time=dialogue.time,
+                    utterances=tuple(Utterance(speaker=speaker, text=text) for speaker, text in dialogue.lines),
+                )
+                for dialogue in sorted(self.previous_dialogues, key=lambda dialogue: dialogue.time)
             ),
         )
 
@@ -101,15 +114,14 @@ class TwoPartyScenario(Composed):
         return {**self.parameters, **self.composition()}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what each field by itself can't show, with its place in the file."""
+        """Yield the problems that no field shows by itself, with their location in the file."""
         names = [person.name for person in self.participants]
         if names[0] == names[1]:
             yield ("participants", 1, "name"), f"both are called {names[0]!r}; give them names that differ"
         yield from late_memories(self.participants, self.time)
         for number, dialogue in enumerate(self.previous_dialogues):
             if dialogue.time >= self.time:
-                late = f"{dialogue.time} is not before the scenario's own time, {self.time}"
-                yield ("previous_dialogues", number, "time"), late
+                yield ("previous_dialogues", number, "time"), too_late(dialogue.time, self.time)
             for index, (speaker, _) in enumerate(dialogue.lines):
                 if speaker not in names:
                     hint = nearest_hint(speaker, names)
@@ -122,7 +134,7 @@ def read_scenario_file(at: Path, mechanisms: Collection[str] | None = None) -> T
 
     Args:
         at: The file.
-        mechanisms: Names of the known mechanisms; `None`: any name is taken.
+        mechanisms: Names of the known mechanisms; with `None`, any name is accepted.
 
     Raises:
         NotFoundError: There is no such file.
@@ -147,7 +159,7 @@ def scenario_schema(mechanisms: Collection[str]) -> dict[str, Any]:
     two, group = (model.model_json_schema() for model in (TwoPartyScenario, MeetingScenario))
     definitions = two.pop("$defs") | group.pop("$defs")
     shipped = {"properties": {"mechanisms": {"items": {"enum": list(mechanisms)}}}}
-    group |= {"if": {"required": ["extensions"]}, "else": shipped}  # an extension has names of its own
+    group |= {"if": {"required": ["extensions"]}, "else": shipped}  # an extension adds names
     definitions |= {"TwoPartyScenario": two, "MeetingScenario": group}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

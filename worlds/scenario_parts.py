@@ -1,4 +1,4 @@
-"""Parts that scenario files of both kinds have: texts, times, people, what they remember, parameters and nodes."""
+"""The parts that scenario files of both kinds share: texts, times, people, memories, parameters and nodes."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +13,23 @@ from state.parameters import ALIASES, SETTABLE, Parameters
 from state.records import Memory, MemoryKind, Persona
 from worlds.yaml_file import Problem, complete_problem, shown, unknown
 
-#: How long before the scenario a memory without a time of its own was made.
+#: How long before the scenario a memory without a time was made.
 LONG_KNOWN = timedelta(days=1)
 
-#: Years whose days before and after can be told.
+#: Years in which the day before and the day after exist.
 _YEARS = range(2, 9999)
 
 
 def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
-    """Return a time as it stands in a file (`ValueError` if it is none, which then shows what it should be like)."""
+    """Parse a time of a scenario file.
+
+    Args:
+        value: What the file has.
+        like: The example in the message.
+
+    Raises:
+        ValueError: It is not a local time; the message shows the example.
+    """
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -59,13 +67,13 @@ ParameterValues = Annotated[
 
 
 class Part(BaseModel):
-    """Base of the parts of a file: unknown fields are errors."""
+    """The base model of the parts of a file: unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
 
 
 class Composed(Part):
-    """What a scenario says of how its conversation is run: parameters, and nodes and mechanisms of one's own."""
+    """The fields that say how a conversation is run: parameters, nodes, and extensions."""
 
     extensions: tuple[Text, ...] = Field(
         default=(),
@@ -73,7 +81,7 @@ class Composed(Part):
     )
     nodes: dict[Text, Text] = Field(default={}, description="by place, the node that stands there")
     node_settings: dict[Text, dict[Text, ParameterValue]] = Field(
-        default={}, alias="settings", description="by node or mechanism, its own parameters"
+        default={}, alias="settings", description="by node or mechanism, its parameters"
     )
     parameters: ParameterValues
 
@@ -81,22 +89,22 @@ class Composed(Part):
         """Return the nodes and their parameters, for `Parameters.with_settings`."""
         nodes = {f"nodes.{place}": name for place, name in self.nodes.items()}
         return nodes | {
-            f"{name}.{key}": value for name, own in self.node_settings.items() for key, value in own.items()
+            f"{name}.{key}": value for name, settings in self.node_settings.items() for key, value in settings.items()
         }
 
 
 def extension_source(given: str, folder: Path) -> str:
-    """Return an extension as it is noted with a run: a file in full, the name of an entry point as it is.
+    """Return an extension as a run records it: a file by its absolute path, an entry point by its name.
 
     Args:
         given: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
-        folder: Where files are looked for whose path is not absolute.
+        folder: The folder that a relative path starts from.
     """
     return os.path.abspath(folder / os.path.expanduser(given)) if given.endswith(".py") else given
 
 
 class ScenarioMemory(Part):
-    """Something that a person remembers; a plain string is a thought of middling importance, known for a day."""
+    """A memory of a person; a plain string is a thought of middling importance, known for a day."""
 
     text: Text
     time: Time | None = None
@@ -108,7 +116,7 @@ MemoryEntry = Annotated[ScenarioMemory, BeforeValidator(_read_memory, json_schem
 
 
 class ScenarioPerson(Part):
-    """Somebody who takes part; every field but the name may be left out."""
+    """A participant; every field but the name may be left out."""
 
     name: Text
     age: int | None = Field(default=None, ge=0)
@@ -123,7 +131,7 @@ class ScenarioPerson(Part):
         return Persona(**self.model_dump(include=set(Persona.model_fields) - {"traits"}), traits=traits)
 
     def remembered(self, time: datetime) -> tuple[Memory, ...]:
-        """Return the memories at a moment, oldest first; their ids count by their place in the file."""
+        """Return the memories at a time, oldest first; their ids number their place in the file."""
         memories = (
             Memory(
                 id=f"memory_{number}",
@@ -142,14 +150,16 @@ def late_memories(people: Sequence[ScenarioPerson], time: datetime) -> Iterator[
     for number, person in enumerate(people):
         for index, memory in enumerate(person.memories):
             if memory.time and memory.time >= time:
-                yield (
-                    ("participants", number, "memories", index, "time"),
-                    f"{memory.time} is not before the scenario's own time, {time}",
-                )
+                yield ("participants", number, "memories", index, "time"), too_late(memory.time, time)
 
 
-def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters under their own names, whatever alias the file uses."""
+def too_late(given: datetime, time: datetime) -> str:
+    """Return the message about a time that is not before the scenario's."""
+    return f"{given} is not before the scenario's own time, {time}"
+
+
+def without_aliases(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters by their names, where a file may use an alias."""
     return {ALIASES.get(given, given): value for given, value in parameters.items()}
 
 
@@ -158,7 +168,7 @@ def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> It
 
     Args:
         parameters: As they stand under `parameters`.
-        base: Settings that they come over.
+        base: Settings that they override.
     """
     seen: set[str] = set()
     for given in parameters:
@@ -171,7 +181,7 @@ def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> It
             yield ("parameters", given), f"stands twice; it is another name of {name!r}"
         seen.add(name)
     try:
-        Parameters().with_settings({**base, **named(parameters)})
+        Parameters().with_settings({**base, **without_aliases(parameters)})
     except UsageError as error:
         name, _, words = str(error).partition("=")
         written = next((given for given in parameters if ALIASES.get(given, given) == name), None)

@@ -1,7 +1,7 @@
-"""A town to simulate, from a Generative Agents run: who lives there, what they remember, and when they meet.
+"""Read a town to simulate from a Generative Agents run: its people, their memories, and their encounters.
 
 1. Encounters are drawn by seed, and then the first day is the day after the log ends: everything in the log is known.
-2. Or they are those of the log, at its own times, and then the first day is the log's first: only what is from before
+2. Or they are those of the log, at the log's times, and then the first day is the log's first: only what is from before
    its first dialogue is known. A simulation that is longer than the log begins the log's days again.
 3. What people do and where comes from what the log shows them doing at that time of day.
 
@@ -22,19 +22,19 @@ from worlds.catalog import TOWNS
 from worlds.ga_files import PersonFiles, say_address
 from worlds.generative_agents import Log, read_log
 
-#: Encounters are drawn between these hours, on whole minutes, at least so many minutes apart where there is room.
+#: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
 _FIRST_HOUR, _LAST_HOUR = 8, 21
-_APART_MIN = 20
+_LEAST_GAP_MIN = 20
 #: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
 PAST_KEPT = 10
 
-#: How the log says that somebody sleeps, or talks.
+#: How the log describes sleeping and talking.
 _ASLEEP, _CONVERSING = "sleeping", "conversing about"
 
 
 @dataclass(frozen=True)
 class OpenedTown:
-    """A town, and what everybody in it remembers when the simulation begins, oldest first."""
+    """A town, and the memories of everybody in it when the simulation begins, by name, oldest first."""
 
     town: Town
     memories: Mapping[str, Sequence[Remembered]]
@@ -55,27 +55,28 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
     people = log.files.people
     if len(people) < 2:
         raise ScenarioError(f"{name}: only {len(people)} person lives there; an encounter needs two")
-    first, last = log.dialogues[0].time, max(one.stream[-1].memory.created for one in people.values() if one.stream)
+    first = log.dialogues[0].time
+    last = max(person.stream[-1].memory.created for person in people.values() if person.stream)
     begins = _midnight(first) if from_log else _midnight(last) + timedelta(days=1)
     known_until = first if from_log else begins
     town = Town(
         name=name,
         begins=begins,
-        residents=tuple(Resident(persona=one.persona, days=_days_of(one)) for one in people.values()),
+        residents=tuple(Resident(persona=person.persona, days=_days_of(person)) for person in people.values()),
         past=() if from_log else _past(log),
         logged=_logged(log, name) if from_log else (),
         withheld=log.files.notes,
     )
-    told = _told_too_early(log, known_until)
+    leaking = _leaking_records(log, known_until)
     return OpenedTown(
         town,
         {
-            who: tuple(
+            name: tuple(
                 Remembered(**record.memory.model_dump(), evidence=record.evidence)
-                for record in one.stream
-                if record.memory.created < known_until and record.memory.id not in told.get(who, ())
+                for record in person.stream
+                if record.memory.created < known_until and record.memory.id not in leaking.get(name, ())
             )
-            for who, one in people.items()
+            for name, person in people.items()
         },
     )
 
@@ -93,14 +94,14 @@ def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[E
     if count is None:
         logged = town.logged[(day - 1) % len(town.logged)]
         shift = begins - _midnight(logged[0].time) if logged else timedelta()
-        return tuple(one.model_copy(update={"day": day, "time": one.time + shift}) for one in logged)
+        return tuple(encounter.model_copy(update={"day": day, "time": encounter.time + shift}) for encounter in logged)
     return _drawn(town, day, begins, seed, count)
 
 
 def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tuple[Encounter, ...]:
     generator = keyed_generator(seed, round=day, node="encounters")
     minutes = sorted(generator.sample(range(0, 60 * (_LAST_HOUR - _FIRST_HOUR), _step(count)), count))
-    names = [one.persona.name for one in town.residents]
+    names = [resident.persona.name for resident in town.residents]
     pairs = list(combinations(names, 2))
     met: dict[tuple[str, str], int] = dict.fromkeys(pairs, 0)
     drawn = []
@@ -128,15 +129,15 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
 
 
 def _step(count: int) -> int:
-    """Return the minutes between two moments of a day at which an encounter may begin, so that all find room."""
-    return max(1, min(_APART_MIN, 60 * (_LAST_HOUR - _FIRST_HOUR) // count))
+    """Return the minutes between two times of a day at which an encounter may begin, so that all fit."""
+    return max(1, min(_LEAST_GAP_MIN, 60 * (_LAST_HOUR - _FIRST_HOUR) // count))
 
 
 def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
-    """Return what the log shows somebody doing at that time of day; the days of the log take turns."""
+    """Return what the log shows a resident doing at a time of day; the days of the log are repeated."""
     days = town.resident(name).days
     habits = days[(day - 1) % len(days)] if days else ()
-    return next((one for one in reversed(habits) if one.minute <= minute), None)
+    return next((habit for habit in reversed(habits) if habit.minute <= minute), None)
 
 
 def _folder_of(name: str) -> Path:
@@ -147,30 +148,32 @@ def _folder_of(name: str) -> Path:
     raise NotFoundError(f"unknown town {name!r}{nearest_hint(name, TOWNS)}; give a shipped town, or ga:FOLDER")
 
 
-def _midnight(moment: datetime) -> datetime:
-    return datetime.combine(moment.date(), time())
+def _midnight(when: datetime) -> datetime:
+    return datetime.combine(when.date(), time())
 
 
-def _days_of(one: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
-    """Return what each day of the log shows somebody doing, chats left out."""
+def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
+    """Return a person's habits on each day of the log, without chats."""
     days: dict[datetime, list[Habit]] = {}
-    for action in one.actions:
+    for action in person.actions:
         if action.activity and not action.chat and _CONVERSING not in action.activity:
             minute = action.since.hour * 60 + action.since.minute
             asleep = action.activity.startswith(_ASLEEP)
             habit = Habit(minute=minute, activity=action.activity, place=say_address(action.address), asleep=asleep)
-            done = days.setdefault(_midnight(action.since), [])
-            if not done or done[-1].activity != habit.activity:
-                done.append(habit)
+            habits = days.setdefault(_midnight(action.since), [])
+            if not habits or habits[-1].activity != habit.activity:
+                habits.append(habit)
     return tuple(tuple(days[day]) for day in sorted(days))
 
 
 def _past(log: Log) -> tuple[PastDialogue, ...]:
     kept: dict[tuple[str, str], list[PastDialogue]] = {}
-    for one in log.dialogues:
-        past = PastDialogue(pair=one.pair, dialogue=Dialogue(time=one.time, utterances=one.utterances))
-        kept[one.pair] = [*kept.get(one.pair, []), past][-PAST_KEPT:]
-    return tuple(sorted((past for many in kept.values() for past in many), key=lambda past: past.dialogue.time))
+    for logged in log.dialogues:
+        past = PastDialogue(pair=logged.pair, dialogue=Dialogue(time=logged.time, utterances=logged.utterances))
+        kept[logged.pair] = [*kept.get(logged.pair, []), past][-PAST_KEPT:]
+    return tuple(
+        sorted((past for dialogues in kept.values() for past in dialogues), key=lambda past: past.dialogue.time)
+    )
 
 
 def _logged(log: Log, name: str) -> tuple[tuple[Encounter, ...], ...]:
@@ -194,15 +197,15 @@ def _logged(log: Log, name: str) -> tuple[tuple[Encounter, ...], ...]:
     return tuple(map(tuple, days))
 
 
-def _told_too_early(log: Log, until: datetime) -> dict[str, set[str]]:
-    """Return, by name, the memories from before a moment that tell of a dialogue at it or later."""
-    told: dict[str, set[str]] = {}
+def _leaking_records(log: Log, until: datetime) -> dict[str, set[str]]:
+    """Return, by name, the ids of memories from before a time that hold a dialogue at that time or later."""
+    leaking: dict[str, set[str]] = {}
     for number, dialogue in enumerate(log.dialogues):
         if dialogue.time >= until:
             case = log.case(number, "")
-            for who in dialogue.pair:
-                kept = {memory.id for memory in case.participant(who).memories}
-                stream = log.files.people[who].stream
+            for name in dialogue.pair:
+                kept = {memory.id for memory in case.participant(name).memories}
+                stream = log.files.people[name].stream
                 early = {r.memory.id for r in stream if r.memory.created < min(until, dialogue.time)}
-                told.setdefault(who, set()).update(early - kept)
-    return told
+                leaking.setdefault(name, set()).update(early - kept)
+    return leaking

@@ -1,4 +1,4 @@
-"""Reading a YAML file into a model of pydantic; whatever is wrong is told with file, line and field."""
+"""Read a YAML file into a pydantic model; an error names file, line and field."""
 
 import reprlib
 from collections.abc import Iterable, Mapping
@@ -12,10 +12,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from state.errors import NotFoundError, ScenarioError, nearest_hint
 
-#: A place in the file: keys of mappings and indices of lists.
+#: A path to a value in the file: keys of mappings and indices of lists.
 Location = tuple[str | int, ...]
 
-#: An inconsistency: where it stands, and what is wrong in words.
+#: An inconsistency: its location, and what is wrong in words.
 Problem = tuple[Location, str]
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -27,7 +27,7 @@ _shortened.maxlevel = 2
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A YAML file as read: where it is, its values, and the nodes that know the lines.
+    """A parsed YAML file: its path, its values, and the nodes that know the lines.
 
     Attributes:
         at: Its path.
@@ -68,36 +68,36 @@ class YamlFile:
 
         Args:
             model: The model.
-            others: What else a file can be, by what is to be said of a field that only that one has.
+            others: The models of other kinds of file, by the remark on a field that only that model has.
 
         Raises:
-            ScenarioError: For the first thing that does not fit.
+            ScenarioError: A value does not fit; the message is about the first of them.
         """
         try:
             return model.model_validate(self.values)
         except ValidationError as error:
             details = error.errors()[0]
-            raise self.complaint((details["loc"], _in_words(details, model, others))) from None
+            raise self.error((details["loc"], _in_words(details, model, others))) from None
 
     def check(self, problems: Iterable[Problem]) -> None:
-        """Raise the first of these problems, if there is one, as `ScenarioError`."""
+        """Raise the first of these problems as `ScenarioError`; return if there is none."""
         for problem in problems:
-            raise self.complaint(problem)
+            raise self.error(problem)
 
-    def complaint(self, problem: Problem) -> ScenarioError:
-        """Return an error that names file, line and field."""
+    def error(self, problem: Problem) -> ScenarioError:
+        """Return a problem as an error that names file, line and field."""
         location, words = problem
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
         return ScenarioError(f"{self.at}:{_line(self.root, location)}: {_one_line(f'{field}: ' * bool(field) + words)}")
 
 
 def shown(value: Any) -> str:
-    """Return a value of the file as it stands in a message: quoted, and never long."""
+    """Return a value of the file quoted and shortened, for a message."""
     return _shortened.repr(value)
 
 
 def one_of(what: str, known: Iterable[str]) -> BeforeValidator:
-    """Return a validator, for an annotation, that takes these names only.
+    """Return a validator, for an annotation, that accepts only these names.
 
     Args:
         what: What the names are names of, in the message.
@@ -114,22 +114,27 @@ def one_of(what: str, known: Iterable[str]) -> BeforeValidator:
 
 
 def unknown(what: str, name: Any, known: Iterable[str]) -> str:
-    """Return the complaint about a name that is not known, with the nearest that is."""
+    """Return the message about an unknown name, with the nearest known name."""
     return f"unknown {what} {shown(name)}{hint(name, known)}"
 
 
 def hint(name: Any, known: Iterable[str]) -> str:
-    """Return `nearest_hint` for what stands in a file in the place of a name, be it ever so long."""
+    """Return `nearest_hint` for a value of a file, of whatever type and length."""
     return nearest_hint(name[:100] if isinstance(name, str) else "", known)
 
 
+def message_of(details: ErrorDetails) -> str:
+    """Return the message of a pydantic error, without the prefix that pydantic puts before a `ValueError`."""
+    return details["msg"].removeprefix("Value error, ")
+
+
 def complete_problem(words: str) -> PydanticCustomError:
-    """Return an error for a validator to raise whose message needs no value after it."""
+    """Return an error for a validator to raise; its message is shown without the value."""
     return PydanticCustomError("complete", "{words}", {"words": words})
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves times as text, so that they are checked with the line they stand on; refuses a key that stands twice."""
+    """A YAML loader that leaves times as text, to be checked with their line, and refuses a repeated key."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -142,16 +147,16 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_text(self, node: yaml.ScalarNode) -> Any:
-        """Return what stands there, as text."""
+        """Return the scalar as text."""
         return self.construct_scalar(node)
 
     def construct_int(self, node: yaml.ScalarNode) -> Any:
-        """Return a whole number; `15:30`, which YAML 1.1 takes for one to the base of 60, is a time of day."""
+        """Return an integer, or text with a colon as it is: YAML 1.1 reads `15:30` as a number to the base of 60."""
         text = self.construct_scalar(node)
         return text if ":" in text else self.construct_yaml_int(node)
 
     def construct_float(self, node: yaml.ScalarNode) -> Any:
-        """Return a number; see `construct_int`."""
+        """Return a float; see `construct_int`."""
         text = self.construct_scalar(node)
         return text if ":" in text else self.construct_yaml_float(node)
 
@@ -183,11 +188,11 @@ def _in_words(problem: ErrorDetails, model: type[BaseModel], others: Mapping[str
             return f"takes a list: {shown(problem['input'])}"
         case "string_type" if isinstance(problem["input"], bool | int | float):
             return f"takes a text; if this is one, put it in quotes: {shown(problem['input'])}"
-    return f"{problem['msg'].removeprefix('Value error, ')}: {shown(problem['input'])}"
+    return f"{message_of(problem)}: {shown(problem['input'])}"
 
 
 def fields_at(model: type[BaseModel], location: Iterable[str | int]) -> list[str]:
-    """Return the names that fields have in a file at some place of a model; none where there is no model."""
+    """Return the names of the fields at a location of a model, as in a file; empty where there is no model."""
     at: type[BaseModel] | None = model
     for part in location:
         if isinstance(part, str) and at is not None:
@@ -199,11 +204,11 @@ def fields_at(model: type[BaseModel], location: Iterable[str | int]) -> list[str
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for one in get_args(annotation) if (found := _model_in(one)) is not None), None)
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
 
 
 def _line(node: yaml.Node | None, location: Location) -> int:
-    """Return the line, from 1, of the deepest part of a location that the file holds."""
+    """Return the line, from 1, of the deepest part of a location that the file has."""
     line = node.start_mark.line if node else 0
     for part in location:
         if isinstance(node, yaml.MappingNode):

@@ -14,7 +14,7 @@ import pytest
 from support.commands import Cli, Said, stop_between_writes
 from support.forked import Forked
 
-from benchmarks.soak import differences, faults
+from benchmarks.store_checks import differences, faults
 from models.rehearsal import RehearsalModel
 from state.errors import ModelError
 from storage.store import SqliteStore

@@ -7,7 +7,8 @@ import pytest
 from support.forked import Forked
 from support.meeting_case import a_quay, held
 
-from benchmarks.soak import commands_of, differences, faults, soak
+from benchmarks.soak import commands_of, soak
+from benchmarks.store_checks import differences, faults
 from state.cognition import Assessment, Finding
 from state.records import Reply
 from storage.store import SqliteStore

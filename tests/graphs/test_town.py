@@ -16,7 +16,7 @@ from support.forked import Forked
 from support.ga_builder import RunBuilder, event, real_run
 from support.scripted import ScriptedModel
 
-from benchmarks.soak import differences, faults
+from benchmarks.store_checks import differences, faults
 from models.rehearsal import RehearsalEmbedder
 from nodes.reflect import insights
 from nodes.remember import keep

@@ -4,11 +4,13 @@ import json
 import math
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.commands import Cli
 
 from metrics.dialogue_file import read_dialogues
 from metrics.diversity import (
@@ -17,13 +19,17 @@ from metrics.diversity import (
     case_metrics,
     dialogue_text,
     distinct_n,
+    figures_of,
     mean_over_cases,
     mean_pairwise_cosine,
     metrics_of_cases,
     words,
     words_per_utterance,
 )
+from metrics.grouping import group_dialogues, value_of
 from state.errors import NotFoundError, UsageError
+from state.parameters import Parameters
+from state.records import RunRecord, Turn
 
 
 class LetterEmbedder:
@@ -84,7 +90,7 @@ def naive_words(text: str) -> list[str]:
         elif word:
             found.append(word)
             word = ""
-    return [one.lower() for one in [*found, word] if one]
+    return [word.lower() for word in [*found, word] if word]
 
 
 def is_letter(letter: str) -> bool:
@@ -96,9 +102,9 @@ def naive_distinct(cases: Sequence[Dialogue], n: int) -> float | None:
     total = 0
     for dialogue in cases:
         for _, text in dialogue:
-            said = naive_words(text)
-            for start in range(len(said)):
-                gram = said[start : start + n]
+            utterance = naive_words(text)
+            for start in range(len(utterance)):
+                gram = utterance[start : start + n]
                 if len(gram) == n:
                     total += 1
                     if gram not in seen:
@@ -151,9 +157,9 @@ def test_a_dialogue_is_embedded_as_its_lines() -> None:
 @given(vectors=st.lists(st.lists(st.floats(0.1, 9), min_size=3, max_size=3), max_size=5))
 def test_similarity_is_the_mean_cosine_over_pairs(vectors: list[list[float]]) -> None:
     cosines = [
-        sum(a * b for a, b in zip(one, other, strict=True)) / math.hypot(*one) / math.hypot(*other)
-        for at, one in enumerate(vectors)
-        for other in vectors[at + 1 :]
+        sum(a * b for a, b in zip(first, second, strict=True)) / math.hypot(*first) / math.hypot(*second)
+        for at, first in enumerate(vectors)
+        for second in vectors[at + 1 :]
     ]
     expected = sum(cosines) / len(cosines) if cosines else None
     assert mean_pairwise_cosine(vectors) == (None if expected is None else pytest.approx(expected))
@@ -162,7 +168,7 @@ def test_similarity_is_the_mean_cosine_over_pairs(vectors: list[list[float]]) ->
 def test_the_figures_of_a_case() -> None:
     figures = case_metrics([HELLO, OTHER, HELLO], LetterEmbedder())
     embedder = LetterEmbedder()
-    texts = [dialogue_text(one) for one in (HELLO, OTHER, HELLO)]
+    texts = [dialogue_text(dialogue) for dialogue in (HELLO, OTHER, HELLO)]
     assert figures.sim == pytest.approx(mean_pairwise_cosine(embedder.embed(texts)))
     assert figures.sim_untruncated == pytest.approx(mean_pairwise_cosine(embedder.embed_untruncated(texts)))
     assert figures.sim != figures.sim_untruncated
@@ -189,11 +195,74 @@ def test_all_dialogues_are_embedded_in_one_batch() -> None:
 
 def test_the_mean_leaves_out_what_a_case_has_not() -> None:
     none = DiversityFigures(sim=None, sim_untruncated=None, dist1=None, dist2=None, dist3=None, len=None)
-    one = none.model_copy(update={"sim": 0.5, "len": 4.0})
-    other = none.model_copy(update={"len": 8.0, "dist1": 0.25})
-    mean = mean_over_cases([one, other, none])
+    similar = none.model_copy(update={"sim": 0.5, "len": 4.0})
+    distinct = none.model_copy(update={"len": 8.0, "dist1": 0.25})
+    mean = mean_over_cases([similar, distinct, none])
     assert mean == none.model_copy(update={"sim": 0.5, "len": 6.0, "dist1": 0.25})
     assert mean_over_cases([]) == none
+
+
+def test_the_figures_of_all_cases_are_those_of_each_and_their_mean() -> None:
+    cases = {"0": [HELLO, OTHER], "1": [HELLO]}
+    report = figures_of(cases, LetterEmbedder())
+    assert report.cases == metrics_of_cases(cases, LetterEmbedder())
+    assert report.mean == mean_over_cases(report.cases.values())
+    assert list(report.model_dump()["mean"]) == ["sim", "sim_untruncated", "dist1", "dist2", "dist3", "len"]
+
+
+def test_without_an_embedder_there_is_no_similarity() -> None:
+    figures = figures_of({"0": [HELLO, OTHER]}, None).cases["0"]
+    assert (figures.sim, figures.sim_untruncated) == (None, None)
+    assert figures.dist1 == case_metrics([HELLO, OTHER], LetterEmbedder()).dist1
+
+
+# --- grouping stored runs -------------------------------------------------------------------------------------------
+
+
+def stored(run: str, removal_factor: float, scenario: str = "tidewell:0") -> tuple[RunRecord, list[Turn]]:
+    """A run of two turns and a silence whose first line is the run's id."""
+    record = RunRecord(
+        run=run,
+        status="finished",
+        kind="dialogue",
+        scenario=scenario,
+        model="rehearsal",
+        embedder="rehearsal",
+        rehearsed=True,
+        seed=1,
+        parameters=Parameters(removal_factor=removal_factor).model_dump(mode="json"),
+        created=datetime(2024, 5, 14, tzinfo=UTC),
+    )
+    lines = [("Ana", run), (None, ""), ("Bo", "Hm.")]
+    turns = [
+        Turn(turn=at, round=at, speaker=speaker, text=text, sim_time_s=at, ended=False)
+        for at, (speaker, text) in enumerate(lines, 1)
+    ]
+    return record, turns
+
+
+def test_runs_are_grouped_by_a_value_and_within_it_by_case() -> None:
+    runs = [stored("a", 0.5), stored("b", 0), stored("c", 0.5), stored("d", 0, "tidewell:1")]
+    groups = group_dialogues(runs, lambda run: value_of(run, "lambda"))
+    assert list(groups) == [0, 0.5], "in ascending order"
+    first_lines = {
+        value: {case: [dialogue[0][1] for dialogue in dialogues] for case, dialogues in cases.items()}
+        for value, cases in groups.items()
+    }
+    assert first_lines == {0: {"tidewell:0": ["b"], "tidewell:1": ["d"]}, 0.5: {"tidewell:0": ["a", "c"]}}
+    assert groups[0]["tidewell:0"] == [[("Ana", "b"), ("Bo", "Hm.")]], "a silence is no utterance"
+    assert list(group_dialogues(runs, lambda run: value_of(run, "scenario"))) == ["tidewell:0", "tidewell:1"]
+
+
+def test_the_value_of_a_run_is_its_parameter_or_a_field_of_its_record() -> None:
+    run, turns = stored("a", 0.5)
+    assert [value_of(run, name) for name in ("lambda", "λ", "removal_factor", "seed")] == [0.5, 0.5, 0.5, 1]
+    older = run.model_copy(update={"parameters": {}})
+    assert value_of(older, "lambda") is None
+    with pytest.raises(UsageError, match=r"unknown parameter 'lamda'.*lambda"):
+        value_of(run, "lamda")
+    with pytest.raises(UsageError, match="nobody speaks in run a; leave it out"):
+        group_dialogues([(run, turns[1:2])], lambda run: run.seed)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -228,7 +297,7 @@ GOOD = b'{"case": 0, "dialogue": [["Ana", "Hi."]]}\n'
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         (b"{broken", r"line 2, column 2: broken JSON"),
         (b'{"case": 0, "dialogue": [["Ana", "Hi."]]', r"line 2, column 41: broken JSON"),
@@ -251,9 +320,9 @@ GOOD = b'{"case": 0, "dialogue": [["Ana", "Hi."]]}\n'
         (b'{"case": 0, "dialogue": [["Ana", "\xff"]]}', r"line 2: not UTF-8 \(byte 35\)"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_and_field(path: Path, line: bytes, told: str) -> None:
+def test_what_is_wrong_is_told_with_its_line_and_field(path: Path, line: bytes, expected: str) -> None:
     path.write_bytes(GOOD + line + b"\n" + GOOD)
-    with pytest.raises(UsageError, match=rf"dialogues.jsonl {told}") as raised:
+    with pytest.raises(UsageError, match=rf"dialogues.jsonl {expected}") as raised:
         read_dialogues(path)
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 300 + len(str(path))
@@ -278,3 +347,66 @@ def test_a_missing_file_or_a_folder_is_told(path: Path) -> None:
         read_dialogues(path)
     with pytest.raises(UsageError, match="can't be read: Is a directory"):
         read_dialogues(path.parent)
+
+
+# --- exported runs --------------------------------------------------------------------------------------------------
+
+RUN = {"kind": "run", "run": "k3f9", "scenario": "tidewell:3"}
+LINES = [
+    RUN,
+    {"kind": "start", "scenario": "tidewell:3"},
+    {"kind": "turn", "turn": 1, "speaker": "Ana", "text": "Hi."},
+    {"kind": "call", "node": "generate"},
+    {"kind": "turn", "turn": 2, "speaker": None, "text": ""},
+    {"kind": "turn", "turn": 3, "speaker": "Bo", "text": "Hm."},
+]
+
+
+def write_lines(path: Path, *records: dict) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def test_an_exported_run_is_a_dialogue_of_the_case_of_its_scenario(path: Path) -> None:
+    write_lines(path, *LINES, {**RUN, "scenario": "quay"}, LINES[2])
+    assert read_dialogues(path) == {"tidewell:3": [[("Ana", "Hi."), ("Bo", "Hm.")]], "quay": [[("Ana", "Hi.")]]}
+
+
+def test_what_export_writes_is_read(cli: Cli, tmp_path: Path) -> None:
+    quiet = ("--rounds", "8", "--set", "willingness_threshold=0.6")
+    assert cli("run", "team_building", "--rehearse", *quiet).code == 0
+    assert cli("export", "@last", "--jsonl", "run.jsonl").code == 0
+    turns = json.loads(cli("show", "@last", "--json").out)["turns"]
+    spoken = [(turn["speaker"], turn["text"]) for turn in turns if turn["speaker"]]
+    assert 0 < len(spoken) < len(turns), "a silence among them"
+    assert read_dialogues(tmp_path / "run.jsonl") == {"team_building": [spoken]}
+    measured = cli("metrics", "run.jsonl", "run.jsonl", "--embedder", "rehearsal", "--json").json
+    assert measured["cases"]["team_building"]["sim"] == pytest.approx(1)
+
+
+def test_files_of_both_kinds_are_read_together(path: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "listed.jsonl"
+    write_lines(path, *LINES)
+    write_lines(listed, {"case": "tidewell:3", "kind": "by hand", "dialogue": [["Cy", "No."]]})
+    both = [[("Ana", "Hi."), ("Bo", "Hm.")], [("Cy", "No.")]]
+    assert read_dialogues(path, listed) == {"tidewell:3": both}
+    assert read_dialogues(listed, path) == {"tidewell:3": both[::-1]}
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([LINES[2]], r"line 1: a turn stands before its run; give the file as .tertulia export"),
+        ([RUN], r"line 1: nobody speaks in this run; leave it out"),
+        ([RUN, LINES[4]], r"line 1: nobody speaks in this run"),
+        ([{"kind": "run"}], r"line 1: scenario is missing"),
+        ([{"kind": "run", "scenario": 3}], r"line 1: scenario 3 is not a text"),
+        ([RUN, {"kind": "turn", "text": "Hi."}], r"line 2: speaker is missing"),
+        ([RUN, {"kind": "turn", "speaker": "Ana"}], r"line 2: text is missing"),
+        ([RUN, {"kind": "turn", "speaker": "Ana", "text": 1}], r"line 2: text 1 is not a text"),
+        ([RUN, {"case": 0, "dialogue": []}], r"line 2: kind None is not the kind of a record"),
+    ],
+)
+def test_a_broken_export_is_refused_with_its_line_and_field(path: Path, records: list[dict], expected: str) -> None:
+    write_lines(path, *records)
+    with pytest.raises(UsageError, match=rf"dialogues.jsonl {expected}"):
+        read_dialogues(path)

@@ -108,12 +108,12 @@ def test_a_rating_that_is_missing_or_impossible_is_an_error() -> None:
 )
 def test_a_segment_is_thirty_turns(turns: int, expected: list[tuple[int, int]]) -> None:
     found = segments(some_turns(*["Ana"] * turns))
-    assert [(one.first, one.last) for one in found] == expected
+    assert [(segment.first, segment.last) for segment in found] == expected
 
 
 def test_people_are_in_the_segments_in_which_they_spoke() -> None:
     found = segments(some_turns("Bo", None, "Ana", "Bo", None, None, None, "Cy"), length=3)
-    assert [one.speakers for one in found] == [("Bo", "Ana"), ("Bo",), ("Cy",)]
+    assert [segment.speakers for segment in found] == [("Bo", "Ana"), ("Bo",), ("Cy",)]
 
 
 # --- Table I --------------------------------------------------------------------------------------------------------
@@ -137,6 +137,18 @@ def test_welch_equals_the_value_by_hand() -> None:
 @pytest.mark.parametrize(("a", "b"), [([], [1, 2]), ([1], [2, 3]), ([2, 2], [3, 3])])
 def test_what_can_not_be_tested_has_no_p(a: list[float], b: list[float]) -> None:
     assert welch(a, b) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_constant_groups_give_no_warning() -> None:
+    assert welch([3, 3, 3], [3, 3]) is None
+    assert welch([2.1, 0.7 * 3], [3, 3 + 1e-15]) is None  # constant but for rounding
+    # One group varies: t = (2 − 3) / √(1/3) at 2 degrees of freedom
+    assert welch([1, 2, 3], [3, 3, 3]) == pytest.approx(2 * t.cdf(-(3**0.5), 2))
+    assert welch([3, 3, 3], [1, 2, 3]) == pytest.approx(2 * t.cdf(-(3**0.5), 2))
+    assert mean_interval([3, 3, 3]) == (3, 3, 3)
+    alike = [rated("r1", name, pole, 4) for name, pole in (("Ana", "open"), ("Bo", "open"), ("Cy", "closed"))]
+    assert all(dimension.p is dimension.p_people is None for dimension in table_of_poles(alike))
 
 
 def test_ratings_are_grouped_by_the_pole_that_was_given() -> None:
@@ -166,9 +178,9 @@ def test_a_model_that_rates_everybody_alike_is_found_out() -> None:
 
 
 def test_the_published_table_has_both_poles_of_every_dimension_apart() -> None:
-    assert [one.dimension for one in TEAM_BUILDING] == list(BIG_FIVE)
-    for one in TEAM_BUILDING:
-        assert (one.high.pole, one.low.pole) == BIG_FIVE[one.dimension]
-        assert one.high.ci_low > one.low.ci_high or one.dimension == "openness"
-        for pole in (one.high, one.low):
+    assert [figures.dimension for figures in TEAM_BUILDING] == list(BIG_FIVE)
+    for figures in TEAM_BUILDING:
+        assert (figures.high.pole, figures.low.pole) == BIG_FIVE[figures.dimension]
+        assert figures.high.ci_low > figures.low.ci_high or figures.dimension == "openness"
+        for pole in (figures.high, figures.low):
             assert (pole.ci_low + pole.ci_high) / 2 == pytest.approx(pole.mean, abs=0.006)

@@ -18,7 +18,7 @@ from support.meeting_case import a_quay, an_attendee
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from benchmarks.soak import differences
+from benchmarks.store_checks import differences
 from graphs.dialogue import build_dialogue_graph
 from graphs.group_chat import build_group_chat_graph
 from models.batching import BatchingBroker
