@@ -296,4 +296,5 @@ class RunRecord(Record):
     )
     rewritten: bool = Field(default=False, description="whether that turn has the parent's thoughts, and new words")
     error: str | None = None
+    label: str | None = Field(default=None, description="a user's name for it; several runs may have the same")
     created: datetime
