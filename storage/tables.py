@@ -22,7 +22,7 @@ class Table:
     def insert(self, row: Mapping[str, Value], replace: bool = False) -> bool:
         """Insert a row; return whether it was inserted.
 
-        A prepared statement: a run writes row after row, and sqlite-utils' `insert` takes eight times as long for each.
+        A prepared statement: a run writes row after row, and sqlite-utils' `insert` takes six times as long for each.
 
         Args:
             row: A value for every column.

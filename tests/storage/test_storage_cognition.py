@@ -471,7 +471,10 @@ def write_version_2(path: Path) -> SqliteStore:
             names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             columns = ", ".join({"voices": "participant_models"}.get(name, name) for name in names)
             for row in store.file.database.execute(f"SELECT {columns} FROM {table}"):
-                values = [base64.b85encode(value).decode() if isinstance(value, bytes) else value for value in row]
+                values = [
+                    base64.b85encode(value).decode() if name == "tokens" else value
+                    for name, value in zip(names, row, strict=True)
+                ]
                 connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", [*map(bound, values)])
         connection.commit()
     return store
@@ -638,7 +641,7 @@ for round in count(store.run("k3f9").turns + 1):
 
 
 def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
-    folders = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
+    folders = os.pathsep.join(str(folder) for folder in Path(__file__).parents[:3])
     reached = 0
     for lines in (2, 5):
         command = [sys.executable, "-c", WRITER, str(path)]
