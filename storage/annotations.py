@@ -15,7 +15,7 @@ class Annotations:
     """The part of a store file that holds readings; the key of each is (run, instrument, model, agent, first, part)."""
 
     def __init__(self, file: StoreFile) -> None:
-        self._file, self._table = file, Table(file, "readings")
+        self._file, self._table = file, Table(file, "annotations")
 
     def save(self, run: str, readings: list[Annotation]) -> None:
         """Store readings, all of them or none; one whose key is stored takes that one's place."""
@@ -32,7 +32,7 @@ class Annotations:
             instrument: What was asked; `None` for all.
         """
         rows = self._table.select(
-            """JOIN lineage ON ancestor = readings.run AND last <= turns
+            """JOIN lineage ON ancestor = annotations.run AND last <= turns
             WHERE lineage.run = ? AND (? IS NULL OR instrument = ?)
             ORDER BY instrument, model, first, agent, part, depth DESC""",
             *(run, instrument, instrument),

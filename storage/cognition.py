@@ -1,6 +1,5 @@
 """What was executed in a turn: the steps of agents' cognition, and the trace of every node."""
 
-import base64
 import json
 import zlib
 
@@ -60,11 +59,10 @@ class Cognition:
 
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
         """Store what was executed in a turn, in place of what was stored of it."""
-        packed = zlib.compress(json_text(trace.model_dump()).encode())
         row: dict[str, Value] = {
             "run": run,
             "turn": turn,
-            "trace": base64.b85encode(packed).decode("ascii"),
+            "trace": zlib.compress(json_text(trace.model_dump()).encode()),
             "stored": json_text(self._stored(run, turn)),
         }
         self._traces.insert(row, replace=True)
@@ -123,7 +121,7 @@ class Cognition:
         if not rows:
             return None
         try:
-            text = zlib.decompress(base64.b85decode(rows[0]["trace"])).decode()
+            text = zlib.decompress(rows[0]["trace"]).decode()
         except (zlib.error, ValueError) as error:
             raise StorageError(DAMAGED.format(path=self._file.path, cause=f"a trace does not read: {error}")) from error
         return self._record(Trace, text)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from state.errors import StorageError
 from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
-from storage.migrations import check_tables, migrate
+from storage.schema import BINARY, SCHEMA_VERSION, check_tables, schema_version
 from storage.values import Value, bound, decoded, read
+from storage.views import QUERIES
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -75,8 +76,13 @@ def _prepared(
 ) -> sqlite3.Connection:
     connection = sqlite3.connect(place, uri=place != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
     try:
-        migrate(connection, str(path))
-        check_tables(connection, str(path))
+        if schema_version(connection, str(path)) != SCHEMA_VERSION:
+            # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
+            # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
+            from storage.migrations import migrate
+
+            migrate(connection, str(path))
+        check_tables(connection, str(path), QUERIES)
         if can_write:
             # WAL: readers don't wait for the writer. NORMAL: kill -9 loses nothing; a power cut may lose the last
             # commits, but the file stays whole.
@@ -104,13 +110,16 @@ class StoreFile:
     def _connect(self, create: bool) -> None:
         self._connection = open_connection(self.path, create)
         self._connection.text_factory = decoded
+        self._database: Database | None = None
 
     @property
     def database(self) -> "Database":
-        """The file as sqlite-utils shows it; imported when asked for, as it brings numpy along where that is."""
-        from sqlite_utils import Database
+        """The file as sqlite-utils shows it; imported when asked for, as reading does without (see `_prepared`)."""
+        if self._database is None:
+            from sqlite_utils import Database
 
-        return Database(self._connection, execute_plugins=False)
+            self._database = Database(self._connection, recursive_triggers=False, execute_plugins=False)
+        return self._database
 
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
         """Return the rows of a query, each by column name."""
@@ -124,7 +133,10 @@ class StoreFile:
         with storage_faults(self.path):
             cursor = self._connection.execute(sql, values)
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, map(read, row), strict=True)) for row in cursor]
+            readers = [_as_it_is if name in BINARY else read for name in names]
+            return [
+                {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
+            ]
 
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
         """Execute one statement that writes."""
@@ -165,3 +177,7 @@ class StoreFile:
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":
             raise StorageError(DAMAGED.format(path=self.path, cause=found["quick_check"].splitlines()[-1]))
+
+
+def _as_it_is(value: Value) -> Value:
+    return value

@@ -15,37 +15,16 @@ from state.errors import NotFoundError, StorageError, UsageError, extra_hint
 from state.parameters import Parameters
 from storage.contents import content_hash
 from storage.faults import DAMAGED, storage_faults
+from storage.schema import Kind
 from storage.store import SqliteStore
 from storage.tables import Table
+from storage.views import VIEWS, View
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 #: What a frame is of: the id of a run, a unique beginning of it, `@last`, several of these, or all runs.
 Runs = str | Iterable[str] | None
-
-#: What the columns of the views are, by name; the others are text.
-KINDS: Mapping[str, str] = {
-    **dict.fromkeys(("rehearsed", "rewritten", "ended", "noticed", "willing", "won", "removable", "inherited"), "flag"),
-    **dict.fromkeys(("turns", "turn", "round", "parent_turn", "removed_units", "rollbacks"), "count"),
-    **dict.fromkeys(("position", "removed", "attempt", "replies", "prompt_tokens", "reply_tokens"), "count"),
-    **dict.fromkeys(("removal_factor", "sim_time_s", "inconsistency", "score", "seconds"), "number"),
-    **dict.fromkeys(("relevance", "importance", "emotion_strength", "willingness", "similarity"), "number"),
-    **dict.fromkeys(("topic_part", "goal_part", "emotion_part", "personality_part"), "number"),
-    **dict.fromkeys(("latency_scale_s", "latency_spread_s", "persistence", "latency_s"), "number"),
-    **dict.fromkeys(("parameters", "mechanisms", "results"), "json"),
-    "seed": "integer",
-    "created": "moment",
-}
-
-#: What a view is made of: tables whose rows have checksums, and the column whose texts have hashes.
-_MADE_OF: Mapping[str, tuple[tuple[str, ...], str | None]] = {
-    "each_run": (("runs", "turns"), None),
-    "each_turn": (("lineage", "turns", "unit_scores", "candidates"), "text"),
-    "each_agent_round": (("lineage", "steps"), None),
-    "each_unit": (("lineage", "turns", "unit_scores"), "text"),
-    "each_call": (("lineage", "calls"), "parameters"),
-}
 
 _CHOSEN = "(SELECT value FROM json_each(?))"
 _WITH_ANCESTORS = f"(SELECT ancestor FROM lineage WHERE run IN {_CHOSEN})"
@@ -69,7 +48,7 @@ def runs(store: Path | str, run: Runs = None, *, parameters: bool = False) -> "D
         StorageError: The file can't be read, is damaged, not a store, or from a newer version.
         UsageError: Several ids begin like that, or pandas is not installed.
     """
-    frame = _frame(store, run, "each_run")
+    frame = _frame(store, run, VIEWS["each_run"])
     return frame.join(_spread(frame["parameters"])) if parameters else frame
 
 
@@ -86,7 +65,7 @@ def turns(store: Path | str, run: Runs = None) -> "DataFrame":
     Raises:
         TertuliaError: As `runs`.
     """
-    return _frame(store, run, "each_turn")
+    return _frame(store, run, VIEWS["each_turn"])
 
 
 def agent_rounds(store: Path | str, run: Runs = None) -> "DataFrame":
@@ -102,7 +81,7 @@ def agent_rounds(store: Path | str, run: Runs = None) -> "DataFrame":
     Raises:
         TertuliaError: As `runs`.
     """
-    return _frame(store, run, "each_agent_round")
+    return _frame(store, run, VIEWS["each_agent_round"])
 
 
 def units(store: Path | str, run: Runs = None) -> "DataFrame":
@@ -118,7 +97,7 @@ def units(store: Path | str, run: Runs = None) -> "DataFrame":
     Raises:
         TertuliaError: As `runs`.
     """
-    return _frame(store, run, "each_unit")
+    return _frame(store, run, VIEWS["each_unit"])
 
 
 def calls(store: Path | str, run: Runs = None) -> "DataFrame":
@@ -134,19 +113,18 @@ def calls(store: Path | str, run: Runs = None) -> "DataFrame":
     Raises:
         TertuliaError: As `runs`.
     """
-    return _frame(store, run, "each_call")
+    return _frame(store, run, VIEWS["each_call"])
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _frame(path: Path | str, run: Runs, view: str) -> "DataFrame":
+def _frame(path: Path | str, run: Runs, view: View) -> "DataFrame":
     try:
         import pandas
     except ImportError as error:
         raise UsageError(f"data frames need pandas, which is not installed; run: {extra_hint('frames')}") from error
-    names, rows = _read(path, run, view)
-    kinds = {name: KINDS.get(name, "text") for name in names}
+    rows, kinds = _read(path, run, view), view.kinds
     with storage_faults(path):
         return pandas.DataFrame(
             {name: _series([_value(row[name], kind) for row in rows], kind) for name, kind in kinds.items()}
@@ -167,36 +145,34 @@ def _series(values: list[Any], kind: str) -> "Series[Any]":
     return pandas.Series(values, dtype=types.get(kind, object))
 
 
-def _read(path: Path | str, run: Runs, view: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of a view's columns, and its rows."""
+def _read(path: Path | str, run: Runs, view: View) -> list[dict[str, Any]]:
+    """Return the rows of a view, after checking what they are made of."""
     if not Path(path).exists():
         raise NotFoundError(f"there is no store {path}; give the file that `tertulia run` wrote")
     with SqliteStore.open(path) as store:
-        names = [row["name"] for row in store.file.rows("SELECT name FROM pragma_table_info(?)", view)]
         if run is None:
             chosen = [row["run"] for row in store.file.rows("SELECT run FROM runs")]
         else:
-            chosen = [store.run(one).run for one in ([run] if isinstance(run, str) else run)]
-        rows = store.file.rows(f"SELECT * FROM {view} WHERE run IN {_CHOSEN}", json.dumps(chosen))
+            chosen = [store.run(name).run for name in ([run] if isinstance(run, str) else run)]
+        rows = store.file.rows(f"SELECT * FROM {view.name} WHERE run IN {_CHOSEN}", json.dumps(chosen))
         _check(store, view, rows, chosen)
-    return names, rows
+    return rows
 
 
-def _check(store: SqliteStore, view: str, rows: list[dict[str, Any]], chosen: list[str]) -> None:
+def _check(store: SqliteStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
     """Check what the rows of a view were made of."""
-    tables, column = _MADE_OF[view]
-    for table in tables:
+    for table in view.tables:
         Table(store.file, table).select(f"WHERE run IN {_WITH_ANCESTORS}", json.dumps(chosen))
-    texts = {row[column] for row in rows if row[column] is not None} if column else set()
+    texts = {row[view.texts] for row in rows if row[view.texts] is not None} if view.texts else set()
     unknown = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT hash FROM contents)"
     if store.file.rows(unknown, json.dumps([content_hash(text) for text in texts])):
         raise StorageError(DAMAGED.format(path=store.path, cause="a text does not match its hash"))
-    if view == "each_unit":
+    if view.name == "each_unit":
         for prompt in {row["prompt"] for row in store.file.rows(_PROMPTS, json.dumps(chosen))}:
             store.prompt(prompt)
 
 
-def _value(value: Any, kind: str) -> Any:
+def _value(value: Any, kind: Kind) -> Any:
     """Return a value of a view as it is in a frame."""
     if value is None:
         return None
@@ -216,7 +192,7 @@ def _spread(parameters: Iterable[Mapping[str, Any]]) -> "DataFrame":
     """Return a column for each parameter that a run has."""
     import pandas
 
-    rows = [dict(_flattened(one)) for one in parameters]
+    rows = [dict(_flattened(values)) for values in parameters]
     names = dict.fromkeys(name for row in rows for name in row)
     return pandas.DataFrame(
         {f"parameter.{name}": _series([row.get(name) for row in rows], _kind_of_parameter(name)) for name in names}
@@ -224,11 +200,11 @@ def _spread(parameters: Iterable[Mapping[str, Any]]) -> "DataFrame":
 
 
 def _flattened(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, one in value.items():
-        if isinstance(one, Mapping):
-            yield from _flattened(one, f"{before}{name}.")
+    for name, setting in value.items():
+        if isinstance(setting, Mapping):
+            yield from _flattened(setting, f"{before}{name}.")
         else:
-            yield f"{before}{name}", one
+            yield f"{before}{name}", setting
 
 
 def _kind_of_parameter(name: str) -> str:

@@ -1,6 +1,5 @@
 """The journal of model calls: every call with what was asked, what came back, and what it took."""
 
-import base64
 import json
 import zlib
 from collections.abc import Sequence
@@ -30,17 +29,18 @@ class Journal:
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
         """Store calls, all of them or none; one whose key is stored takes that one's place."""
         with self._file.transaction():
-            for call in calls:
-                replies, tokens = _packed(call.replies)
-                row = {
-                    "run": run,
-                    **call.model_dump(exclude={"parameters", "replies", "values"}),
-                    "parameters_id": self._contents.text_id(json_text(call.parameters)),
-                    "replies": replies,
-                    "tokens": tokens,
-                    "results": json_text(call.values),
-                }
-                self._calls.insert(row, replace=True)
+            self._calls.insert_all([self._row(run, call) for call in calls], replace=True)
+
+    def _row(self, run: str, call: Call) -> dict[str, Any]:
+        replies, tokens = _packed(call.replies)
+        return {
+            "run": run,
+            **call.model_dump(exclude={"parameters", "replies", "values"}),
+            "parameters_id": self._contents.text_id(json_text(call.parameters)),
+            "replies": replies,
+            "tokens": tokens,
+            "results": json_text(call.values),
+        }
 
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
         """Return the call of that key that the run itself has made; `None` if it has not."""
@@ -100,7 +100,7 @@ class _StoredReply(Record):
 _STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...])
 
 
-def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
+def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
     """Return replies as readable JSON, and their tokens packed."""
     rows = [
         {
@@ -111,13 +111,13 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, str]:
         for one in replies
     ]
     tokens = zlib.compress(json_text([one.tokens for one in replies]).encode())
-    return json_text(rows), base64.b85encode(tokens).decode("ascii")
+    return json_text(rows), tokens
 
 
-def _unpacked(replies: str, tokens: str) -> tuple[Reply, ...]:
+def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
     """Return the replies that were packed; `ValueError` or `zlib.error` if they were damaged since."""
     rows = _STORED_REPLIES.validate_python(json.loads(replies))
-    own_tokens = json.loads(zlib.decompress(base64.b85decode(tokens)))
+    own_tokens = json.loads(zlib.decompress(tokens))
     return tuple(
         Reply(
             text=row.text,

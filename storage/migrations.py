@@ -1,20 +1,112 @@
-"""The tables, as numbered migrations: version N of the schema is what the first N of them make.
+"""How a store gets the tables of this version: a new one is made with them, an older one is migrated.
 
-A migration that was released is never changed; a change is a new one. Texts stand once, in `contents`, and the other
-tables point to them; so do prompts to their units, most of which stand in every prompt of a conversation.
+A migration that was released is never changed, and spells the columns of its time; a change is a new one, and today's
+columns stand in storage/schema.py. Only whoever makes or migrates a store imports this module: it brings sqlite-utils.
 """
 
+import base64
 import sqlite3
-from contextlib import closing
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
-from state.errors import StorageError
-from storage.faults import DAMAGED
-from storage.values import checksum, read, searchable
-from storage.views import VIEWS
+from sqlite_utils import Database, Migrations
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
+from storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
+from storage.values import Value, checksum, read, searchable
+from storage.views import QUERIES
+
+
+class _VersionedMigrations(Migrations):
+    """Migrations that are counted by `PRAGMA user_version`: migration N makes version N.
+
+    The table in which sqlite-utils would note them is not made: stores have always told their version so, and a second
+    account could contradict the first.
+    """
+
+    def applied(self, db: Database) -> list[Migrations._AppliedMigration]:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        return [self._AppliedMigration(migration.name, applied_at="") for migration in self._migrations[:version]]
+
+    def ensure_migrations_table(self, db: Database) -> None:
+        pass
+
+    def _record_applied(self, db: Database, name: str) -> None:
+        names = [migration.name for migration in self._migrations]
+        db.execute(f"PRAGMA user_version = {names.index(name) + 1}")
+
+
+MIGRATIONS = _VersionedMigrations("tertulia")
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring a new or an older store to this version, all of it or nothing.
+
+    Args:
+        connection: An open connection without a transaction.
+        path: The file, for the message.
+
+    Raises:
+        StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
+    """
+    connection.create_function("row_checksum", -1, lambda *values: checksum([read(value) for value in values]))
+    connection.create_function("searchable", 1, lambda text: searchable(str(read(text))))
+    # Not `Database.atomic`, which begins DEFERRED: two processes that open one store at once would not wait for each
+    # other. Inside, each migration is a savepoint of this transaction.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        db = Database(connection, recursive_triggers=False, execute_plugins=False)
+        # Another process may have done it meanwhile.
+        if schema_version(connection, path) == 0:
+            create_tables(db)
+        else:
+            MIGRATIONS.apply(db)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def create_tables(db: Database) -> None:
+    """Make the tables, views and the full-text index of this version in an empty file."""
+    for table in TABLES.values():
+        sql = db.create_table_sql(
+            table.name,
+            {column.name: column.sql_type for column in table.columns},
+            pk=table.key,
+            not_null=table.not_null,
+            foreign_keys=[(column.name, *column.references) for column in table.columns if column.references],
+        )
+        # sqlite-utils knows no tables without row ids, which spare the largest ones a second tree.
+        db.execute(sql.strip().removesuffix(";") + (" WITHOUT ROWID" if table.without_rowid else ""))
+        if table.unique:
+            db.table(table.name).create_index(table.unique, f"{table.name}_key", unique=True)
+        for name, columns in (table.indexes or {}).items():
+            db.table(table.name).create_index(columns, name)
+    _create_readers(db)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _create_readers(db: Database) -> None:
+    table, columns = FULL_TEXT
+    db.table(table).enable_fts(columns, create_triggers=True)
+    for name, query in QUERIES.items():
+        db.create_view(name, query)
+
+
+def _execute(db: Database, *statements: str) -> None:
+    for statement in statements:
+        db.execute(statement)
+
+
+# --- versions 1 to 5 ------------------------------------------------------------------------------------------------
+
+
+@MIGRATIONS()
+def runs_and_turns(db: Database) -> None:
+    """Texts, prompts, runs, turns, scores and candidates."""
+    _execute(
+        db,
         """CREATE TABLE contents (
             id INTEGER PRIMARY KEY,
             hash TEXT NOT NULL UNIQUE,  -- blake2b of the text, 16 bytes, hexadecimal
@@ -81,8 +173,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             inconsistency_runs TEXT NOT NULL,  -- JSON list
             comment TEXT,
             PRIMARY KEY (run, turn, attempt))""",
-    ),
-    (
+    )
+
+
+@MIGRATIONS()
+def steps_and_calls(db: Database) -> None:
+    """Steps of cognition, and the journal of model calls."""
+    _execute(
+        db,
         # JSON: by participant, a model of their own and the parameters as they suit it
         "ALTER TABLE runs ADD COLUMN voices TEXT NOT NULL DEFAULT '{}'",
         """CREATE TABLE steps (
@@ -104,8 +202,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             replies TEXT NOT NULL,  -- JSON: text, text_tokens, fields where the text does not hold them
             tokens TEXT NOT NULL,  -- JSON list of each reply's tokens: zlib, base 85
             UNIQUE (run, round, agent, node, attempt))""",
-    ),
-    (
+    )
+
+
+@MIGRATIONS()
+def checksums_and_lineage(db: Database) -> None:
+    """A checksum for every row, lineage, traces, and what is searched. Version 6 makes its views and its index anew."""
+    _execute(
+        db,
         # Every row gets a checksum (storage/tables.py); `row_checksum` and `searchable` are Python's.
         "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'dialogue'",
         """UPDATE runs SET kind = 'group_chat' WHERE (SELECT json_type(searchable(text), '$.participants')
@@ -164,14 +268,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             checksum INTEGER NOT NULL,
             UNIQUE (run, turn, agent, kind))""",
         "CREATE INDEX passages_by_start ON passages (start_id)",
-        "CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content = 'passages', content_rowid = 'id')",
-        """CREATE TRIGGER passages_inserted AFTER INSERT ON passages BEGIN
-            INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
-        """CREATE TRIGGER passages_deleted AFTER DELETE ON passages BEGIN
-            INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text); END""",
-        """CREATE TRIGGER passages_updated AFTER UPDATE ON passages BEGIN
-            INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text);
-            INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
         """INSERT INTO passages (run, turn, agent, kind, text, checksum)
             SELECT run, turn, speaker, 'utterance', searchable(text), 0 FROM turns
             JOIN contents ON contents.id = content_id WHERE speaker IS NOT NULL""",
@@ -187,9 +283,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
                     json_extract(start.text, '$.initiator'), json_extract(start.text, '$.partner')))) AS person
                 CROSS JOIN json_each(person.value, '$.memories') AS memory""",
         "UPDATE passages SET checksum = row_checksum(start_id, run, turn, agent, kind, text)",
-        *VIEWS,
-    ),
-    (
+    )
+
+
+@MIGRATIONS()
+def readings(db: Database) -> None:
+    """What models answered about stored conversations."""
+    _execute(
+        db,
         # What models were asked about a stored conversation (lab/); no part of the run.
         """CREATE TABLE readings (
             run TEXT NOT NULL,
@@ -206,8 +307,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             seconds REAL NOT NULL,
             checksum INTEGER NOT NULL,
             PRIMARY KEY (run, instrument, model, agent, first, part)) WITHOUT ROWID""",
-    ),
-    (
+    )
+
+
+@MIGRATIONS()
+def towns(db: Database) -> None:
+    """Days of a town. Each conversation is a run of its own."""
+    _execute(
+        db,
         # Days of a town. Each conversation is a run of its own; a simulation names them in order.
         """CREATE TABLE simulations (
             id INTEGER PRIMARY KEY,  -- in the order in which they were begun
@@ -251,78 +358,85 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             vector TEXT NOT NULL,  -- its embedding: half precision, little-endian, base 64; empty: never recalled
             checksum INTEGER NOT NULL,
             UNIQUE (simulation, agent, number))""",
-    ),
-)
-
-SCHEMA_VERSION = len(MIGRATIONS)
-
-#: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
-#: first stores were made.
-APPLICATION_ID = int.from_bytes(b"Poly", "big")
+    )
 
 
-def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring a new or an older store to this version, all of it or nothing.
+# --- version 6 ------------------------------------------------------------------------------------------------------
+
+
+@MIGRATIONS()
+def bytes_labels_and_annotations(db: Database) -> None:
+    """Bytes instead of text in three columns, labels of runs, and two names."""
+    for view in db.view_names():
+        if view in QUERIES:
+            db.view(view).drop()
+    _execute(db, *(f"DROP TRIGGER IF EXISTS passages_{event}" for event in ("inserted", "deleted", "updated")))
+    db.table("passages_fts").drop(ignore=True)
+    db.rename_table("readings", "annotations")
+    _convert(db, "traces", "run, turn, trace, stored", {"trace": base64.b85decode})
+    _convert(
+        db,
+        "calls",
+        """run, round, agent, node, attempt, kind, model, prompt, parameters_id, replies, tokens, results,
+        prompt_tokens, reply_tokens, seconds""",
+        {"tokens": base64.b85decode},
+    )
+    _convert(
+        db,
+        "memories",
+        "simulation, agent, number, memory, kind, content_id, created, importance, evidence, vector",
+        {"vector": base64.b64decode},
+    )
+    db.table("runs").transform(rename={"voices": "participant_models"})
+    db.table("runs").add_column("label", str)
+    _convert(
+        db,
+        "runs",
+        """run, status, kind, scenario, model, embedder, rehearsed, seed, parameters, participant_models, extensions,
+        parent_run, parent_turn, rewritten, error, created, case_id""",
+        {},
+        added=1,
+    )
+    _create_readers(db)
+
+
+#: No checksum of a row is this, so a row that was damaged before it was converted is still told when it is read.
+_DAMAGED = -1
+
+
+def _convert(
+    db: Database, table: str, columns: str, conversions: Mapping[str, Callable[[str], bytes]], added: int = 0
+) -> None:
+    """Make bytes of the text in some columns of a table, row by row, and renew the checksums of its rows.
 
     Args:
-        connection: An open connection without a transaction.
-        path: The file, for the message.
-
-    Raises:
-        StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
+        db: The store.
+        table: The table.
+        columns: The columns that its checksum covered, in its order.
+        conversions: What makes bytes of a column's text.
+        added: How many new columns, all of them NULL, the checksum covers behind those.
     """
-    if _schema_version(connection, path) == SCHEMA_VERSION:
-        return
-    connection.create_function("row_checksum", -1, lambda *values: checksum([read(one) for one in values]))
-    connection.create_function("searchable", 1, lambda text: searchable(str(read(text))))
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Another process may have migrated it meanwhile.
-        for statements in MIGRATIONS[_schema_version(connection, path) :]:
-            for statement in statements:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
+    names = [name.strip() for name in columns.split(",")]
 
+    @lru_cache(maxsize=2)  # SQLite asks for the bytes, and then for the checksum over them
+    def converted(name: str, text: str) -> bytes:
+        try:
+            return conversions[name](text)
+        except ValueError:
+            return text.encode("utf-8", "surrogatepass")
 
-def check_tables(connection: sqlite3.Connection, path: str) -> None:
-    """Compare the store's tables with what the migrations make; what others have added beside them is theirs.
+    def renewed(stored: int, *values: Value | bytes) -> int:
+        row = [read(value) for value in values]
+        if checksum(row) != stored:
+            return _DAMAGED
+        pairs = zip(names, row, strict=True)
+        after = [converted(name, str(value)) if name in conversions else value for name, value in pairs]
+        return checksum([*after, *[None] * added])
 
-    Raises:
-        StorageError: A table is missing or was changed.
-    """
-    found = _definitions(connection)
-    for name, definition in _own_definitions().items():
-        if found.get(name) != definition:
-            raise StorageError(DAMAGED.format(path=path, cause=f"{name} is not as it was made"))
-
-
-@cache
-def _own_definitions() -> dict[str, str]:
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        migrate(fresh, ":memory:")
-        return _definitions(fresh)
-
-
-def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
-    return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
-
-
-def _schema_version(connection: sqlite3.Connection, path: str) -> int:
-    # One statement sees one moment: another process may be making the tables.
-    tables, application, version = connection.execute(
-        """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
-        FROM pragma_application_id, pragma_user_version"""
-    ).fetchone()
-    if tables and application != APPLICATION_ID:
-        raise StorageError(f"{path} is a SQLite file of something else; take another file with --store")
-    if version > SCHEMA_VERSION:
-        raise StorageError(
-            f"{path} was written by a newer Tertulia (schema version {version}, this one knows up to "
-            f"{SCHEMA_VERSION}); upgrade Tertulia, or take another file with --store"
-        )
-    return int(version)
+    db.conn.create_function("converted", 2, lambda name, value: converted(name, str(read(value))))
+    db.conn.create_function("renewed", -1, renewed)
+    if conversions:
+        db.table(table).transform(types=dict.fromkeys(conversions, bytes))
+    changes = [f"{name} = converted('{name}', {name})" for name in conversions]
+    changes.append(f"{CHECKSUM} = renewed({CHECKSUM}, {columns})")
+    db.execute(f"UPDATE {table} SET {', '.join(changes)}")

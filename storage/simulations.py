@@ -3,7 +3,6 @@
 Implements `state.town.TownStore`, and what `state.store.Store` says of streams.
 """
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,7 +19,7 @@ from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
 from storage.ids import LISTED, meant
 from storage.tables import Table
-from storage.values import Value, checksum, json_text
+from storage.values import Value, json_text
 
 if TYPE_CHECKING:
     from storage.memory_index import MemoryIndex
@@ -105,10 +104,7 @@ class Simulations:
         """Note how a simulation stands: `status`, `error`, or how many `days` it has."""
         with self._file.transaction():
             (row,) = self._simulations.select("WHERE simulation = ?", simulation)
-            names = ", ".join(f"{column} = ?" for column in changes)
-            own = checksum([*(row | changes).values()])
-            sql = f"UPDATE simulations SET {names}, checksum = ? WHERE simulation = ?"
-            self._file.write(sql, *changes.values(), own, simulation)
+            self._simulations.update(row, "simulation", **changes)
 
     def set_status(self, simulation: str, status: RunStatus, error: str | None = None) -> None:
         """Note how a simulation stands."""
@@ -230,7 +226,7 @@ class Simulations:
             cause = f"memories of {stream.agent} in simulation {stream.simulation} are missing"
             raise StorageError(DAMAGED.format(path=self._path, cause=cause))
         for row in rows:
-            index.add(row["number"], self._memory(row), np.frombuffer(base64.b64decode(row["vector"]), "<f2"))
+            index.add(row["number"], self._memory(row), np.frombuffer(row["vector"], "<f2"))
 
     def _insert(
         self,
@@ -253,7 +249,7 @@ class Simulations:
                 "created": memory.created.isoformat(),
                 "importance": memory.importance,
                 "evidence": json_text(memory.evidence),
-                "vector": base64.b64encode(np.asarray(vector, "<f2").tobytes()).decode("ascii"),
+                "vector": np.asarray(vector, "<f2").tobytes(),
             }
             self._memories.insert(row)
 

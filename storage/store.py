@@ -44,7 +44,7 @@ from storage.journal import Journal
 from storage.locks import drive_lock
 from storage.simulations import Simulations
 from storage.tables import Table
-from storage.values import Value, checksum
+from storage.values import Value
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -157,8 +157,9 @@ class SqliteStore:
             **run.model_dump(include=_PLAIN_COLUMNS),
             "seed": str(run.seed),
             "parameters": _json(run.parameters),
-            "voices": _json({name: model.model_dump() for name, model in run.participant_models.items()}),
+            "participant_models": _json({name: model.model_dump() for name, model in run.participant_models.items()}),
             "extensions": _json([one.model_dump() for one in run.extensions]),
+            "label": run.label,
             "parent_run": parent_run,
             "parent_turn": parent_turn,
             "created": run.created.isoformat(),
@@ -423,17 +424,17 @@ class SqliteStore:
         if record.prompt is not None:
             order = {unit: at for at, unit in enumerate(self._contents.unit_names(record.prompt))}
             names.sort(key=lambda unit: order.get(unit, len(order)))
-        for position, unit in enumerate(names):
-            self._unit_scores.insert(
-                {
-                    "run": run,
-                    "turn": record.turn.turn,
-                    "position": position,
-                    "unit": unit,
-                    "score": scores.get(unit),
-                    "removed": place.get(unit, 0),
-                }
-            )
+        self._unit_scores.insert_all(
+            {
+                "run": run,
+                "turn": record.turn.turn,
+                "position": position,
+                "unit": unit,
+                "score": scores.get(unit),
+                "removed": place.get(unit, 0),
+            }
+            for position, unit in enumerate(names)
+        )
 
     def _run_ids(self) -> list[str]:
         """Return all run ids, newest first."""
@@ -451,7 +452,7 @@ class SqliteStore:
                 RunRecord,
                 row,
                 parameters=json.loads(row["parameters"]),
-                participant_models=json.loads(row["voices"]),
+                participant_models=json.loads(row["participant_models"]),
                 extensions=json.loads(row["extensions"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
             )
@@ -461,9 +462,7 @@ class SqliteStore:
             rows = self._runs.select("WHERE run = ?", run)
             if not rows:
                 raise NotFoundError(self._no_such_run(run, self._run_ids()))
-            names = ", ".join(f"{column} = ?" for column in changes)
-            own = checksum([*(rows[0] | changes).values()])
-            self.file.write(f"UPDATE runs SET {names}, checksum = ? WHERE run = ?", *changes.values(), own, run)
+            self._runs.update(rows[0], "run", **changes)
 
     def _turn_rows(self, which: str, *values: Value) -> list[dict[str, Any]]:
         return self._with_text(self._turns.select(f"{_TURNS} {which}", *values, also="hash, text"))

@@ -1,13 +1,16 @@
-"""Values as SQLite holds them, and the checksum of a row. Text is data: half a surrogate pair is kept as bytes."""
+"""Values as SQLite holds them, and the checksum of a row. Text is data: half a surrogate pair is kept as bytes.
+
+So bytes in a column of text are text; those of the columns that are declared to hold bytes are read as they are.
+"""
 
 import json
 import zlib
 from collections.abc import Sequence
 
-Value = str | int | float | None
+Value = str | int | float | bytes | None
 
 
-def bound(value: Value) -> Value | bytes:
+def bound(value: Value) -> Value:
     """Return a value as it is written."""
     if isinstance(value, float) and value != value:
         raise ValueError("NaN can't be stored: SQLite would make it no value at all")
@@ -20,8 +23,8 @@ def bound(value: Value) -> Value | bytes:
     return value
 
 
-def read(value: Value | bytes) -> Value:
-    """Return a value as it was before it was written."""
+def read(value: Value) -> Value:
+    """Return the value of a column that holds no bytes as it was before it was written."""
     return decoded(value) if isinstance(value, bytes) else value
 
 

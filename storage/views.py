@@ -1,87 +1,180 @@
 """Views for readers with other tools: a row per run, turn, agent and round, unit of a prompt, call of a model.
 
-The turns that a fork has in common with its ancestors are among its own.
+The turns that a fork has in common with its ancestors are among its own. docs/data.md explains each column.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-def _from_json(record: str, **columns: str) -> str:
-    """Return SQL for columns out of a JSON record, each named with its path."""
-    return ", ".join(f"json_extract({record}.record, '$.{path}') AS {name}" for name, path in columns.items())
+from storage.schema import TABLES, Kind
+
+#: A column of a view: a table's column as it is, `TABLE.COLUMN`; or name, kind, and SQL.
+Field = str | tuple[str, Kind, str]
+
+#: The number of a run's turns, those that a fork has in common with its parent among them.
+TURNS_OF_RUN = "coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0)"
+
+_REMOVED_UNITS = """(SELECT count(*) FROM unit_scores AS unit
+            WHERE unit.run = turns.run AND unit.turn = turns.turn AND removed)"""
+_ACTIVE_MECHANISMS = """(SELECT json_group_array(key) FROM json_each(need.record, '$.mechanisms')
+            WHERE json_extract(value, '$.active'))"""
+_INHERITED: Field = ("inherited", "flag", "lineage.depth > 0")
+
+
+@dataclass(frozen=True)
+class View:
+    """A view.
+
+    Attributes:
+        name: Its name.
+        fields: Its columns.
+        source: SQL that follows them: where the rows come from, and in which order.
+        tables: The tables with checksums that it is made of.
+        texts: The column whose texts have hashes, if there is one.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    source: str
+    tables: tuple[str, ...]
+    texts: str | None = None
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """What each column holds, in their order."""
+        return dict(_kind(field) for field in self.fields)
+
+    @cached_property
+    def query(self) -> str:
+        """The query that the view stands for."""
+        return f"SELECT {', '.join(map(_sql, self.fields))} {self.source}"
+
+
+def _kind(field: Field) -> tuple[str, Kind]:
+    if not isinstance(field, str):
+        return field[:2]
+    table, _, column = field.partition(".")
+    return column, TABLES[table].kind(column)
+
+
+def _sql(field: Field) -> str:
+    return field if isinstance(field, str) else f"{field[2]} AS {field[0]}"
+
+
+def _from_json(record: str, kind: Kind, *paths: str) -> tuple[Field, ...]:
+    """Return columns out of a JSON record, each named after the path; `parts.topic` becomes `topic_part`."""
+    return tuple(
+        (f"{path.partition('.')[2]}_part" if "." in path else path, kind, f"json_extract({record}.record, '$.{path}')")
+        for path in paths
+    )
 
 
 def _step(name: str, node: str) -> str:
-    """Return SQL that joins what another step of the same agent in the same round came to."""
+    """Return SQL that joins the record of another step of the same agent in the same round."""
     return f"""LEFT JOIN steps AS {name} ON {name}.run = perceived.run AND {name}.round = perceived.round
         AND {name}.agent = perceived.agent AND {name}.node = '{node}'"""
 
 
-_PERCEIVED = _from_json("perceived", relevance="relevance", noticed="noticed", importance="importance")
-_THINKING = _from_json(
-    "thinking", situation="situation", thought="thought", emotion="emotion", emotion_strength="emotion_strength"
-)
-_BID = _from_json(
-    "bid",
-    willingness="willingness",
-    topic_part="parts.topic",
-    goal_part="parts.goal",
-    emotion_part="parts.emotion",
-    personality_part="parts.personality",
-    willing="willing",
-    similarity="similarity",
-    latency_scale_s="latency_scale_s",
-    latency_spread_s="latency_spread_s",
-    persistence="persistence",
-    latency_s="latency_s",
-    won="won",
+_RUNS = View(
+    "each_run",
+    (
+        *("runs.run", "runs.status", "runs.kind", "runs.scenario", "runs.model", "runs.embedder"),
+        *("runs.rehearsed", "runs.seed"),
+        ("removal_factor", "number", "json_extract(parameters, '$.removal_factor')"),
+        ("speaking_order", "text", "CASE kind WHEN 'group_chat' THEN json_extract(parameters, '$.order') END"),
+        ("turns", "count", TURNS_OF_RUN),
+        *("runs.parent_run", "runs.parent_turn", "runs.rewritten", "runs.error", "runs.created"),
+        *("runs.parameters", "runs.label"),
+    ),
+    "FROM runs ORDER BY id",
+    tables=("runs", "turns"),
 )
 
-#: Part of a migration: a change is a new one, that drops the old view first.
-VIEWS: tuple[str, ...] = (
-    """CREATE VIEW each_run AS SELECT run, status, kind, scenario, model, embedder, rehearsed, seed,
-        json_extract(parameters, '$.removal_factor') AS removal_factor,
-        CASE kind WHEN 'group_chat' THEN json_extract(parameters, '$.order') END AS speaking_order,
-        coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0) AS turns,
-        parent_run, parent_turn, rewritten, error, created, parameters
-        FROM runs ORDER BY id""",
-    """CREATE VIEW each_turn AS SELECT lineage.run, turns.turn, turns.round, turns.speaker, contents.text,
-        turns.sim_time_s, turns.ended,
-        (SELECT count(*) FROM unit_scores AS unit
-            WHERE unit.run = turns.run AND unit.turn = turns.turn AND removed) AS removed_units,
-        turns.rollbacks, candidates.inconsistency, turns.scored_by, turns.judged_by, turns.prompt,
-        lineage.depth > 0 AS inherited
-        FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
+_TURNS = View(
+    "each_turn",
+    (
+        *("lineage.run", "turns.turn", "turns.round", "turns.speaker", "contents.text", "turns.sim_time_s"),
+        "turns.ended",
+        ("removed_units", "count", _REMOVED_UNITS),
+        *("turns.rollbacks", "candidates.inconsistency", "turns.scored_by", "turns.judged_by", "turns.prompt"),
+        _INHERITED,
+    ),
+    """FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
         JOIN contents ON contents.id = turns.content_id
         LEFT JOIN candidates ON candidates.run = turns.run AND candidates.turn = turns.turn
             AND candidates.attempt = turns.chosen AND turns.speaker IS NOT NULL
         ORDER BY lineage.run, turns.turn""",
-    f"""CREATE VIEW each_agent_round AS SELECT lineage.run, perceived.round, perceived.agent, {_PERCEIVED},
-        {_from_json("need", key_information="key_information")},
-        (SELECT json_group_array(key) FROM json_each(need.record, '$.mechanisms')
-            WHERE json_extract(value, '$.active')) AS mechanisms,
-        {_THINKING}, {_BID}, lineage.depth > 0 AS inherited
-        FROM lineage JOIN steps AS perceived
+    tables=("lineage", "turns", "unit_scores", "candidates"),
+    texts="text",
+)
+
+_AGENT_ROUNDS = View(
+    "each_agent_round",
+    (
+        *("lineage.run", ("round", "count", "perceived.round"), ("agent", "text", "perceived.agent")),
+        *_from_json("perceived", "number", "relevance"),
+        *_from_json("perceived", "flag", "noticed"),
+        *_from_json("perceived", "number", "importance"),
+        *_from_json("need", "text", "key_information"),
+        ("mechanisms", "json", _ACTIVE_MECHANISMS),
+        *_from_json("thinking", "text", "situation", "thought", "emotion"),
+        *_from_json("thinking", "number", "emotion_strength"),
+        *_from_json("bid", "number", "willingness", "parts.topic", "parts.goal", "parts.emotion", "parts.personality"),
+        *_from_json("bid", "flag", "willing"),
+        *_from_json("bid", "number", "similarity", "latency_scale_s", "latency_spread_s", "persistence", "latency_s"),
+        *_from_json("bid", "flag", "won"),
+        _INHERITED,
+    ),
+    f"""FROM lineage JOIN steps AS perceived
             ON perceived.run = lineage.ancestor AND perceived.round <= lineage.rounds AND perceived.node = 'perceive'
         {_step("need", "choose_mechanisms")} {_step("thinking", "assess")} {_step("bid", "bid")}
         ORDER BY lineage.run, perceived.round, perceived.agent""",
-    """CREATE VIEW each_unit AS SELECT lineage.run, turns.turn, place.key AS position, units.unit, units.block,
-        units.kind, units.removable, contents.text, scored.score, coalesce(scored.removed, 0) AS removed,
-        lineage.depth > 0 AS inherited
-        FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
+    tables=("lineage", "steps"),
+)
+
+_UNITS = View(
+    "each_unit",
+    (
+        *("lineage.run", "turns.turn", ("position", "count", "place.key"), "units.unit", "units.block", "units.kind"),
+        *("units.removable", "contents.text", "unit_scores.score"),
+        ("removed", "count", "coalesce(unit_scores.removed, 0)"),
+        _INHERITED,
+    ),
+    """FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
         JOIN prompts ON prompts.hash = turns.prompt, json_each(prompts.unit_ids) AS place
         JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
-        LEFT JOIN unit_scores AS scored ON scored.run = turns.run AND scored.turn = turns.turn
-            AND scored.unit = units.unit
+        LEFT JOIN unit_scores ON unit_scores.run = turns.run AND unit_scores.turn = turns.turn
+            AND unit_scores.unit = units.unit
         ORDER BY lineage.run, turns.turn, place.key""",
-    """CREATE VIEW each_call AS SELECT lineage.run, calls.round, calls.agent, calls.node, calls.attempt, calls.kind,
-        calls.model, calls.prompt, contents.text AS parameters, json_extract(calls.replies, '$[0].text') AS reply,
-        json_array_length(calls.replies) AS replies, calls.results, calls.prompt_tokens, calls.reply_tokens,
-        calls.seconds, lineage.depth > 0 AS inherited
-        FROM lineage JOIN calls ON calls.run = lineage.ancestor AND calls.round <= lineage.rounds
-        LEFT JOIN contents ON contents.id = calls.parameters_id
-        WHERE NOT EXISTS (  -- where a fork has made a call anew, that of its parent is not among its own
-            SELECT 1 FROM lineage AS nearer
-            JOIN calls AS own ON own.run = nearer.ancestor AND own.round <= nearer.rounds
-            WHERE nearer.run = lineage.run AND nearer.depth < lineage.depth
-            AND (own.round, own.agent, own.node, own.attempt) = (calls.round, calls.agent, calls.node, calls.attempt))
-        ORDER BY lineage.run, calls.id""",
+    tables=("lineage", "turns", "unit_scores"),
+    texts="text",
 )
+
+_CALLS = View(
+    "each_call",
+    (
+        *("lineage.run", "calls.round", "calls.agent", "calls.node", "calls.attempt", "calls.kind", "calls.model"),
+        *("calls.prompt", ("parameters", "json", "contents.text")),
+        ("reply", "text", "json_extract(calls.replies, '$[0].text')"),
+        ("replies", "count", "json_array_length(calls.replies)"),
+        *("calls.results", "calls.prompt_tokens", "calls.reply_tokens", "calls.seconds", _INHERITED),
+    ),
+    """FROM lineage JOIN calls ON calls.run = lineage.ancestor AND calls.round <= lineage.rounds
+        LEFT JOIN contents ON contents.id = calls.parameters_id
+        WHERE NOT EXISTS (  -- a call that a fork has made anew replaces that of its parent
+            SELECT 1 FROM lineage AS nearer
+            JOIN calls AS anew ON anew.run = nearer.ancestor AND anew.round <= nearer.rounds
+            WHERE nearer.run = lineage.run AND nearer.depth < lineage.depth
+            AND (anew.round, anew.agent, anew.node, anew.attempt)
+                = (calls.round, calls.agent, calls.node, calls.attempt))
+        ORDER BY lineage.run, calls.id""",
+    tables=("lineage", "calls"),
+    texts="parameters",
+)
+
+#: All views. One that changes is made anew by a migration.
+VIEWS: Mapping[str, View] = {view.name: view for view in (_RUNS, _TURNS, _AGENT_ROUNDS, _UNITS, _CALLS)}
+
+#: The query of each.
+QUERIES: dict[str, str] = {name: view.query for name, view in VIEWS.items()}

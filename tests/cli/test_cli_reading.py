@@ -262,8 +262,8 @@ def test_what_can_not_be_is_told(cli: Cli, held: RunRecord) -> None:
 def test_an_altered_answer_is_told(cli: Cli, held: RunRecord, tmp_path: Path, change: str) -> None:
     cli("inventory", "@last")
     with closing(sqlite3.connect(tmp_path / "tertulia.db")) as connection, connection:
-        connection.execute(f"UPDATE readings SET {change} WHERE agent = 'Person 1' AND part = 0 AND first = 1")
-    cli("inventory", "@last").complains(1, "damaged or was altered", "readings")
+        connection.execute(f"UPDATE annotations SET {change} WHERE agent = 'Person 1' AND part = 0 AND first = 1")
+    cli("inventory", "@last").complains(1, "damaged or was altered", "annotations")
 
 
 def test_text_that_a_terminal_would_obey_is_shown_as_text(cli: Cli, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def store() -> Iterator[SqliteStore]:
 # --- what a run leaves, each piece with the name of the run and the turn in it ----------------------------------------
 
 #: Tables that a run by itself has nothing in.
-OTHERS = {"readings", "simulations", "encounters", "memories"}
+OTHERS = {"annotations", "simulations", "encounters", "memories"}
 
 
 def a_turn(by: str, turn: int) -> TurnRecord:

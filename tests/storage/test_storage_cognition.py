@@ -1,5 +1,6 @@
 """What goes on in agents, in the store: steps and calls come back as they went in, compactly, also from older files."""
 
+import base64
 import itertools
 import json
 import os
@@ -15,6 +16,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlite_utils import Database
 from support.group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
 from support.stored import NOW, a_case, a_prompt, a_run, a_turn_record, write_turn, write_turns
 from test_storage import counts, names, replies, texts
@@ -40,6 +42,7 @@ from state.records import Memory, Prompt, Record, Reply, TurnRecord, Unit
 from state.store import Store
 from storage import migrations
 from storage.contents import content_hash
+from storage.schema import APPLICATION_ID
 from storage.search import search
 from storage.store import SqliteStore
 from storage.tables import COLUMNS
@@ -406,14 +409,17 @@ def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
 # --- older files ----------------------------------------------------------------------------------------------------
 
 
+def make_version(connection: sqlite3.Connection, before: str) -> None:
+    """Make the tables of the version that a migration found."""
+    migrations.MIGRATIONS.apply(Database(connection), stop_before=before)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
 def write_version_1(path: Path) -> None:
     """A store as the first release left it, with one run and one turn."""
     case = json.dumps(a_case().model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
     with closing(sqlite3.connect(path)) as connection:
-        for statement in migrations.MIGRATIONS[0]:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 1")
+        make_version(connection, before="steps_and_calls")
         for number, text in enumerate((case, "Hello."), start=1):
             connection.execute("INSERT INTO contents VALUES (?, ?, ?)", (number, content_hash(text), text))
         run = a_run()
@@ -460,14 +466,16 @@ def write_version_2(path: Path) -> SqliteStore:
     said = a_turn_record(3).turn.model_copy(update={"text": f"I am {HALF}."})
     store.save_turn("k3f9", TurnRecord(turn=said))
     with closing(sqlite3.connect(path)) as connection:
-        for statement in itertools.chain(*migrations.MIGRATIONS[:2]):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 2")
+        make_version(connection, before="checksums_and_lineage")
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            columns = ", ".join({"voices": "participant_models"}.get(name, name) for name in names)
             for row in store.file.database.execute(f"SELECT {columns} FROM {table}"):
-                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", [*map(bound, row)])
+                values = [
+                    base64.b85encode(value).decode() if name == "tokens" else value
+                    for name, value in zip(names, row, strict=True)
+                ]
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", [*map(bound, values)])
         connection.commit()
     return store
 
@@ -500,8 +508,7 @@ def test_a_run_of_the_second_version_can_be_forked(path: Path) -> None:
 
 def test_a_migration_is_whole_or_not_at_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_version_1(path)
-    broken = (*migrations.MIGRATIONS[1][:2], "CREATE no table")
-    monkeypatch.setattr(migrations, "MIGRATIONS", (migrations.MIGRATIONS[0], broken))
+    monkeypatch.setitem(migrations.QUERIES, "each_call", "no query")  # the last step of the last migration
     before = path.read_bytes()
     with pytest.raises(StorageError):
         SqliteStore.open(path)
@@ -634,7 +641,7 @@ for round in count(store.run("k3f9").turns + 1):
 
 
 def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
-    folders = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
+    folders = os.pathsep.join(str(folder) for folder in Path(__file__).parents[:3])
     reached = 0
     for lines in (2, 5):
         command = [sys.executable, "-c", WRITER, str(path)]

@@ -67,7 +67,7 @@ def test_each_run(held: Held) -> None:
             assert store.file.rows("SELECT * FROM each_run") == [
                 {
                     **run.model_dump(
-                        include={"run", "status", "kind", "scenario", "model", "embedder", "error", "turns"}
+                        include={"run", "status", "kind", "scenario", "model", "embedder", "error", "turns", "label"}
                     ),
                     "rehearsed": int(run.rehearsed),
                     "seed": str(run.seed),

@@ -1,0 +1,424 @@
+"""The tables of a store as they are today: the only place where their columns are declared.
+
+A new store is made from these declarations (storage/migrations.py), rows are written and read by them
+(storage/tables.py), an opened store is compared with them, and views and data frames take the kinds of their columns
+from them (storage/views.py). Texts stand once, in `contents`, and the other tables point to them; so do prompts to
+their units, most of which stand in every prompt of a conversation. How older stores got here is in migrations.py.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from state.errors import StorageError
+from storage.faults import DAMAGED
+
+#: The version of these tables, which a store notes as `PRAGMA user_version`.
+SCHEMA_VERSION = 6
+
+#: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
+#: first stores were made.
+APPLICATION_ID = int.from_bytes(b"Poly", "big")
+
+#: What a column holds: `count` and `flag` are integers, the latter 0 or 1; `json`, `moment` (ISO 8601) and `integer`
+#: (which may have more than 64 bits) are text.
+Kind = Literal["text", "count", "number", "flag", "json", "moment", "integer", "bytes"]
+
+_SQL_TYPES: Mapping[Kind, str] = {"count": "INTEGER", "flag": "INTEGER", "number": "REAL", "bytes": "BLOB"}
+
+CHECKSUM = "checksum"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: Its name.
+        kind: What it holds.
+        nullable: Whether it may hold NULL.
+        references: The table and the column that it points to, if it does.
+    """
+
+    name: str
+    kind: Kind = "text"
+    nullable: bool = False
+    references: tuple[str, str] | None = None
+
+    @property
+    def sql_type(self) -> str:
+        """The type in SQL."""
+        return _SQL_TYPES.get(self.kind, "TEXT")
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table.
+
+    Attributes:
+        name: Its name.
+        declared: Its columns; those that its checksum covers stand in the checksum's order.
+        key: The columns of its primary key.
+        unique: Columns that are unique together, beside the key.
+        indexes: Other indexes, by name.
+        has_checksum: Whether each row ends with a checksum over all columns but `id`; texts, units and prompts are
+            covered by the hashes of what they say.
+        without_rowid: Whether rows lie in the tree of their key, as SQLite's `WITHOUT ROWID` has it.
+    """
+
+    name: str
+    declared: tuple[Column, ...]
+    key: tuple[str, ...]
+    unique: tuple[str, ...] = ()
+    indexes: Mapping[str, tuple[str, ...]] | None = None
+    has_checksum: bool = True
+    without_rowid: bool = False
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns, that of the checksum among them."""
+        return (*self.declared, Column(CHECKSUM, "count")) if self.has_checksum else self.declared
+
+    @cached_property
+    def checked(self) -> tuple[str, ...]:
+        """The names of the columns that a checksum covers, in its order."""
+        return tuple(column.name for column in self.declared if column.name != "id") if self.has_checksum else ()
+
+    @cached_property
+    def not_null(self) -> tuple[str, ...]:
+        """The names of the columns that are declared NOT NULL; a key of one column needs no such word."""
+        return tuple(column.name for column in self.columns if not column.nullable and self.key != (column.name,))
+
+    def kind(self, name: str) -> Kind:
+        """Return what a column holds."""
+        return next(column.kind for column in self.columns if column.name == name)
+
+    @cached_property
+    def structure(self) -> frozenset[tuple[str, str, str, bool, int]]:
+        """Every column as `(table, column, type, whether it is NOT NULL, its place in the key from 1)`."""
+        return frozenset(
+            (self.name, column.name, column.sql_type, column.name in self.not_null, place)
+            for column in self.columns
+            for place in [self.key.index(column.name) + 1 if column.name in self.key else 0]
+        )
+
+    @cached_property
+    def index_structure(self) -> frozenset[tuple[str, bool, tuple[str, ...]]]:
+        """Every index as `(table, whether it is unique, columns)`."""
+        unique = {(self.name, True, self.unique)} if self.unique else set()
+        return frozenset(unique | {(self.name, False, columns) for columns in (self.indexes or {}).values()})
+
+
+_ID = Column("id", "count")
+_CONTENT = Column("content_id", "count", references=("contents", "id"))
+
+
+def _texts(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name) for name in names)
+
+
+def _counts(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, "count") for name in names)
+
+
+#: All tables, each after those that it points to.
+TABLES: Mapping[str, TableSchema] = {
+    table.name: table
+    for table in (
+        TableSchema(
+            "contents",
+            (_ID, *_texts("hash", "text")),  # blake2b of the text, 16 bytes, hexadecimal
+            key=("id",),
+            unique=("hash",),
+            has_checksum=False,
+        ),
+        TableSchema(
+            "units",
+            (
+                _ID,
+                *_texts("unit", "block", "kind"),  # its id within a prompt
+                Column("removable", "flag"),
+                Column("speaker", nullable=True),
+                _CONTENT,
+            ),
+            key=("id",),
+            indexes={"units_by_name": ("unit", "content_id")},
+            has_checksum=False,
+        ),
+        TableSchema(
+            "prompts",
+            (*_texts("hash", "speaker", "layout"), Column("unit_ids", "json")),  # units.id in prompt order
+            key=("hash",),
+            has_checksum=False,
+        ),
+        TableSchema(
+            "runs",
+            (
+                _ID,  # in the order in which they were created
+                *_texts("run", "status", "kind", "scenario", "model", "embedder"),
+                Column("rehearsed", "flag"),
+                Column("seed", "integer"),
+                Column("parameters", "json"),
+                Column("participant_models", "json"),  # by participant, a model of their own and its parameters
+                Column("extensions", "json"),  # files and packages that nodes come from
+                Column("parent_run", nullable=True),
+                Column("parent_turn", "count", nullable=True),
+                Column("rewritten", "flag"),
+                Column("error", nullable=True),
+                Column("created", "moment"),
+                Column("case_id", "count", references=("contents", "id")),
+                Column("label", nullable=True),
+            ),
+            key=("id",),
+            unique=("run",),
+        ),
+        TableSchema(
+            # A run has in common with each of its ancestors what those had until the fork. Every reader joins it.
+            "lineage",
+            (
+                *_texts("run", "ancestor"),  # the run itself among them
+                *_counts("depth", "turns", "rounds"),  # 0: itself, 1: its parent; up to this turn and round
+            ),
+            key=("run", "ancestor"),
+            without_rowid=True,
+        ),
+        TableSchema(
+            "turns",
+            (
+                Column("run", references=("runs", "run")),
+                *_counts("turn", "round"),
+                Column("speaker", nullable=True),
+                _CONTENT,
+                Column("sim_time_s", "number"),
+                Column("ended", "flag"),
+                Column("prompt", nullable=True, references=("prompts", "hash")),
+                Column("scored", "flag"),
+                *_counts("chosen", "rollbacks"),
+                Column("scored_by", nullable=True),
+                Column("judged_by", nullable=True),
+            ),
+            key=("run", "turn"),
+            without_rowid=True,
+        ),
+        TableSchema(
+            "unit_scores",
+            (
+                Column("run"),
+                *_counts("turn", "position"),  # in prompt order, from 0
+                Column("unit"),
+                Column("score", "number", nullable=True),
+                Column("removed", "count"),  # its place in the order of removal, from 1; 0: it stayed
+            ),
+            key=("run", "turn", "position"),
+            without_rowid=True,
+        ),
+        TableSchema(
+            "candidates",
+            (
+                Column("run"),
+                *_counts("turn", "attempt"),
+                _CONTENT,
+                Column("reply", "json"),  # text, tokens, text_tokens, fields, origin, rewritable
+                Column("inconsistency", "number", nullable=True),
+                Column("inconsistency_runs", "json"),
+                Column("comment", nullable=True),
+            ),
+            key=("run", "turn", "attempt"),
+        ),
+        TableSchema(
+            "steps",
+            (
+                Column("run"),
+                Column("round", "count"),  # 0: before the first
+                *_texts("agent", "node"),  # agent empty: the whole group's
+                Column("record", "json"),
+            ),
+            key=("run", "round", "agent", "node"),
+            without_rowid=True,
+        ),
+        TableSchema(
+            "calls",
+            (
+                _ID,  # in the order in which they were stored
+                Column("run"),
+                Column("round", "count"),
+                *_texts("agent", "node"),
+                Column("attempt", "count"),
+                *_texts("kind", "model"),
+                Column("prompt", references=("prompts", "hash")),
+                Column("parameters_id", "count", nullable=True, references=("contents", "id")),  # JSON
+                Column("replies", "json"),  # text, text_tokens, fields where the text does not hold them
+                Column("tokens", "bytes"),  # JSON list of each reply's tokens, zlib
+                Column("results", "json"),  # what was computed, not generated
+                Column("prompt_tokens", "count", nullable=True),
+                Column("reply_tokens", "count", nullable=True),
+                Column("seconds", "number", nullable=True),  # its share of its batch
+            ),
+            key=("id",),
+            unique=("run", "round", "agent", "node", "attempt"),
+        ),
+        TableSchema(
+            "traces",
+            (
+                Column("run"),
+                Column("turn", "count"),
+                Column("trace", "bytes"),  # JSON of every execution of a node, its state and its update, zlib
+                Column("stored", "json"),  # how many rows of each table belong to the turn
+            ),
+            key=("run", "turn"),
+        ),
+        TableSchema(
+            # What `tertulia search` looks through. A memory belongs to what a run starts from, the others to a run.
+            "passages",
+            (
+                _ID,
+                Column("start_id", "count", nullable=True, references=("contents", "id")),
+                Column("run", nullable=True),
+                Column("turn", "count"),
+                *_texts("agent", "kind", "text"),  # kind: utterance, thought, memory
+            ),
+            key=("id",),
+            unique=("run", "turn", "agent", "kind"),
+            indexes={"passages_by_start": ("start_id",)},
+        ),
+        TableSchema(
+            # What models answered about stored conversations (lab/); no part of the run.
+            "annotations",
+            (
+                *_texts("run", "instrument", "model", "agent"),  # agent empty: nobody in particular
+                *_counts("first", "last", "part"),  # the turns that were read
+                Column("prompt", references=("prompts", "hash")),
+                Column("answers", "json"),  # by question
+                *_counts("prompt_tokens", "reply_tokens"),
+                Column("seconds", "number"),
+            ),
+            key=("run", "instrument", "model", "agent", "first", "part"),
+            without_rowid=True,
+        ),
+        TableSchema(
+            # Days of a town. Each conversation is a run of its own; a simulation names them in order.
+            "simulations",
+            (
+                _ID,  # in the order in which they were created
+                *_texts("simulation", "status", "town", "model", "embedder"),
+                Column("rehearsed", "flag"),
+                Column("seed", "integer"),
+                Column("days", "count"),
+                Column("encounters_per_day", "count", nullable=True),  # NULL: those of the log
+                Column("parameters", "json"),
+                Column("error", nullable=True),
+                Column("created", "moment"),
+                Column("town_id", "count", references=("contents", "id")),  # JSON: people, habits, past dialogues
+            ),
+            key=("id",),
+            unique=("simulation",),
+        ),
+        TableSchema(
+            "encounters",
+            (
+                Column("simulation"),
+                *_counts("day", "number"),
+                Column("time", "moment"),
+                Column("place", nullable=True),
+                *_texts("initiator", "partner"),
+                Column("activities", "json"),  # of the two
+                Column("run"),
+            ),
+            key=("simulation", "day", "number"),
+            without_rowid=True,
+        ),
+        TableSchema(
+            "memories",
+            (
+                _ID,
+                *_texts("simulation", "agent"),
+                Column("number", "count"),  # in the agent's stream, from 1
+                *_texts("memory", "kind"),  # its id
+                _CONTENT,
+                Column("created", "moment"),
+                Column("importance", "number"),
+                Column("evidence", "json"),  # ids
+                Column("vector", "bytes"),  # its embedding, half precision, little-endian; empty: never recalled
+            ),
+            key=("id",),
+            unique=("simulation", "agent", "number"),
+        ),
+    )
+}
+
+#: The table whose texts are indexed in full, and what sqlite-utils makes beside it (`Table.enable_fts`).
+FULL_TEXT = ("passages", ("text",))
+_FULL_TEXT_PARTS = ("passages_fts", "passages_ai", "passages_ad", "passages_au")
+
+#: The columns that hold bytes. No other column is called like them, so a name tells bytes from text.
+BINARY = frozenset(column.name for table in TABLES.values() for column in table.columns if column.kind == "bytes")
+
+
+def schema_version(connection: sqlite3.Connection, path: str) -> int:
+    """Return the version of a store's tables, 0 if it has none.
+
+    Raises:
+        StorageError: The file is not a store, or a newer Tertulia wrote it.
+    """
+    # One statement sees one moment: another process may be making the tables.
+    tables, application, version = connection.execute(
+        """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
+        FROM pragma_application_id, pragma_user_version"""
+    ).fetchone()
+    if tables and application != APPLICATION_ID:
+        raise StorageError(f"{path} is a SQLite file of something else; take another file with --store")
+    if version > SCHEMA_VERSION:
+        raise StorageError(
+            f"{path} was written by a newer Tertulia (schema version {version}, this one knows up to "
+            f"{SCHEMA_VERSION}); upgrade Tertulia, or take another file with --store"
+        )
+    return int(version)
+
+
+def check_tables(connection: sqlite3.Connection, path: str, views: Mapping[str, str]) -> None:
+    """Compare a store with the declarations; what others have added beside its tables is theirs.
+
+    Tables and indexes are compared by what SQLite knows of them, as a migrated store spells them otherwise than a new
+    one; views by their text. Whether the full-text index holds what it should is checked by whoever searches it.
+
+    Args:
+        connection: The open store.
+        path: The file, for the message.
+        views: The query of each view.
+
+    Raises:
+        StorageError: A table, an index or a view is missing or was changed.
+    """
+    columns, indexes = _found_columns(connection), _found_indexes(connection)
+    made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type != 'index'"))
+    changed = [table.name for table in TABLES.values() if columns.get(table.name) != table.structure]
+    changed += [table.name for table in TABLES.values() if not table.index_structure <= indexes]
+    changed += [name for name, query in views.items() if not (made.get(name) or "").endswith(query)]
+    changed += [name for name in _FULL_TEXT_PARTS if name not in made]
+    if changed:
+        raise StorageError(DAMAGED.format(path=path, cause=f"{changed[0]} is not as it was made"))
+
+
+def _found_columns(connection: sqlite3.Connection) -> dict[str, frozenset[tuple[str, str, str, bool, int]]]:
+    rows = connection.execute(
+        f"""SELECT tables.column1, columns.name, columns.type, columns."notnull", columns.pk
+        FROM (VALUES {_names(TABLES)}) AS tables JOIN pragma_table_info(tables.column1) AS columns"""
+    ).fetchall()
+    return {table: frozenset(row for row in rows if row[0] == table) for table in TABLES}
+
+
+def _found_indexes(connection: sqlite3.Connection) -> set[tuple[str, bool, tuple[str, ...]]]:
+    found: dict[tuple[str, str, bool], list[str]] = {}
+    for table, index, unique, column in connection.execute(
+        f"""SELECT tables.column1, indexes.name, indexes."unique", columns.name
+        FROM (VALUES {_names(TABLES)}) AS tables JOIN pragma_index_list(tables.column1) AS indexes
+        JOIN pragma_index_info(indexes.name) AS columns ORDER BY columns.seqno"""
+    ):
+        found.setdefault((table, index, unique), []).append(column)
+    return {(table, bool(unique), tuple(columns)) for (table, _, unique), columns in found.items()}
+
+
+def _names(tables: Iterable[str]) -> str:
+    return ", ".join(f"('{name}')" for name in tables)
