@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from state.language_model import Report, ignore_activity
+
 if TYPE_CHECKING:
     from tertulia.engines import ModelAccess
 
@@ -27,11 +29,15 @@ def key_of(variable: str | None) -> str | None:
     return (os.environ.get(variable) or "").strip() or None if variable else None
 
 
-def model_access() -> "ModelAccess":
-    """Return what opening models needs: where converted ones are kept, and the keys of remote ones."""
+def model_access(report: Report = ignore_activity) -> "ModelAccess":
+    """Return what opening models needs: where converted models are kept, and the keys of remote ones.
+
+    Args:
+        report: Is called with what a model waits for.
+    """
     from models.chat_names import PROVIDERS, SERVER_KEY
     from tertulia.engines import ModelAccess
 
     variables = {SERVER_KEY, *(provider.key for provider in PROVIDERS.values() if provider.key is not None)}
     keys = {variable: key for variable in variables if (key := key_of(variable)) is not None}
-    return ModelAccess(cache_folder(), keys)
+    return ModelAccess(cache_folder(), keys, report)

@@ -1,12 +1,12 @@
 """`fork`: a run that has its parent's turns up to a point, and goes on with something changed."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from cli.environment import store_path
 from cli.live_run import drive_shown
-from cli.opening import opening_shown
 from cli.options import (
     ExtensionOption,
     JsonOption,
@@ -92,6 +92,4 @@ def fork(
             extensions=extension or (),
             label=label,
         )
-        with opening_shown(plan.model) as access:
-            conversation = begin(opened, plan, access)
-        drive_shown(conversation, as_json, thoughts)
+        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts)

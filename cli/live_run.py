@@ -1,19 +1,24 @@
 """A run on the terminal while it is driven: `run`, `resume` and `fork` end here; what stops it, the way on is told."""
 
+import os
 import shlex
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
 
-from cli.environment import store_path
+from cli.environment import model_access, store_path
 from cli.live import tell_heading, tell_round, tell_turn
-from cli.output import data, plain, print_json, progress, progress_line
+from cli.output import data, plain, print_json, progress
 from cli.seat import Seat
-from state.errors import LeftError, TertuliaError, UsageError
+from cli.status_line import StatusLine, status_line
+from state.errors import ContextWindowError, LeftError, TertuliaError, UsageError
+from state.parameters import Parameters
 from state.records import Turn
 from state.seat import Answer, Invitation
 from storage.store import SqliteStore
+from tertulia.engines import ModelAccess
 from tertulia.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
 from tertulia.starting import Conversation
 
@@ -46,8 +51,21 @@ def way_out() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def drive_shown(conversation: Conversation, as_json: bool, thoughts: bool) -> None:
-    """Drive a run to its end, each turn printed as it comes.
+def drive_shown(
+    store: SqliteStore,
+    model: str,
+    opened: Callable[[ModelAccess], Conversation],
+    as_json: bool,
+    thoughts: bool,
+) -> None:
+    """Open the models of a run and drive it to its end, each turn printed as it comes.
+
+    Args:
+        store: The open store.
+        model: The name of everybody's model.
+        opened: Opens the models and returns the run.
+        as_json: Whether only how it ended is printed, as JSON.
+        thoughts: Whether what each agent thought, and the race, is printed under each turn.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -56,43 +74,70 @@ def drive_shown(conversation: Conversation, as_json: bool, thoughts: bool) -> No
     """
     from tertulia.driver import drive_run
 
-    store, run = conversation.store, conversation.run.run
-    progress().print(f"run {run}")
-    start = store.start(run)
-    silence_s = float(str(conversation.run.parameters["silence_s"]))
-    seat = Seat(start, tells_turns=not as_json and data().is_terminal)
+    with way_out(), status_line(f"loading {model}") as line:
+        conversation = opened(model_access(line.report))
+        with line.pause():
+            progress().print(f"run {conversation.run.run}")
+        show = LiveRun(store, conversation, line, as_json, thoughts)
+        drive_run(conversation, show.event, show.ask)
 
-    def tell(turn: Turn) -> None:
-        tell_turn(turn, start, silence_s)
-        if thoughts:
-            tell_round(store, store.run(run), turn.round)
 
-    with way_out(), progress_line() as (show, pause):
+class LiveRun:
+    """Prints a run while it is driven."""
 
-        async def ask(invitation: Invitation) -> Answer | None:
-            with pause():
-                return await seat.ask(invitation)
+    def __init__(
+        self, store: SqliteStore, conversation: Conversation, line: StatusLine, as_json: bool, thoughts: bool
+    ) -> None:
+        """Note what is printed, and how (see `drive_shown`)."""
+        self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
+        self._start = store.start(conversation.run.run)
+        self._silence_s = Parameters.model_validate(conversation.run.parameters).silence_s
+        self._seat = Seat(self._start, tells_turns=not as_json and data().is_terminal)
+        self._is_read = True
 
-        def emit(event: Event) -> None:
-            match event:
-                case RunStarted() if not as_json:
-                    with pause():
-                        tell_heading(start, event.run)
-                        for turn in event.turns:
-                            tell(turn)
-                case StepStarted() if event.step in _STEPS:
-                    agent = f"{event.agent}: " if event.agent else ""
-                    show(f"turn {event.turn}: {agent}{_STEPS[event.step]}")
-                case TurnFinished() if not as_json:
-                    with pause():
-                        tell(event.turn)
-                case RunEnded():
-                    with pause():
-                        _tell_end(store, event, as_json)
-                case _:
-                    pass
+    async def ask(self, invitation: Invitation) -> Answer | None:
+        """Return what the person who has the seat answers."""
+        with self._line.pause():
+            return await self._seat.ask(invitation)
 
-        drive_run(conversation, emit, ask)
+    def event(self, event: Event) -> None:
+        """Print what has happened."""
+        match event:
+            case RunStarted() if not self._as_json:
+                self._print(lambda: self._tell_start(event))
+            case StepStarted() if event.step in _STEPS:
+                agent = f"{event.agent}: " if event.agent else ""
+                self._line.show(f"turn {event.turn}: {agent}{_STEPS[event.step]}")
+            case TurnFinished() if not self._as_json:
+                self._print(lambda: self._tell_turn(event.run, event.turn))
+            case RunEnded():
+                with self._line.pause():
+                    _tell_end(self._store, event, self._as_json)
+            case _:
+                pass
+
+    def _print(self, tell: Callable[[], None]) -> None:
+        """Print something; where nobody reads standard output any more, the run goes on without."""
+        if not self._is_read:
+            return
+        with self._line.pause():
+            try:
+                tell()
+                sys.stdout.flush()
+            except (BrokenPipeError, SystemExit):  # the latter is rich's way to say so
+                self._is_read = False
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                progress().print("nobody reads the output any more; the run goes on")
+
+    def _tell_start(self, started: RunStarted) -> None:
+        tell_heading(self._start, started.run)
+        for turn in started.turns:
+            self._tell_turn(started.run.run, turn)
+
+    def _tell_turn(self, run: str, turn: Turn) -> None:
+        tell_turn(turn, self._start, self._silence_s)
+        if self._thoughts:
+            tell_round(self._store, self._store.run(run), turn.round)
 
 
 def _tell_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
@@ -112,8 +157,6 @@ def _way_on(end: RunEnded) -> str:
 
 def needs_other_settings(error: TertuliaError | None) -> bool:
     """Return whether the same settings would fail in the same way."""
-    from state.errors import ContextWindowError
-
     return isinstance(error, UsageError | ContextWindowError)
 
 

@@ -1,20 +1,9 @@
 """Opening models for a command: what is being loaded is shown meanwhile."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from cli.environment import model_access
-from cli.output import waiting
+from cli.status_line import status_line
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
-from tertulia.engines import ModelAccess
-
-
-@contextmanager
-def opening_shown(model: str) -> Iterator[ModelAccess]:
-    """Show that models are opened while inside; yields what opening them needs."""
-    with waiting(f"loading {model}"):
-        yield model_access()
 
 
 def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
@@ -23,8 +12,8 @@ def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
     Raises:
         TertuliaError: There is none, it can't be used, or it can't be loaded.
     """
-    with opening_shown(name) as access:
-        return access.language_model(name, parameters)
+    with status_line(f"loading {name}") as line:
+        return model_access(line.report).language_model(name, parameters)
 
 
 def open_embedding_model(name: str) -> Embedder:
@@ -33,5 +22,5 @@ def open_embedding_model(name: str) -> Embedder:
     Raises:
         TertuliaError: There is none, or it can't be loaded.
     """
-    with opening_shown(name) as access:
-        return access.embedder(name)
+    with status_line(f"loading {name}") as line:
+        return model_access(line.report).embedder(name)

@@ -1,12 +1,12 @@
 """`resume`: go on with a run where it was stopped."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from cli.environment import store_path
 from cli.live_run import drive_shown
-from cli.opening import opening_shown
 from cli.options import ExtensionOption, JsonOption, SeatOption, StoreOption, ThoughtsOption
 from cli.output import plain, print_json, progress
 from storage.store import SqliteStore
@@ -41,6 +41,5 @@ def resume(
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
-        with opening_shown(record.model) as access:
-            conversation = reopen(opened, record, access, seat, extension or ())
-        drive_shown(conversation, as_json, thoughts)
+        reopened = partial(reopen, opened, record, seat=seat, extensions=extension or ())
+        drive_shown(opened, record.model, reopened, as_json, thoughts)

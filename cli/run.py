@@ -1,5 +1,6 @@
 """`run`: a new conversation, from a scenario to its end."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,7 +8,6 @@ import typer
 from cli.cost_view import cost_json, print_cost
 from cli.environment import store_path
 from cli.live_run import drive_shown
-from cli.opening import opening_shown
 from cli.options import (
     ExtensionOption,
     JsonOption,
@@ -90,9 +90,7 @@ def run(
         _print_estimate(plan, as_json)
         return
     with SqliteStore.open(store_path(store), create=True) as opened:
-        with opening_shown(plan.model) as access:
-            conversation = begin(opened, plan, access)
-        drive_shown(conversation, as_json, thoughts)
+        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts)
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool) -> None:

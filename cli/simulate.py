@@ -1,20 +1,23 @@
 """`simulate`: days of a town, conversation after conversation."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
+from cli.environment import model_access, store_path
 from cli.live import tell_encounter, tell_town
 from cli.live_run import store_hint, way_out
-from cli.opening import opening_shown
 from cli.options import JsonOption, SettingsOption, StoreOption
-from cli.output import plain, print_json, progress, progress_line
+from cli.output import plain, print_json, progress
 from cli.settings import read_seed, read_settings
+from cli.status_line import status_line
 from state.errors import UsageError
 from state.town import Simulation
 from storage.store import SqliteStore
-from tertulia.engines import REHEARSAL, Engines
+from tertulia.engines import REHEARSAL, Engines, ModelAccess
 from tertulia.events import EncounterFinished, Event, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.towns import ENCOUNTERS_PER_DAY
@@ -84,22 +87,21 @@ def simulate(
     seed = read_seed(chosen, DEFAULT_SEED if seed is None else seed)
     name = REHEARSAL if rehearse else model or DEFAULT_MODEL
     with SqliteStore.open(store_path(store), create=True) as opened:
-        with opening_shown(name) as access:
-            simulation, engines = begin_simulation(
-                opened,
-                town,
-                chosen,
-                access,
-                days=days or 1,
-                encounters_per_day=encounters_per_day,
-                from_log=from_log,
-                model=name,
-                seed=seed,
-            )
-        _drive(opened, simulation, engines, as_json)
+        planned = partial(
+            begin_simulation,
+            opened,
+            town,
+            chosen,
+            days=days or 1,
+            encounters_per_day=encounters_per_day,
+            from_log=from_log,
+            model=name,
+            seed=seed,
+        )
+        _drive(opened, name, planned, as_json)
 
 
-def _resume(name: str, days: int | None, store: Any, as_json: bool) -> None:
+def _resume(name: str, days: int | None, store: Path | None, as_json: bool) -> None:
     """Go on with a simulation; with more days than it had, a finished one too."""
     from tertulia.towns import check_days, reopen_simulation, summary
 
@@ -112,34 +114,37 @@ def _resume(name: str, days: int | None, store: Any, as_json: bool) -> None:
             if as_json:
                 _print_end(summary(opened, simulation, "finished"))
             return
-        with opening_shown(simulation.model) as access:
-            simulation, engines = reopen_simulation(opened, simulation, access, days)
-        _drive(opened, simulation, engines, as_json)
+        _drive(opened, simulation.model, partial(reopen_simulation, opened, simulation, days=days), as_json)
 
 
-def _drive(store: SqliteStore, simulation: Simulation, engines: Engines, as_json: bool) -> None:
+def _drive(
+    store: SqliteStore, model: str, opened: Callable[[ModelAccess], tuple[Simulation, Engines]], as_json: bool
+) -> None:
     """Let the days pass to the last, each encounter printed; whatever stops them, the way on is told."""
     from tertulia.towns import drive_simulation
 
-    progress().print(f"simulation {simulation.simulation}")
-    with way_out(), progress_line() as (show, pause):
+    with way_out(), status_line(f"loading {model}") as line:
+        simulation, engines = opened(model_access(line.report))
+        with line.pause():
+            progress().print(f"simulation {simulation.simulation}")
 
-        def emit(event: Event) -> None:
+        def show(event: Event) -> None:
             match event:
                 case SimulationStarted() if not as_json:
-                    tell_town(event.simulation)
+                    with line.pause():
+                        tell_town(event.simulation)
                 case StepStarted():
-                    show(f"{' and '.join(store.start(event.run).names)}: turn {event.turn}")
+                    line.show(f"{' and '.join(store.start(event.run).names)}: turn {event.turn}")
                 case EncounterFinished() if not as_json:
-                    with pause():
+                    with line.pause():
                         tell_encounter(event.encounter, event.turns)
                 case SimulationEnded():
-                    with pause():
+                    with line.pause():
                         _tell_end(store, event, as_json)
                 case _:
                     pass
 
-        drive_simulation(store, simulation, engines, emit)
+        drive_simulation(store, simulation, engines, show)
 
 
 def _tell_end(store: SqliteStore, end: SimulationEnded, as_json: bool) -> None:

@@ -298,5 +298,4 @@ class RunRecord(Record):
     rewritten: bool = Field(default=False, description="whether that turn has the parent's thoughts, and new words")
     label: str | None = Field(default=None, description="what the user calls it")
     error: str | None = None
-    label: str | None = Field(default=None, description="a user's name for it; several runs may have the same")
     created: datetime

@@ -194,7 +194,12 @@ def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> Convers
 
 
 def reopen(
-    store: "SqliteStore", run: RunRecord, access: ModelAccess, seat: str | None = None, extensions: Sequence[str] = ()
+    store: "SqliteStore",
+    run: RunRecord,
+    access: ModelAccess,
+    *,
+    seat: str | None = None,
+    extensions: Sequence[str] = (),
 ) -> Conversation:
     """Return a run that was begun before, ready to be driven on.
 
