@@ -14,8 +14,8 @@ from cli.environment import store_path
 from cli.interrupting import interruptible, run_or_abandon
 from cli.live import tell_heading, tell_round, tell_turn
 from cli.opening import open_embedding_model, open_language_model
-from cli.output import data, plain, print_json, progress, progress_line
 from cli.seat import Seat
+from cli.terminal.output import data, plain, print_json, progress, progress_line
 from models.batching import BatchingBroker
 from state.context import Context
 from state.errors import LeftError, ModelError, StorageError, TertuliaError, UsageError

@@ -4,10 +4,10 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from cli.cost_view import cost_json, print_cost
 from cli.driving import Engines, context_of, models_of_roles
 from cli.opening import open_embedding_model
-from cli.output import SCHEMA_VERSION, data, plain, print_json, waiting
+from cli.terminal.output import data, plain, print_json, waiting
+from cli.views.costs import print_cost
 from state.cognition import Call
 from state.meeting import Start
 from state.parameters import Parameters
@@ -15,6 +15,8 @@ from state.records import RunRecord
 from state.seat import Answer, Invitation
 from storage.database import MEMORY
 from storage.store import SqliteStore
+from tertulia.costs import cost_document
+from tertulia.documents import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from nodes.machinery.registry import Registry
@@ -36,7 +38,9 @@ def tell_estimate(
     with waiting("rehearsing"):
         turns, calls = _rehearsed(start, parameters, seed, model, registry)
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "model": model, "turns": turns, **cost_json(calls, timed=False)})
+        print_json(
+            {"schema_version": SCHEMA_VERSION, "model": model, "turns": turns, **cost_document(calls, timed=False)}
+        )
         return
     console = data()
     console.print(plain(f"{start.scenario} with {model}, as rehearsed: {turns} turns", "bold"))

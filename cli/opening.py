@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cli.environment import cache_folder, key_of
-from cli.output import waiting
+from cli.terminal.output import waiting
 from state.errors import ModelError, TertuliaError
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters

@@ -10,9 +10,9 @@ from cli.driving import drive_run, open_engines, reopen_engines
 from cli.environment import store_path
 from cli.estimating import tell_estimate
 from cli.options import ExtensionOption, JsonOption, SeatOption, SettingsOption, StoreOption, ThoughtsOption
-from cli.output import plain, print_json, progress
 from cli.seat import check_seat, with_seat
 from cli.settings import read_seed, read_settings
+from cli.terminal.output import plain, print_json, progress
 from state.errors import UsageError
 from state.meeting import Meeting
 from state.parameters import Parameters

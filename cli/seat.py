@@ -17,13 +17,14 @@ from typing import Any, TextIO
 
 from rich.text import Text
 
-from cli.lines import clock, print_turn
-from cli.output import plain, progress
+from cli.terminal.lines import print_turn
+from cli.terminal.output import plain, progress
 from state.errors import NotFoundError, UsageError
 from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import LONGEST, Answer, Invitation, in_one_line
+from tertulia.phrases import clock
 
 #: Bytes of an answer that are kept while the rest is read and dropped.
 _KEPT = 65_536

@@ -10,8 +10,8 @@ from cli.environment import store_path
 from cli.interrupting import run_or_abandon
 from cli.live import tell_encounter, tell_town
 from cli.options import JsonOption, SettingsOption, StoreOption
-from cli.output import plain, print_json, progress, progress_line, waiting
 from cli.settings import read_seed, read_settings
+from cli.terminal.output import plain, print_json, progress, progress_line, waiting
 from state.context import Context
 from state.errors import TertuliaError, UsageError
 from state.parameters import Parameters

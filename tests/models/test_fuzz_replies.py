@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.commands import Cli, Said
 from support.tiny import tiny_tokenizer
 
-from cli.output import clean
+from tertulia.phrases import clean
 from models.grammar import ReplyGrammar, read_reply
 from models.rehearsal import RehearsalModel
 from models.tokenizer import HuggingFaceTokenizer
