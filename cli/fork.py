@@ -17,12 +17,13 @@ from cli.options import (
     ThoughtsOption,
 )
 from cli.settings import read_pair, read_seed, read_settings
+from cli.terminal.commands import add
 from storage.store import SqliteStore
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(fork)
+    add(app, fork)
 
 
 def fork(

@@ -1,14 +1,15 @@
 """What a run, or a town, shows while it goes on: its heading, every turn and, on demand, what went on in each agent."""
 
-from cli.cognition_view import print_thoughts
-from cli.lines import meeting_heading, people_line, print_turn, settings
-from cli.output import data, plain
-from cli.rounds import read_round
+from cli.terminal.lines import meeting_heading, print_turn
+from cli.terminal.output import data, plain
+from cli.views.cognition import print_thoughts
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
 from state.store import Store
 from state.town import Encounter, Simulation
+from tertulia.phrases import people_line, settings
+from tertulia.rounds import read_round
 
 _REHEARSED = "rehearsed: a stand-in speaks, not a model"
 

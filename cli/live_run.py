@@ -10,9 +10,9 @@ import typer
 
 from cli.environment import model_access, store_path
 from cli.live import tell_heading, tell_round, tell_turn
-from cli.output import data, plain, print_json, progress
-from cli.seat import Seat
-from cli.status_line import StatusLine, status_line
+from cli.terminal.output import data, plain, print_json, progress
+from cli.terminal.seat import Seat
+from cli.terminal.status_line import StatusLine, status_line
 from state.errors import ContextWindowError, LeftError, TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import Turn

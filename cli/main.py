@@ -6,8 +6,9 @@ from importlib import import_module
 import typer
 from pydantic import ValidationError
 
-from cli.output import clean
+from cli.terminal.commands import usage_hint
 from state.errors import NotFoundError, TertuliaError, UsageError
+from tertulia.phrases import clean
 
 #: The modules of this room that have commands, in the order of the help, with the commands of each.
 COMMANDS = {
@@ -16,17 +17,23 @@ COMMANDS = {
     "fork": ("fork",),
     "simulate": ("simulate",),
     "days": ("days",),
-    "inspecting": ("runs", "show", "timeline"),
-    "replaying": ("replay",),
-    "comparing": ("diff",),
-    "exporting": ("export",),
-    "searching": ("search",),
-    "statistics": ("stats",),
-    "reading": ("inventory", "behaviour"),
-    "measuring": ("score", "metrics"),
-    "cleaning": ("gc",),
-    "checking": ("scenarios", "doctor"),
-    "extending": ("nodes", "graph"),
+    "runs": ("runs",),
+    "show": ("show",),
+    "timeline": ("timeline",),
+    "replay": ("replay",),
+    "diff": ("diff",),
+    "export": ("export",),
+    "search": ("search",),
+    "stats": ("stats",),
+    "inventory": ("inventory",),
+    "behaviour": ("behaviour",),
+    "score": ("score",),
+    "metrics": ("metrics",),
+    "gc": ("gc",),
+    "scenarios": ("scenarios",),
+    "doctor": ("doctor",),
+    "nodes": ("nodes",),
+    "graph": ("graph",),
 }
 
 
@@ -55,7 +62,7 @@ def main() -> None:
             raise UsageError("--store is given twice; a command works on one store")
         code = build_app(arguments[0])(arguments, standalone_mode=False)
     except typer.TyperException as error:
-        code = _complain(f"{error.format_message()}{_given(error)} (see `tertulia --help`)", 2)
+        code = _complain(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:
         code = _complain(str(error), exit_code(error))
     except OSError as error:

@@ -1,7 +1,7 @@
 """Opening models for a command: what is being loaded is shown meanwhile."""
 
 from cli.environment import model_access
-from cli.status_line import status_line
+from cli.terminal.status_line import status_line
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
 

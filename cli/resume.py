@@ -8,13 +8,14 @@ import typer
 from cli.environment import store_path
 from cli.live_run import drive_shown
 from cli.options import ExtensionOption, JsonOption, SeatOption, StoreOption, ThoughtsOption
-from cli.output import plain, print_json, progress
+from cli.terminal.commands import add
+from cli.terminal.output import plain, print_json, progress
 from storage.store import SqliteStore
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(resume)
+    add(app, resume)
 
 
 def resume(

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.cost_view import cost_json, print_cost
 from cli.environment import store_path
 from cli.live_run import drive_shown
 from cli.options import (
@@ -17,9 +16,13 @@ from cli.options import (
     StoreOption,
     ThoughtsOption,
 )
-from cli.output import SCHEMA_VERSION, data, plain, print_json, waiting
 from cli.settings import read_seed, read_settings
+from cli.terminal.commands import add
+from cli.terminal.output import data, plain, print_json, waiting
+from cli.views.costs import print_cost
 from storage.store import SqliteStore
+from tertulia.costs import cost_document
+from tertulia.documents import SCHEMA_VERSION
 from tertulia.engines import REHEARSAL
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(run)
+    add(app, run)
 
 
 def run(
@@ -100,8 +103,8 @@ def _print_estimate(plan: "RunPlan", as_json: bool) -> None:
     with waiting("rehearsing"):
         found = estimate(plan)
     if as_json:
-        costs = cost_json(found.calls, timed=False)
-        print_json({"schema_version": SCHEMA_VERSION, "model": plan.model, "turns": found.turns, **costs})
+        document = {"schema_version": SCHEMA_VERSION, "model": plan.model, "turns": found.turns}
+        print_json(document | cost_document(found.calls, timed=False))
         return
     console = data()
     console.print(plain(f"{plan.start.scenario} with {plan.model}, as rehearsed: {found.turns} turns", "bold"))

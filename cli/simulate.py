@@ -11,9 +11,10 @@ from cli.environment import model_access, store_path
 from cli.live import tell_encounter, tell_town
 from cli.live_run import store_hint, way_out
 from cli.options import JsonOption, SettingsOption, StoreOption
-from cli.output import plain, print_json, progress
 from cli.settings import read_seed, read_settings
-from cli.status_line import status_line
+from cli.terminal.commands import add
+from cli.terminal.output import plain, print_json, progress
+from cli.terminal.status_line import status_line
 from state.errors import UsageError
 from state.town import Simulation
 from storage.store import SqliteStore
@@ -28,7 +29,7 @@ _LONGEST = 36_525
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command()(simulate)
+    add(app, simulate)
 
 
 def simulate(

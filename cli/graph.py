@@ -1,0 +1,48 @@
+"""`graph`: a graph as Mermaid text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
+from cli.settings import read_settings
+from cli.terminal.commands import add
+from cli.terminal.completion import complete_scenario
+from cli.terminal.output import print_json
+from tertulia.drawing import GRAPHS, draw_graph, drawing_document
+from worlds.scenario_parts import extension_source
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, graph)
+
+
+def graph(
+    name: Annotated[
+        str,
+        typer.Argument(help="utterance, dialogue, cognition or group_chat.", autocompletion=lambda: list(GRAPHS)),
+    ],
+    scenario: Annotated[
+        str | None,
+        typer.Option(help="A scenario that composes it; the defaults without one.", autocompletion=complete_scenario),
+    ] = None,
+    xray: Annotated[
+        bool, typer.Option("--xray", help="Draw what is inside too: cognition and utterance in a group chat.")
+    ] = False,
+    settings: SettingsOption = None,
+    extension: ExtensionOption = None,
+    store: NoStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a graph as Mermaid text, with the nodes that stand in it.
+
+    Example: tertulia graph group_chat --xray --set nodes.score=length
+    """
+    extensions = [extension_source(source, Path.cwd()) for source in extension or []]
+    drawing = draw_graph(name, scenario, read_settings(settings), extensions, xray)
+    if as_json:
+        print_json(drawing_document(drawing))
+    else:
+        print(drawing.mermaid, end="")

@@ -1,0 +1,61 @@
+"""`inventory`: what a model answers to a personality inventory about everybody in stored conversations."""
+
+from typing import Annotated
+
+import typer
+
+from cli.environment import store_path
+from cli.options import JsonOption, StoreOption
+from cli.terminal.arguments import PaperOption, RunsArgument
+from cli.terminal.asking import ask
+from cli.terminal.commands import add
+from cli.terminal.output import data, print_json
+from state.errors import UsageError
+from storage.store import SqliteStore
+
+_REHEARSAL = "rehearsal"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, inventory)
+
+
+def inventory(
+    runs: RunsArgument,
+    model: Annotated[
+        str | None, typer.Option(metavar="ID", help="Who answers; each run's own model if it is not given.")
+    ] = None,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="Let a stand-in without weights answer.")] = False,
+    paper: PaperOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a model fill in the 44 items of the Big Five Inventory about everybody, per 30 turns (ChatAgents, Table I).
+
+    What was answered once is kept with the run and not asked again.
+
+    Example: tertulia inventory @last --model smollm2
+    """
+    from cli.views.inventory import print_inventory
+    from lab.inventory import inventory_requests
+    from lab.inventory_report import inventory_document, inventory_report
+
+    if rehearse and model is not None:
+        raise UsageError(f"--rehearse and --model {model}: give one of them")
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        records = list({record.run: record for record in map(opened.run, runs)}.values())
+        answers = {
+            record.run: ask(
+                opened,
+                record,
+                _REHEARSAL if rehearse else model or record.model,
+                inventory_requests(opened.turns(record.run)),
+            )
+            for record in records
+        }
+        report = inventory_report(opened, records, answers)
+    if as_json:
+        print_json(inventory_document(report, paper))
+    else:
+        print_inventory(data(), report, paper)

@@ -1,0 +1,71 @@
+"""`metrics`: how diverse dialogues are, of stored runs and of files."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from cli.environment import store_path
+from cli.opening import open_embedding_model
+from cli.options import JsonOption, StoreOption
+from cli.terminal.commands import add
+from cli.terminal.completion import complete_run, complete_setting_name
+from cli.terminal.output import data, plain, print_json, waiting
+from storage.store import SqliteStore
+from tertulia.measuring import collect_cases, is_dialogue_file, mean_figures, measure, metrics_document
+from tertulia.phrases import number
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, metrics)
+
+
+def metrics(
+    dialogues: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN|FILE...",
+            help='Stored runs, lines {"case", "dialogue": [[speaker, text], …]}, or files that export wrote.',
+            autocompletion=complete_run,
+        ),
+    ],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Tell runs of a scenario apart by this: lambda, model, scenario, seed, or any parameter.",
+            autocompletion=complete_setting_name,
+        ),
+    ] = None,
+    embedder: Annotated[str, typer.Option(help="minilm (embedded), a folder, or a Hugging Face id.")] = "minilm",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how diverse the dialogues of each case are: sim (lower is more diverse), dist-1 to dist-3, and length.
+
+    Runs of a scenario are the dialogues of one case.
+
+    Example: tertulia metrics k3f9 @last --by lambda --json
+    """
+    files = [Path(given) for given in dialogues if is_dialogue_file(given)]
+    runs = [given for given in dialogues if not is_dialogue_file(given)]
+    with SqliteStore.open(store_path(store), create=False) if runs else nullcontext() as opened:
+        cases = collect_cases(files, runs, opened, by)
+    opened_embedder = open_embedding_model(embedder)
+    with waiting(f"embedding {sum(map(len, cases.dialogues.values()))} dialogues"):
+        figures = measure(cases, opened_embedder)
+    if as_json:
+        print_json(metrics_document(cases, figures, embedder))
+        return
+    mean = mean_figures(figures)
+    table = Table(box=None, pad_edge=False)
+    for column in ("case", *mean.model_dump()):
+        table.add_column(column, justify="left" if column == "case" else "right")
+    for case, figure in [*figures.items(), ("mean", mean)]:
+        table.add_row(plain(case), *(number(value) for value in figure.model_dump().values()))
+    data().print(table)
+    if cases.rehearsed:
+        data().print(plain("rehearsed: the figures mean nothing", "dim"))

@@ -1,0 +1,194 @@
+"""`runs`: list runs, label them, remove them."""
+
+import sys
+from typing import Annotated, get_args
+
+import typer
+
+from cli.environment import store_path
+from cli.options import JsonOption, StoreOption
+from cli.terminal.commands import Group, add
+from cli.terminal.completion import complete_run, complete_run_scenario
+from cli.terminal.output import data, plain, print_json, progress
+from cli.terminal.tables import print_columns
+from state.errors import UsageError, nearest_hint
+from state.records import RunStatus
+from storage.store import SqliteStore
+from tertulia.documents import SCHEMA_VERSION
+from tertulia.listing import (
+    Removal,
+    RunList,
+    RunRow,
+    date_of,
+    label_of,
+    list_runs,
+    plan_removal,
+    remove,
+    runs_document,
+    set_label,
+)
+from tertulia.phrases import counted, in_words, order_of
+
+_HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
+#: What a terminal too narrow for all columns does not show, in this order.
+_DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
+
+_STATUSES = get_args(RunStatus)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    group = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(runs)
+    add(group, rm)
+    add(group, label)
+    app.add_typer(group, name="runs")
+
+
+def runs(
+    context: typer.Context,
+    scenario: Annotated[
+        str | None, typer.Option(help="Only runs of this scenario.", autocompletion=complete_run_scenario)
+    ] = None,
+    status: Annotated[str | None, typer.Option(help=f"Only runs of this status: {', '.join(_STATUSES)}.")] = None,
+    label: Annotated[str | None, typer.Option(help="Only runs with this label.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many, the newest.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List runs, newest first; forks stand under what they were forked from, a simulation's conversations as one.
+
+    A narrow terminal shows fewer columns: seed goes first, then order, model, from, λ, date, turns and label.
+
+    Example: tertulia runs --scenario tidewell --status finished --limit 10
+    """
+    if context.invoked_subcommand is not None:
+        filters = {"--scenario": scenario, "--status": status, "--label": label, "--limit": limit}
+        if given := next((name for name, value in filters.items() if value is not None), None):
+            raise UsageError(f"{given} filters the list; it does not go with `runs {context.invoked_subcommand}`")
+        return
+    if status is not None and status not in _STATUSES:
+        raise UsageError(f"--status {status}: unknown{nearest_hint(status, _STATUSES)}")
+    path = store_path(store)
+    listed = RunList()
+    if path.exists():
+        with SqliteStore.open(path, create=False) as opened:
+            listed = list_runs(opened, scenario, status, label, limit)
+    if as_json:
+        print_json(runs_document(listed))
+    elif not listed.runs:
+        is_filtered = any(value is not None for value in (scenario, status, label))
+        hint = f"no such runs in {path}" if is_filtered else f"no runs in {path}; begin with: tertulia run tidewell"
+        data().print(plain(hint))
+    else:
+        _print_runs(listed)
+
+
+def _print_runs(listed: RunList) -> None:
+    print_columns(
+        _HEADINGS,
+        [_cells(row, listed) for row in listed.rows],
+        right=("λ", "seed", "turns"),
+        drop=_DROPPED,
+    )
+    if listed.conversations:
+        data().print(plain("the conversations of a simulation: tertulia days SIM --encounters", "dim"))
+
+
+def _cells(row: RunRow, listed: RunList) -> tuple[str, ...]:
+    """Return a row of the table, in the order of the headings."""
+    run = row.run
+    order = order_of(run)
+    origin = f"{run.parent[0]} turn {run.parent[1]}" if run.parent else ""
+    return (
+        f"{'  ' * (row.depth - 1)}└ {run.run}" if row.depth else run.run,
+        run.status,
+        listed.name_of(run),
+        in_words(order) if order else "–",
+        f"{run.parameters.get('removal_factor', 0):g}",
+        str(run.seed),
+        str(run.turns),
+        run.model,
+        counted(row.conversations, "conversation") if row.conversations else origin,
+        date_of(run),
+        label_of(run) or "",
+    )
+
+
+def rm(
+    context: typer.Context,
+    run: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="Ids of runs, or @last.", autocompletion=complete_run),
+    ],
+    with_forks: Annotated[
+        bool, typer.Option("--with-forks", help="Remove their forks too; without this, forks are a reason to refuse.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove runs with all that hangs on them: turns, thoughts, scores, calls of models, checkpoints.
+
+    Example: tertulia runs rm k3f9 --with-forks
+    """
+    store, as_json = _inherited(context, store, as_json)
+    path = store_path(store)
+    with SqliteStore.open(path, create=False) as opened:
+        removal = plan_removal(opened, run, with_forks)
+        progress().print(plain(f"to be removed: {_what_goes(removal)}"))
+        if not yes:
+            _confirm()
+        remove(opened, removal)
+    if as_json:
+        gone = [record.run for record in (*removal.runs, *removal.forks)]
+        print_json({"schema_version": SCHEMA_VERSION, "removed": gone, "turns": removal.turns, "bytes": removal.bytes})
+    else:
+        progress().print(plain("removed"))
+
+
+def _what_goes(removal: Removal) -> str:
+    names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in removal.runs)
+    forks = f"; {counted(len(removal.forks), 'fork')}: {', '.join(fork.run for fork in removal.forks)}"
+    turns, size = counted(removal.turns, "turn"), f"{removal.bytes / 1e6:.1f} MB of checkpoints"
+    return f"{names}{forks if removal.forks else ''}; {turns} in all, {size}"
+
+
+def _confirm() -> None:
+    """Ask whether to go on.
+
+    Raises:
+        UsageError: Nobody can be asked.
+        typer.Exit: The answer is no.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("nobody can be asked here; to remove it without a question, give --yes")
+    if not typer.confirm("remove it?", err=True):
+        progress().print("nothing was removed")
+        raise typer.Exit(1)
+
+
+def label(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or @last.", autocompletion=complete_run)],
+    text: Annotated[str, typer.Argument(help="The label; '' takes it away.")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a run a label, by which `runs --label` finds it.
+
+    Example: tertulia runs label @last pilot
+    """
+    store, as_json = _inherited(context, store, as_json)
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        record = set_label(opened, run, text)
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "run": record.run, "label": text or None})
+    else:
+        progress().print(plain(f"{record.run} is labelled {text}" if text else f"{record.run} has no label"))
+
+
+def _inherited(context: typer.Context, store: StoreOption, as_json: bool) -> tuple[StoreOption, bool]:
+    """Return `--store` and `--json`, which may stand before the name of the command too."""
+    above = context.parent.params if context.parent is not None else {}
+    return store or above.get("store"), as_json or bool(above.get("as_json"))

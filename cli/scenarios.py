@@ -1,0 +1,103 @@
+"""`scenarios`: what there is to run."""
+
+import json
+import shlex
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cli.options import JsonOption, NoStoreOption
+from cli.terminal.commands import add
+from cli.terminal.completion import complete_scenario
+from cli.terminal.lines import meeting_heading
+from cli.terminal.output import data, plain, print_json
+from state.meeting import Meeting
+from tertulia.phrases import counted, grouped, people_line
+
+#: Why a chat of a log makes no case.
+_SKIPPED = {"without_text": "without text", "partner_without_folder": "with somebody who has no folder"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, scenarios)
+
+
+def scenarios(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it.",
+            autocompletion=complete_scenario,
+        ),
+    ] = None,
+    sample: Annotated[int | None, typer.Option(help="So many cases, evenly in time.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
+    store: NoStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what can be run: cases with their time, who begins and what is remembered until then, and meetings.
+
+    Example: tertulia scenarios ga:runs/the_ville --sample 20
+    """
+    from tertulia.scenarios import list_scenarios, scenarios_document
+    from worlds.catalog import describe
+
+    if schema:
+        _print_schema()
+        return
+    listings = list_scenarios(source, sample)
+    if as_json:
+        print_json(scenarios_document(listings))
+        return
+    for listing in listings.values():
+        meetings = [listed.case for listed in listing.cases if isinstance(listed.case, Meeting)]
+        for meeting in meetings:
+            _print_meeting(meeting)
+        if not meetings:
+            _print_cases(describe(listing))
+
+
+def _print_schema() -> None:
+    """Print the JSON Schema of scenario files as it is shipped in docs/scenario.schema.json."""
+    from tertulia.scenarios import schema_document
+
+    print(json.dumps(schema_document(), indent=2))
+
+
+def _print_meeting(meeting: Meeting) -> None:
+    """Print what a meeting is, and who takes part."""
+    console = data()
+    console.print(plain(f"tertulia run {shlex.quote(meeting.scenario)}"))
+    console.print(meeting_heading(meeting))
+    console.print(plain(people_line(meeting)))
+    console.print()
+
+
+def _print_cases(listing: dict[str, Any]) -> None:
+    """Print the cases of a source; its name stands above them, whole, as it may be longer than a line."""
+    cases = listing["cases"]
+    console = data()
+    console.print(
+        plain(f"tertulia run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
+    )
+    table = Table(box=None, pad_edge=False)
+    for heading in ("case", "time", "begins", "with", "memories", "earlier", "place"):
+        table.add_column(
+            heading, justify="right" if heading in ("case", "earlier") else "left", no_wrap=heading != "place"
+        )
+    for case in cases:
+        place = plain(case["place"] or "–")
+        place.no_wrap, place.overflow = True, "ellipsis"
+        memories = ", ".join(str(count) for count in case["memories"].values())
+        who = plain(case["initiator"]), plain(case["partner"])
+        table.add_row(str(case["case"]), case["time"][:-3], *who, memories, str(case["previous_dialogues"]), place)
+    console.print(table)
+    for reason, count in listing["skipped"].items():
+        if count:
+            console.print(plain(f"skipped: {counted(count, 'chat')} {_SKIPPED[reason]}", "dim"))
+    people = [case[role] for case in cases for role in ("initiator", "partner")]
+    for note in grouped((note for case in cases for note in case["left_out"]), people):
+        console.print(plain(f"left out: {note}", "dim"))
+    console.print()

@@ -1,0 +1,49 @@
+"""`score`: how much attention responses pay to the units of a prompt."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from cli.opening import open_language_model
+from cli.options import JsonOption, NoStoreOption
+from cli.terminal.commands import add
+from cli.terminal.output import data, plain, print_json, waiting
+from state.parameters import Parameters
+from tertulia.measuring import check_responses, read_prompt, score_document, score_prompt
+from tertulia.phrases import number
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, score)
+
+
+def score(
+    prompt: Annotated[Path, typer.Argument(help='A file {"units": [{"id", "block", "kind", "text", "removable"}]}.')],
+    response: Annotated[list[str], typer.Option(help="A response to the prompt; may be repeated.")],
+    model: Annotated[str, typer.Option(help="smollm2 (embedded), a folder, or a Hugging Face id.")] = "smollm2",
+    reducer: Annotated[str, typer.Option(help="sum-mean (the paper's) or mean-mean.")] = "sum-mean",
+    precision: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
+    store: NoStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score the units of a prompt by the attention that responses pay to them (Eq. 1), averaged over the responses.
+
+    Example: tertulia score prompt.json --response "Good morning!" --precision float32 --json
+    """
+    parameters = Parameters().with_settings({"reducer": reducer, "precision": precision})
+    units = read_prompt(prompt)
+    check_responses(response)
+    language_model = open_language_model(model, parameters)
+    with waiting(f"scoring {len(units)} units"):
+        scored = asyncio.run(score_prompt(units, response, language_model, parameters))
+    if as_json:
+        print_json(score_document(scored))
+        return
+    table = Table("unit", "block", "score", "text", box=None, pad_edge=False)
+    for unit in scored.units:
+        table.add_row(plain(unit.id), plain(unit.block), number(scored.scores[unit.id], 4), plain(unit.text))
+    data().print(table)

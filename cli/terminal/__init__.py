@@ -1,0 +1,1 @@
+"""The terminal: consoles, text that can be printed, options and messages as a user typed them."""

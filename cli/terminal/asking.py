@@ -1,0 +1,36 @@
+"""Asking a model about stored runs, with what is going on shown; an interrupt keeps what was answered."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.opening import open_language_model
+from cli.terminal.output import progress, progress_line
+from state.annotation import Annotation
+from state.parameters import Parameters
+from state.records import RunRecord
+from storage.store import SqliteStore
+from tertulia.interrupting import interruptible, run_or_abandon
+
+if TYPE_CHECKING:
+    from lab.annotating import AnnotationRequest
+
+
+def ask(store: SqliteStore, run: RunRecord, model: str, requests: Sequence["AnnotationRequest"]) -> list[Annotation]:
+    """Return the answers of a model about a run; the model is loaded only where some are missing.
+
+    Raises:
+        typer.Exit: It was interrupted; what was answered is kept.
+    """
+    from lab.annotating import answers_to
+
+    parameters = Parameters.model_validate(run.parameters)
+    with progress_line() as (show, _), interruptible():
+        try:
+            return run_or_abandon(
+                answers_to(requests, store, run, model, lambda: open_language_model(model, parameters), show)
+            )
+        except KeyboardInterrupt:
+            progress().print("interrupted; what was answered is kept, give the command again to go on")
+            raise typer.Exit(130) from None

@@ -1,0 +1,199 @@
+"""A seat for a person: what they are asked on standard error, and what they answer, read from standard input.
+
+1. At a terminal they type, edit and paste; all lines of a paste are one answer. From a pipe, a line is an answer.
+2. The end of the input, and `/leave`, leave the conversation: the run is interrupted and can be resumed.
+"""
+
+import asyncio
+import os
+import select
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any, TextIO
+
+from rich.text import Text
+
+from cli.terminal.lines import print_turn
+from cli.terminal.output import plain, progress
+from state.meeting import Start
+from state.seat import LONGEST, Answer, Invitation, in_one_line
+from tertulia.phrases import clock
+from tertulia.seats import role_of
+
+#: Bytes of an answer that are kept while the rest is read and dropped.
+_KEPT = 65_536
+
+#: How long a terminal is quiet when nothing more is pasted.
+_QUIET_S = 0.05
+
+#: Leave the conversation; stay silent, though words are kept from the round before.
+_LEAVE, _PASS = "/leave", "/pass"
+
+
+class Seat:
+    """A person at the keyboard. `ask` is what `tertulia.driver.drive_run` asks them with."""
+
+    def __init__(self, start: Start, tells_turns: bool) -> None:
+        """Take the seat.
+
+        Args:
+            start: What the run starts from.
+            tells_turns: Whether they see every turn anyway; else the last ones are told with each question.
+        """
+        self._start, self._tells_turns = start, tells_turns
+        self._keyboard = Keyboard(sys.stdin)
+        self._is_new = True
+        self._told = -1
+
+    async def ask(self, invitation: Invitation) -> Answer | None:
+        """Return what they answer, and how long they took; `None` where they leave."""
+        self._tell(invitation)
+        took_s = 0.0
+        while True:
+            line, seconds = await self._line()
+            took_s += seconds
+            words = None if line is None else in_one_line(line)
+            if words is None or words == _LEAVE:
+                return None
+            if problem := _problem(words, invitation):
+                progress().print(plain(problem, "yellow"))
+                continue
+            if len(words) > LONGEST:
+                progress().print(plain(f"that was long: its first {LONGEST} characters are taken", "yellow"))
+            said = "" if words == _PASS else words or invitation.kept or ""
+            return Answer(words=said, seconds=took_s)
+
+    async def _line(self) -> tuple[str | None, float]:
+        """Return what is typed behind a prompt, and how long it took; what is printed next begins a line of its own."""
+        if not self._keyboard.is_terminal:
+            return await self._keyboard.line()
+        progress().print(Text("> ", "bold green"), end="")
+        is_unfinished = True
+        try:
+            line, seconds = await self._keyboard.line()
+            is_unfinished = line is None or not line.endswith("\n")
+            return line, seconds
+        finally:
+            if is_unfinished:
+                progress().print()
+            self._keyboard.restore()
+
+    def _tell(self, invitation: Invitation) -> None:
+        if self._is_new:
+            for line in role_of(invitation.agent, self._start):
+                _print(plain(line, "dim"))
+            self._is_new = False
+        if invitation.again:
+            _print(plain("nobody else can speak now: type something", "yellow"))
+            return
+        if not self._tells_turns:
+            for turn in invitation.lines:
+                if turn.turn > self._told:
+                    print_turn(progress(), turn, self._start)
+            self._told = invitation.turn - 1
+        hints = [f"{_LEAVE}: go on another time"]
+        if invitation.kept:
+            _print(Text.assemble(("you did not get the floor for: ", "dim"), plain(invitation.kept)))
+            hints = ["Enter: say it now", f"{_PASS}: drop it", *hints]
+        elif invitation.may_pass:
+            hints = ["Enter: stay silent", *hints]
+        when = f", turn {invitation.turn}, {clock(invitation.sim_time_s, self._start).split()[0]}"
+        _print(Text.assemble(plain(invitation.agent, "bold"), when, (f" ({'; '.join(hints)})", "dim")))
+
+
+def _print(text: Text) -> None:
+    """Print a line to standard error; a terminal breaks it between words."""
+    console = progress()
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def _problem(words: str, invitation: Invitation) -> str | None:
+    """Return what is wrong with what was typed: it looks like a command, and is none here."""
+    if not words.startswith("/") or " " in words or (words == _PASS and invitation.may_pass):
+        return None
+    known = f"{_LEAVE} or {_PASS}" if invitation.may_pass else _LEAVE
+    return f"there is no {words[:20]} here; type {known}, or what you want to say"
+
+
+class Keyboard:
+    """Standard input, read in a thread of its own: the conversation goes on meanwhile, and Ctrl-C is heard."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        """Note the file; `None` where the process has no standard input, which has ended then."""
+        self._file = file
+        self._ahead = b""
+        self._before: tuple[int, list[Any]] | None = None  # while a paste is read: the terminal, and how it was
+        self.is_terminal = file is not None and file.isatty()
+
+    async def line(self) -> tuple[str | None, float]:
+        """Return the next line, `None` at the end of the input, and how many seconds it took to come."""
+        loop = asyncio.get_running_loop()
+        come: asyncio.Future[tuple[str | None, float]] = loop.create_future()
+
+        def tell(line: str | None, seconds: float) -> None:
+            if not come.done():
+                come.set_result((line, seconds))
+
+        def read() -> None:
+            begun = time.perf_counter()
+            try:
+                line = self._line()
+            except OSError:  # the terminal is gone
+                line = None
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(tell, line, time.perf_counter() - begun)
+
+        # Not the loop's executor: it would be waited for when the run is interrupted. A daemon that reads the
+        # descriptor itself holds no lock of Python's files when the process ends.
+        threading.Thread(target=read, daemon=True).start()
+        return await come
+
+    def restore(self) -> None:
+        """Leave the terminal as it was, though a paste may still be read from it."""
+        import termios
+
+        before, self._before = self._before, None
+        if before is not None:
+            terminal, attributes = before
+            with suppress(termios.error):  # the terminal is gone
+                termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+
+    def _line(self) -> str | None:
+        if self._file is None:
+            return None
+        descriptor, line = self._file.fileno(), bytearray()
+        while True:
+            read, newline, self._ahead = self._ahead.partition(b"\n")
+            line += (read + newline)[: _KEPT - len(line)]
+            if newline:
+                break
+            self._ahead = os.read(descriptor, _KEPT)
+            if not self._ahead:
+                if not line:
+                    return None
+                break
+        if self.is_terminal:
+            line += self._pasted(descriptor)
+        return line.decode(errors="replace")
+
+    def _pasted(self, terminal: int) -> bytes:
+        """Return what else the terminal holds: further lines of what was pasted, the last one perhaps unfinished."""
+        import termios
+
+        pasted, read = bytearray(), b""
+        unbuffered = termios.tcgetattr(terminal)
+        self._before = terminal, termios.tcgetattr(terminal)
+        unbuffered[3] &= ~termios.ICANON
+        unbuffered[6][termios.VMIN], unbuffered[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(terminal, termios.TCSANOW, unbuffered)
+        try:
+            while select.select([terminal], [], [], _QUIET_S)[0]:
+                read = os.read(terminal, _KEPT)
+                if not read:
+                    break
+                pasted += read[: _KEPT - len(pasted)]
+        finally:
+            self.restore()
+        return bytes(pasted) + (b"\n" if read.endswith(b"\n") else b"")

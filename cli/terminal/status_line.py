@@ -1,0 +1,64 @@
+"""One line on the terminal that says what is being done, or waited for, while a command works."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.status import Status
+from rich.text import Text
+
+from cli.terminal.output import bar, plain, progress
+from state.language_model import Activity
+
+#: Columns of the bar of what is partly done.
+_BAR = 24
+
+
+class StatusLine:
+    """The line; where there is no terminal, only what a model waits for is printed, a line each."""
+
+    def __init__(self, status: Status | None) -> None:
+        """Take the line of a terminal; `None` where there is none."""
+        self._status = status
+        self._step: Text = Text()
+
+    def show(self, step: str) -> None:
+        """Show what is being done."""
+        self._step = plain(step)
+        if self._status is not None:
+            self._status.update(self._step)
+
+    def report(self, activity: Activity) -> None:
+        """Show what a model waits for, or how far it has come; where its text is empty, show the step again."""
+        if self._status is None:
+            if activity.text and activity.fraction is None:
+                progress().print(plain(activity.text))
+        elif not activity.text:
+            self._status.update(self._step)
+        elif activity.fraction is None:
+            self._status.update(plain(activity.text))
+        else:
+            done = f"{bar(activity.fraction, _BAR):<{_BAR}} {activity.fraction:.0%}"
+            self._status.update(Text.assemble(plain(activity.text), "  ", (done, "cyan")))
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Take the line away while inside: what is printed then has the terminal, and standard output, to itself."""
+        if self._status is None:
+            yield
+            return
+        self._status.stop()
+        yield
+        self._status.start()
+
+
+@contextmanager
+def status_line(step: str = "") -> Iterator[StatusLine]:
+    """Show a status line while inside."""
+    console = progress()
+    if not console.is_terminal:
+        yield StatusLine(None)
+        return
+    with console.status(plain(step)) as status:
+        line = StatusLine(status)
+        line.show(step)
+        yield line

@@ -1,0 +1,125 @@
+"""Tables whose words stay whole: what does not fit into the terminal is left out, or stands in a table below."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cli.terminal.output import data, plain
+from tertulia.phrases import clean
+
+#: Columns of a terminal between two columns of a table.
+_GAP = 2
+#: Columns of a terminal that a column of text has at least.
+_READABLE = 20
+
+
+class Row(NamedTuple):
+    """A row of a table, and its style."""
+
+    cells: Sequence[Text | str]
+    style: str = ""
+
+
+def print_columns(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = (), drop: Sequence[str] = ()
+) -> None:
+    """Print a long table to standard output, each row on one line: a hundred times as fast as rich's tables.
+
+    Args:
+        headings: Of the columns.
+        rows: Texts of any origin.
+        right: Headings of the columns that are aligned to the right.
+        drop: Headings of columns that a terminal too narrow for all does not show, those that go first first.
+    """
+    lines = [tuple(headings), *(tuple(_one_line(cell) for cell in row) for row in rows)]
+    widths = {heading: max(cell_len(line[at]) for line in lines) for at, heading in enumerate(headings)}
+    shown = _fitting(widths, drop)
+    for line in lines:
+        cells = (
+            " " * (widths[heading] - cell_len(cell)) + cell
+            if heading in right
+            else cell + " " * (widths[heading] - cell_len(cell))
+            for heading, cell in zip(headings, line, strict=True)
+            if heading in shown
+        )
+        print("  ".join(cells).rstrip())
+
+
+def _fitting(widths: dict[str, int], drop: Sequence[str]) -> Collection[str]:
+    """Return the headings of the columns that a terminal has room for; all of them in a pipe."""
+    shown = dict(widths)
+    console = data()
+    for heading in drop:
+        if not console.is_terminal or _total(shown.values()) <= console.width:
+            break
+        del shown[heading]
+    return shown
+
+
+def _total(widths: Collection[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _one_line(text: str) -> str:
+    """Return `clean` text that keeps the spaces it begins with."""
+    return " " * (len(text) - len(text.lstrip(" "))) + clean(text)
+
+
+def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], right: bool = False) -> None:
+    """Print a table; columns that do not fit stand in a table below, behind the first column again.
+
+    Args:
+        console: Where to.
+        headings: Of the columns; one may have several lines.
+        rows: The rows.
+        right: Whether all columns but the first are figures: aligned to the right, and never broken.
+    """
+    columns = [[Text(heading), *(_text(row.cells[at]) for row in rows)] for at, heading in enumerate(headings)]
+    least = [_least_width(column, is_figures=right) for column in columns]
+    for number, group in enumerate(_groups(least, console.width)):
+        if number:
+            console.print()
+        table = Table(box=None, pad_edge=False)
+        for at in group:
+            justify: Literal["left", "right"] = "right" if right and at else "left"
+            table.add_column(headings[at], justify=justify, overflow="fold", min_width=min(least[at], console.width))
+        for row in rows:
+            table.add_row(*(_text(row.cells[at]) for at in group), style=row.style)
+        console.print(table)
+
+
+def _least_width(column: Iterable[Text], is_figures: bool) -> int:
+    """Return how narrow a column can be: as its longest word, and wide enough to be read easily."""
+    lines = [line for cell in column for line in cell.plain.split("\n")]
+    widest = max(map(cell_len, lines), default=0)
+    if is_figures:
+        return widest
+    longest_word = max((cell_len(word) for line in lines for word in line.split()), default=0)
+    return max(longest_word, min(widest, _READABLE))
+
+
+def _groups(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Yield the columns of each table, the first column in each."""
+    group = [0]
+    for at in range(1, len(widths)):
+        if len(group) > 1 and _total([widths[column] for column in (*group, at)]) > room:
+            yield group
+            group = [0]
+        group.append(at)
+    yield group
+
+
+def _text(cell: Text | str) -> Text:
+    return cell if isinstance(cell, Text) else plain(cell)
+
+
+def has_room(console: Console, rows: Iterable[Sequence[Text]]) -> bool:
+    """Whether a table of a label and two texts has room for the longest word of each text."""
+    labels, *texts = zip(*rows, strict=True)
+    label = max(cell.cell_len for cell in labels)
+    room = (console.width - label - _GAP * (len(texts) + 1)) // len(texts)
+    return all(cell_len(word) <= room for cells in texts for cell in cells for word in cell.plain.split())

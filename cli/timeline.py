@@ -1,0 +1,44 @@
+"""`timeline`: a conversation along the simulated clock."""
+
+from typing import Annotated
+
+import typer
+
+from cli.environment import store_path
+from cli.options import JsonOption, StoreOption
+from cli.terminal.arguments import RunArgument
+from cli.terminal.commands import add
+from cli.terminal.output import data, print_json
+from cli.views.timeline import print_timeline
+from storage.store import SqliteStore
+from tertulia.rounds import find_agent
+from tertulia.timeline import read_timeline, timeline_document
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    add(app, timeline)
+
+
+def timeline(
+    run: RunArgument,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only the thoughts of this agent, all of them; may be repeated."),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a conversation along the simulated clock, with the thoughts of who spoke and of who wanted to.
+
+    Example: tertulia timeline @last --agent Eva
+    """
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        record = opened.run(run)
+        start = opened.start(record.run)
+        chosen = [find_agent(name, start, record.run) for name in agent or []]
+        turns = read_timeline(opened, record.run, start, chosen)
+    if as_json:
+        print_json(timeline_document(record, start, turns))
+    else:
+        print_timeline(data(), record, start, turns)

@@ -1,0 +1,1 @@
+"""What commands print of runs: a module for each kind of thing."""

@@ -1,0 +1,17 @@
+"""The heading of what a model said about stored runs."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from cli.terminal.output import plain
+from state.records import RunRecord
+
+
+def print_heading(console: Console, runs: Sequence[RunRecord], how: str, rehearsed: bool) -> None:
+    """Print which runs were annotated and how; that the figures mean nothing where a stand-in spoke or answered."""
+    names = ", ".join(f"{run.run} ({run.scenario}, {run.turns} turns)" for run in runs)
+    console.print(plain(f"{names}, {how}", "bold"))
+    if rehearsed:
+        console.print(plain("rehearsed: the figures mean nothing", "dim"))
+    console.print()

@@ -1,0 +1,211 @@
+"""A round of group chat: what each agent noticed, needed, thought and bid, and how they raced for the floor."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cli.terminal.output import bar, plain
+from state.cognition import Bid, Call, Character, WillingnessParts
+from state.parameters import Parameters
+from state.store import Store
+from tertulia.phrases import clean, in_words, number, silence
+from tertulia.rounds import AgentRound, Round
+
+_BAR = 24
+_PARTS = tuple(WillingnessParts.model_fields)
+
+
+def print_round(console: Console, round: Round, parameters: Parameters, agent: str | None = None) -> None:
+    """Print a round: what went on in each agent (or in one of them alone), then the race."""
+    for present in round.agents:
+        if agent in (None, present.agent):
+            _print_agent(console, present, parameters, whole=agent is not None)
+    _print_race(console, round, parameters)
+
+
+def print_thoughts(console: Console, round: Round, parameters: Parameters) -> None:
+    """Print a round in short: the race, with each agent's thought and the mechanisms that were on."""
+    table = _plain_table("left", "left", "right", "right", "left")
+    for agent, start in _race_rows(round):
+        thought = Text(clean(agent.assessment.thought) if agent.assessment else "–", "italic")
+        if agent.typed is not None:
+            thought = plain(_typed(agent.typed))
+        if agent.active:
+            thought.append(f"  [{', '.join(in_words(name) for name in agent.active)}]", "dim not italic")
+        willingness = f"W {number(agent.bid.willingness, 2)}" if agent.bid else "–"
+        table.add_row(*start, willingness, thought)
+    console.print(_indented(table, 5))
+    console.print(_indented(plain(_how_the_floor_was_given(round, parameters), "dim"), 5))
+    console.print()
+
+
+def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, whole: bool) -> None:
+    """Print what went on in an agent; if whole, with the reasons against the mechanisms that were off."""
+    console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
+    table = _plain_table()
+    table.add_column(style="dim", width=9)
+    table.add_row("noticed", plain(_perceived(agent, parameters)))
+    for row in _mechanism_rows(agent, whole):
+        table.add_row(*row)
+    if assessment := agent.assessment:
+        table.add_row("situation", plain(assessment.situation or "–"))
+        table.add_row("thought", plain(assessment.thought or "–", "italic"))
+        table.add_row("feels", plain(f"{assessment.emotion}, {assessment.emotion_strength:.1f}"))
+    if agent.typed is not None:
+        table.add_row("typed", plain(agent.typed or "–"))
+    if agent.bid is not None and (agent.bid.parts is not None or parameters.order == "self_driven"):
+        table.add_row("willing", _willingness(agent, agent.bid, parameters))
+    console.print(_indented(table))
+    console.print()
+
+
+def _mechanism_rows(agent: AgentRound, whole: bool) -> Iterator[tuple[str | Text, Text]]:
+    """Yield what an agent needed to know, and which mechanisms were on, with what they found, and off."""
+    need = agent.need
+    if need is None:
+        return
+    if need.key_information:
+        yield "needs", plain(need.key_information)
+    for name in agent.active:
+        reason = plain(f": {need.mechanisms[name].reason or '–'}")
+        yield Text("on", "green"), Text.assemble((in_words(name), "bold"), reason)
+        if finding := agent.findings.get(name):
+            for line in finding.lines:
+                yield "", plain(f"· {line}")
+            if finding.problem:
+                yield "", plain(f"went without: {finding.problem}", "red")
+    off = {name: choice.reason for name, choice in need.mechanisms.items() if not choice.active}
+    if whole:
+        for name, why in off.items():
+            yield "off", plain(f"{in_words(name)}: {why or '–'}", "dim")
+    elif off:
+        yield "off", plain(", ".join(map(in_words, off)), "dim")
+
+
+def _typed(words: str) -> str:
+    return f"typed: {words}" if words else "stayed silent"
+
+
+def _perceived(agent: AgentRound, parameters: Parameters) -> str:
+    seen = agent.perception
+    what = f"turn {seen.turn}" if seen.turn else "how it opened"
+    figures = f"relevance {seen.relevance:.2f}"
+    if not seen.noticed:
+        return f"not {what}: {figures}, below {parameters.perception_threshold:g}"
+    return f"{what}: {figures}, importance {seen.importance:.1f}{', called by name' if seen.named else ''}"
+
+
+def _willingness(agent: AgentRound, bid: Bid, parameters: Parameters) -> Text:
+    """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
+    sign, answer = ("≥", "yes") if bid.willing else ("<", "no")
+    line = Text.assemble((answer, "green" if bid.willing else "yellow"), ": ")
+    if bid.parts is None:
+        return line.append("as they said")
+    terms = " + ".join(f"{getattr(agent.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
+    return line.append(f"{terms} = {bid.willingness:.2f} {sign} θ = {parameters.willingness_threshold:g}")
+
+
+def _print_race(console: Console, round: Round, parameters: Parameters) -> None:
+    console.print(plain("the floor", "bold cyan"))
+    table = _plain_table("left", "left", "right", "left")
+    for agent, start in _race_rows(round):
+        table.add_row(*start, Text(_terms_of_the_race(agent, parameters), "dim"))
+    console.print(_indented(table))
+    console.print(_indented(plain(_how_the_floor_was_given(round, parameters))))
+    console.print()
+
+
+def _race_rows(round: Round) -> Sequence[tuple[AgentRound, tuple[Text, Text, str]]]:
+    """Return who raced, the fastest first, with mark and name, bar, and latency; those who did not race come last."""
+    longest = max((agent.latency_s or 0.0 for agent in round.agents), default=0.0) or 1.0
+    rows = []
+    for agent in round.fastest_first:
+        name = Text.assemble(("→ " if agent.won else "  ", "green"), plain(agent.agent, "bold" if agent.won else ""))
+        chart = Text(bar((agent.latency_s or 0.0) / longest, _BAR), "green" if agent.won else "cyan")
+        rows.append((agent, (name, chart, "–" if agent.latency_s is None else f"{agent.latency_s:.2f} s")))
+    return rows
+
+
+def _terms_of_the_race(agent: AgentRound, parameters: Parameters) -> str:
+    bid = agent.bid
+    if bid is None:
+        return "made no bid"
+    if bid.latency_s is None:
+        if bid.willing:
+            return "willing, not asked"
+        if bid.willingness is None:
+            return "was not asked" if agent.typed is None else "stayed silent"
+        return f"not willing: W {bid.willingness:.2f} < θ {parameters.willingness_threshold:g}"
+    if bid.parts is None and parameters.seat_clock == "runs":
+        return "as long as they took"
+    terms = f"μ {bid.latency_scale_s:.2f} s, σ {bid.latency_spread_s:.2f} s"
+    if bid.similarity:
+        terms += f", thought goes on from before: {bid.similarity:.2f}"
+    return terms + (f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else "")
+
+
+def _how_the_floor_was_given(round: Round, parameters: Parameters) -> str:
+    floor = round.floor
+    if floor is None:
+        return "the floor was not given: the round was interrupted"
+    parts = [in_words(floor.order)]
+    if floor.reason:
+        parts.append(floor.reason)
+    if floor.looks > 1:
+        parts.append(f"willingness was looked at {floor.looks} times, every {parameters.reevaluation_s:g} s")
+    if floor.tied:
+        parts.append(f"a tie of {' and '.join(floor.tied)} was drawn")
+    if floor.waited_s is not None:
+        parts.append(f"first word after {floor.waited_s:.2f} s")
+        return "; ".join(parts)
+    first_s = round.first_word_s(parameters.reevaluation_s)
+    if first_s is None:
+        parts.append("nobody was willing")
+    else:
+        parts.append(f"the first word would have come after {first_s:.2f} s")
+    return "; ".join([*parts, silence(parameters.silence_s)])
+
+
+def print_character(console: Console, name: str, character: Character) -> None:
+    """Print a participant as they entered the meeting."""
+    console.print(plain(name, "bold cyan"))
+    table = _plain_table()
+    table.add_column(style="dim", width=9)
+    table.add_row("traits", plain(", ".join(character.big_five)))
+    for at, text in enumerate(character.descriptions):
+        table.add_row("is" if at == 0 else "", plain(text))
+    for at, step in enumerate(character.plan):
+        table.add_row("plans" if at == 0 else "", plain(f"{step.text} ({step.share:.0%})"))
+    console.print(_indented(table))
+    console.print()
+
+
+def print_calls(console: Console, calls: Sequence[Call], store: Store) -> None:
+    """Print calls of models: each unit of the prompt, then the replies."""
+    for call in calls:
+        again = f", call {call.attempt + 1}" if call.attempt else ""
+        console.print(plain(f"{in_words(call.node)}: a call of {call.model}{again}", "bold cyan"))
+        block = None
+        for unit in store.prompt(call.prompt).units:
+            if unit.block != block:
+                block = unit.block
+                console.print(_indented(plain(in_words(block), "dim")))
+            console.print(_indented(plain(unit.text, "" if unit.kind == "item" else "italic"), 4))
+        for reply in call.replies:
+            console.print(Text.assemble(("  → ", "green"), plain(reply.text)))
+        console.print()
+
+
+def _plain_table(*columns: Literal["left", "right"]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for justify in columns:
+        table.add_column(justify=justify)
+    return table
+
+
+def _indented(what: Table | Text, columns: int = 2) -> Padding:
+    return Padding(what, (0, 0, 0, columns), expand=False)

@@ -1,0 +1,261 @@
+"""Two runs beside each other: what they were made with, where they part, and every turn that differs."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cli.terminal.output import plain
+from cli.terminal.tables import has_room
+from metrics.comparison import (
+    Difference,
+    Document,
+    TurnComparison,
+    largest_score_difference,
+    word_differences,
+)
+from state.meeting import Start
+from tertulia.comparing import RunComparison, agents_that_differ, contract_path, settings_that_differ, without
+from tertulia.phrases import clean, clock, counted, number, people_line, settings, silence
+
+#: Characters of a text, and of any other value, that a table shows.
+_SHOWN = 160
+_SHOWN_OF_VALUES = 40
+
+#: What an aspect of a turn is called where its own name does not say it.
+_NAMES = {"mechanisms": "mechanisms chosen", "removed": "units removed", "calls": "model calls"}
+
+_STYLES = {"A": "red", "B": "green"}
+#: What encloses words that stand in one of the two alone, where there are no colours.
+_MARKS = {"A": ("[-", "-]"), "B": ("{+", "+}")}
+
+#: Aspects of a turn that have a line of their own; the others are named.
+_IN_WORDS = {"floor", "speaker", "removed", "scores", "judgement", "text", "clock", "ending", "willingness", "latency"}
+
+
+def print_sameness(console: Console, compared: RunComparison) -> None:
+    """Print that two runs, or one turn of them, are identical."""
+    console.print(plain(_sameness(compared)))
+
+
+def _sameness(compared: RunComparison) -> str:
+    a, b = (run.run for run in compared.runs)
+    if a == b:
+        return f"A and B are the same run, {a}"
+    if compared.turn is not None:
+        return f"turn {compared.turn} of {a} and {b} is identical to the last record"
+    count = compared.comparison.turns[-1].turn
+    turns = f"{counted(count, 'turn')}, to the last record" if count else "neither has turns yet"
+    return f"{a} and {b} are identical: {turns}"
+
+
+def print_comparison(console: Console, compared: RunComparison, figures: dict[str, Any]) -> None:
+    """Print how two runs differ; where one turn was compared, every difference path by path.
+
+    Args:
+        console: Where to.
+        compared: The comparison.
+        figures: How varied the conversations are; empty for none.
+    """
+    _print_heading(console, compared)
+    if made := settings_that_differ(compared):
+        console.print(plain("what they were made with", "bold"))
+        _print_paths(console, made)
+        console.print()
+    parting = compared.first_divergence
+    console.print(plain(_parting(parting) if parting else "the conversations are identical", "bold"))
+    same: list[int] = []
+    for turn in compared.comparison.turns:
+        if turn.is_same:
+            same += [turn.turn] if turn.turn else []
+            continue
+        _print_same(console, same)
+        _print_turn(console, turn, compared)
+        same = []
+    _print_same(console, same)
+    if figures:
+        _print_figures(console, figures)
+
+
+def _print_heading(console: Console, compared: RunComparison) -> None:
+    for name, run, start in zip("AB", compared.runs, compared.starts, strict=True):
+        made = [run.scenario, people_line(start), *settings(run), *(["rehearsed"] if run.rehearsed else [])]
+        parent = [f"forked from {run.parent[0]} at turn {run.parent[1]}"] if run.parent else []
+        line = " · ".join([run.run, *made, *parent, f"{run.turns} turns"])
+        console.print(Text.assemble((f"{name}  ", _STYLES[name]), plain(line)))
+    console.print()
+
+
+def _parting(turn: TurnComparison) -> str:
+    where = f"turn {turn.turn}" if turn.turn else "the preparation"
+    if turn.a is None or turn.b is None:
+        return f"they part at {where}: only {'B' if turn.a is None else 'A'} goes on"
+    first, *others = map(_named, turn.aspects)
+    after = f", then {', '.join(others)}" if others else ""
+    return f"they part at {where}: {first}{after}"
+
+
+def _named(aspect: str) -> str:
+    return _NAMES.get(aspect, aspect)
+
+
+def _print_same(console: Console, turns: Sequence[int]) -> None:
+    """Print that turns between two that differ are the same."""
+    if turns:
+        which = f"turns {turns[0]} to {turns[-1]} are" if len(turns) > 1 else f"turn {turns[0]} is"
+        console.print(plain(f"{which} the same", "dim"))
+        console.print()
+
+
+def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    console.print(plain(f"turn {turn.turn}" if turn.turn else "the preparation", "bold cyan"))
+    if turn.turn:
+        _print_utterances(console, turn, compared)
+    if turn.a is not None and turn.b is not None:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="dim", no_wrap=True)
+        for row in _details(turn.a, turn.b, turn.aspects):
+            table.add_row(*row)
+        console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        if compared.turn is not None:
+            _print_paths(console, turn.differences)
+    console.print()
+
+
+def _print_utterances(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    """Print the utterances of both runs, side by side in a terminal; words that stand in one alone are marked."""
+    text_a, text_b = ((left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a)))
+    passages = word_differences(text_a, text_b)
+    cells = [
+        _utterance(name, left, words, start, silence_s, console.is_terminal)
+        for name, left, words, start, silence_s in zip(
+            "AB", (turn.a, turn.b), passages, compared.starts, compared.silences_s, strict=True
+        )
+    ]
+    if console.is_terminal:
+        grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        for _ in cells:
+            grid.add_column(ratio=1)
+        grid.add_row(*cells)
+        console.print(Padding(grid, (0, 0, 0, 2)))
+    else:
+        for cell in cells:
+            console.print(Text.assemble("  ", cell))
+
+
+def _utterance(
+    name: str,
+    document: Document | None,
+    passages: Sequence[tuple[str, bool]],
+    start: Start,
+    silence_s: float,
+    has_styles: bool,
+) -> Text:
+    line = Text.assemble((name, _STYLES[name]), "  ")
+    if document is None:
+        return line.append("–", "dim")
+    line.append(f"{clock(document['clock'], start).strip()}  ", "dim")
+    if document["speaker"] is None:
+        return line.append(silence(silence_s), "dim italic")
+    line.append_text(plain(f"{document['speaker']}:", "bold"))
+    before, after = ("", "") if has_styles else _MARKS[name]
+    for words, is_common in passages:
+        line.append(" ")
+        line.append(
+            clean(words) if is_common else f"{before}{clean(words)}{after}",
+            "" if is_common else f"underline {_STYLES[name]}",
+        )
+    return line.append("  ∎", "dim") if document["ending"] else line
+
+
+def _details(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[tuple[str, Text]]:
+    """Yield in words what differs in a turn besides the utterance; what has no line of its own is named."""
+    if "floor" in aspects:
+        yield "floor", plain(_both(*map(_floor, (a, b))))
+    for agent, words in agents_that_differ(a, b):
+        yield "", Text.assemble(plain(agent, "bold"), plain(f": {words}"))
+    if "removed" in aspects:
+        alone = {"A": without(a["removed"], b["removed"]), "B": without(b["removed"], a["removed"])}
+        phrases = [f"only in {name}: {', '.join(units)}" for name, units in alone.items() if units]
+        yield "removed", plain("; ".join(phrases) or "the same units in another order")
+    if "scores" in aspects:
+        yield "scores", plain(_scores(a, b))
+    if "judgement" in aspects:
+        yield "judge", plain(_both(*map(_judgement, (a, b))))
+    if others := [aspect for aspect in aspects if aspect not in _IN_WORDS]:
+        yield "and in", plain(", ".join(map(_named, others)), "dim")
+
+
+def _both(a: str, b: str) -> str:
+    return f"{a} | {b}"
+
+
+def _floor(document: Document) -> str:
+    floor = document["floor"]
+    if floor is None or floor["waited_s"] is None:
+        return "nobody" if floor else "–"
+    return f"{document['speaker']} after {floor['waited_s']:.2f} s"
+
+
+def _scores(a: Document, b: Document) -> str:
+    largest = largest_score_difference(a, b)
+    if largest is None:
+        return "of other units" if a["scores"]["units"] and b["scores"]["units"] else "only one of the two was scored"
+    both = _both(f"{largest.a:.4g}", f"{largest.b:.4g}")
+    return f"{largest.differing} units differ, most of all {largest.unit}: {both}"
+
+
+def _judgement(document: Document) -> str:
+    judgement = document["judgement"]
+    judged = [candidate["inconsistency"] for candidate in judgement.values() if isinstance(candidate, dict)]
+    figures = [number(figure, 2) for figure in judged if figure is not None]
+    return f"{', '.join(figures) or '–'} ({judgement['rollbacks']} rolled back)"
+
+
+def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
+    """Print differences as a table; where it is too wide, the two values stand below each other under their path."""
+    rows = [
+        (plain(".".join(contract_path(difference))), _value(difference.a), _value(difference.b))
+        for difference in differences
+    ]
+    if rows and not has_room(console, rows):
+        for path, a, b in rows:
+            console.print(path, style="dim")
+            for name, value in (("A", a), ("B", b)):
+                line = Text.assemble((f"{name}  ", _STYLES[name]), value)
+                console.print(Padding(line, (0, 0, 0, 2), expand=False))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading, style in (("", "dim"), ("A", _STYLES["A"]), ("B", _STYLES["B"])):
+        table.add_column(heading, style=style, overflow="fold", no_wrap=not heading)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _value(value: Any) -> Text:
+    """Return a value as it is shown: shortened, and in one line."""
+    if value is None:
+        return Text("–")
+    if isinstance(value, float):
+        return Text(f"{value:.9g}")
+    is_text = isinstance(value, str)
+    shown = plain(value if is_text else json.dumps(value, ensure_ascii=False))
+    shown.truncate(_SHOWN if is_text else _SHOWN_OF_VALUES, overflow="ellipsis")
+    return shown
+
+
+def _print_figures(console: Console, figures: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "A", "B"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name in figures["a"]:
+        table.add_row(name, *(number(figures[run][name]) for run in "ab"))
+    console.print(table)
+    if "sim" in figures:
+        whole = number(figures["sim_untruncated"])
+        console.print(plain(f"similarity of the two: {number(figures['sim'])} ({whole} embedded whole)"))

@@ -1,0 +1,49 @@
+"""A conversation from its heading to its last turn, and how a meeting opened."""
+
+from rich.console import Console
+
+from cli.terminal.lines import meeting_heading, print_turn
+from cli.terminal.output import plain
+from cli.views.cognition import print_calls, print_character
+from state.meeting import Meeting, Start
+from state.parameters import Parameters
+from state.records import RunRecord
+from state.store import Store
+from tertulia.phrases import grouped, people_line, settings
+from tertulia.rounds import calls_of, read_characters
+from tertulia.timeline import turns_with_opening
+
+
+def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> None:
+    """Print a run: what it is, how it stands, and every turn."""
+    state = [run.status, *settings(run), *(["rehearsed"] if run.rehearsed else [])]
+    if isinstance(start, Meeting):
+        console.print(plain(f"{run.run} · {run.scenario}", "bold"))
+        console.print(meeting_heading(start))
+        console.print(plain(people_line(start)))
+    else:
+        place = f" · {start.place}" if start.place else ""
+        console.print(plain(f"{run.run} · {run.scenario} · {start.time:%Y-%m-%d %H:%M}{place}", "bold"))
+    console.print(plain(" · ".join(state), "dim"))
+    if run.error:
+        console.print(plain(f"stopped by: {run.error}", "red"))
+    for note in grouped(start.withheld, start.names):
+        console.print(plain(f"left out: {note}", "dim"))
+    console.print()
+    silence_s = Parameters.model_validate(run.parameters).silence_s
+    for turn in turns_with_opening(store, run.run, start):
+        print_turn(console, turn, start, silence_s)
+
+
+def print_opening(console: Console, store: Store, run: RunRecord, meeting: Meeting, agent: str | None) -> None:
+    """Print how a meeting opened, and everybody, or one agent with their calls of models, as they came to it."""
+    console.print(meeting_heading(meeting))
+    console.print(plain(meeting.description))
+    if meeting.opening_turn is not None:
+        print_turn(console, meeting.opening_turn, meeting)
+    console.print()
+    for name, character in read_characters(store, run.run).items():
+        if agent in (None, name):
+            print_character(console, name, character)
+    if agent is not None:
+        print_calls(console, calls_of(store, run.run, 0, agent), store)

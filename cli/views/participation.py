@@ -1,0 +1,103 @@
+"""Who took part how much: people, their cognition, and their share of the floor. Source: ChatAgents, Table II."""
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.terminal.output import plain
+from cli.terminal.tables import Row, print_table
+from metrics.participation import AgentFigures, Participation
+from state.meeting import Meeting, Start
+from tertulia.phrases import count, in_words, number, percent
+
+
+def print_participation(
+    console: Console, start: Start, figures: Participation, published: Participation | None = None
+) -> None:
+    """Print how everybody took part, with the published figures below those of the run.
+
+    Args:
+        console: Where to.
+        start: What the run started from.
+        figures: Those of the run.
+        published: Those of the paper.
+    """
+    _print_people(console, figures)
+    if isinstance(start, Meeting):
+        _print_cognition(console, figures, published)
+    _print_floor(console, figures, published)
+    _print_whole(console, "the run", figures)
+    if published:
+        _print_whole(console, "the paper", published)
+        console.print(plain("the paper's Table II (agents) and text (the line above) are of two different runs", "dim"))
+
+
+def _print_people(console: Console, figures: Participation) -> None:
+    rows = []
+    for agent in figures.agents:
+        if agent.latency is not None:
+            latency = f"[{agent.latency.scale_s:.3g}, {agent.latency.spread_s:.3g}] s"
+            latency += f" {agent.latency.latency_class}" if agent.latency.latency_class else ""
+            traits, setting = ", ".join(agent.traits or ()) or "–", agent.setting or "–"
+            rows.append(Row((plain(agent.agent, "bold"), latency, traits, setting)))
+    if rows:
+        print_table(console, ("", "latency", "traits", "setting"), rows)
+        console.print()
+
+
+def _print_cognition(console: Console, figures: Participation, published: Participation | None) -> None:
+    mechanisms = list(dict.fromkeys(name for agent in figures.agents for name in agent.mechanisms or {}))
+    headings = ["", "spoken", "wanting\nto speak", "silent"]
+    headings += [in_words(name).replace(" ", "\n", 1) for name in mechanisms]
+    headings += ["wanting\nafter\nsilence", "speaking\nafter\nsilence"]
+    rows = []
+    for label, agent, style in _rows(figures, published):
+        choices = [(agent.mechanisms or {}).get(name) for name in mechanisms]
+        cells: tuple[Text | str, ...] = (
+            label,
+            *map(count, (agent.spoken, agent.wanting_to_speak, agent.silent)),
+            *("–" if choice is None else f"{choice.on}-{choice.off}" for choice in choices),
+            *map(count, (agent.wanting_after_silence, agent.speaking_after_silence)),
+        )
+        rows.append(Row(cells, style))
+    print_table(console, headings, rows, right=True)
+    console.print(plain("silent: decisions without wanting to speak; mechanisms: rounds on-off", "dim"))
+    console.print()
+
+
+def _print_floor(console: Console, figures: Participation, published: Participation | None) -> None:
+    headings = ("", "spoken", "share of\nutterances", "words", "speaking\ntime", "share of\ntime")
+    rows = []
+    for label, agent, style in _rows(figures, published):
+        seconds = None if agent.speaking_time_s is None else round(agent.speaking_time_s)
+        cells: tuple[Text | str, ...] = (
+            label,
+            str(agent.spoken),
+            percent(agent.share_of_utterances),
+            count(agent.words),
+            "–" if seconds is None else f"{seconds // 60}:{seconds % 60:02d}",
+            percent(agent.share_of_speaking_time),
+        )
+        rows.append(Row(cells, style))
+    print_table(console, headings, rows, right=True)
+    console.print()
+
+
+def _print_whole(console: Console, what: str, figures: Participation) -> None:
+    minutes = number(figures.sim_minutes, 2)
+    console.print(
+        plain(
+            f"{what}: {figures.turns} turns in {minutes} simulated minutes; silences: {figures.silences}, "
+            f"{figures.silence_s:g} s together; evenness: {number(figures.evenness, 2)}"
+        )
+    )
+
+
+def _rows(figures: Participation, published: Participation | None) -> list[tuple[Text, AgentFigures, str]]:
+    """Return who stands in a table, each with label and style; the paper's figures below those of the run."""
+    of_paper = {agent.agent: agent for agent in published.agents} if published else {}
+    rows: list[tuple[Text, AgentFigures, str]] = []
+    for agent in figures.agents:
+        rows.append((plain(agent.agent, "bold"), agent, ""))
+        if agent.agent in of_paper:
+            rows.append((Text("  paper"), of_paper[agent.agent], "dim"))
+    return rows

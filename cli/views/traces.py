@@ -1,0 +1,30 @@
+"""The state before and after every node of a turn."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from cli.terminal.output import plain
+from state.cognition import Visit
+
+
+def print_visits(console: Console, visits: Iterable[tuple[int, Visit]]) -> None:
+    """Print executions: the state before, and what each changed."""
+    for turn, visit in visits:
+        whose = f" · {visit.agent}" if visit.agent else ""
+        console.print(plain(f"turn {turn} · {visit.node}{whose}", "bold"))
+        table = Table.grid(padding=(0, 2))
+        for key, before, after in _changes(visit):
+            table.add_row(plain(key, "dim"), plain(before, "dim"), plain("" if after is None else f"→ {after}"))
+        console.print(Padding(table, (0, 0, 1, 2)))
+
+
+def _changes(visit: Visit) -> Iterator[tuple[str, str, str | None]]:
+    """Yield every key of the state with its value before, and after where the node wrote it."""
+    update = visit.update or {}
+    for key in dict.fromkeys([*visit.before, *update]):
+        before = json.dumps(visit.before[key], ensure_ascii=False) if key in visit.before else ""
+        yield key, before, json.dumps(update[key], ensure_ascii=False) if key in update else None

@@ -1,0 +1,129 @@
+"""How an utterance came about: the weight of every unit, what was removed, and what the judge said of candidates."""
+
+import math
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.terminal.output import bar, plain
+from state.parameters import Parameters
+from state.records import Candidate, Prompt
+from tertulia.phrases import clean, in_words, number, retained
+from tertulia.turns import TurnDetails, as_written
+
+_BAR = 16
+_INDENT = " " * 16
+
+
+def print_making(console: Console, details: TurnDetails) -> None:
+    """Print how an utterance came about."""
+    if details.prompt is None:
+        console.print(plain("written by hand: there was no prompt, and nobody judged it", "dim"))
+        for candidate in details.candidates:
+            console.print(Text.assemble(("→ said  ", "green"), plain(candidate.text)))
+        return
+    _print_variations(console, details, details.prompt)
+    _print_units(console, details, details.prompt)
+    _print_attention(console, details)
+    _print_candidates(console, details)
+
+
+def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) -> None:
+    """Print how the prompt was varied before it was scored, and what was asked for, where the run wanted that."""
+    parameters = Parameters.model_validate(details.run.parameters)
+    variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
+    variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
+    if parameters.names != "own":
+        back = "put back in what is said" if parameters.names_put_back else "not put back"
+        variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
+    if parameters.generation == "sequential":
+        variations.append(f"{parameters.sequential_candidates} candidates in one reply")
+    if variations:
+        console.print(plain("varied: " + "; ".join(variations), "bold"))
+
+
+def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None:
+    """Print every unit with its weight as bar and number; a removed one is marked and struck.
+
+    Bars grow with the root of the weight, so that small ones differ too; the longest is the heaviest that λ may
+    remove. What can't be removed may be heavier (the first tokens of a prompt draw much), and fills its bar.
+    """
+    weights = details.record.scores or {}
+    scale = max((weights[unit.id] for unit in details.removable if unit.id in weights), default=0.0)
+    scale = scale or max(weights.values(), default=0.0) or 1.0
+    digits = max(3, 2 - math.floor(math.log10(scale)))
+    column = max((len(number(weight, digits)) for weight in weights.values()), default=1)
+    block = None
+    for unit in prompt.units:
+        if unit.block != block:
+            block = unit.block
+            console.print(plain(in_words(block), "bold cyan"))
+        gone = unit.id in details.removed
+        mark = "✗" if gone else " " if unit.removable else "·"
+        line = Text.assemble((mark, "red"), " ")
+        if details.record.scores is not None:
+            drawn = bar(math.sqrt(weights.get(unit.id, 0.0) / scale), _BAR)
+            figure = number(weights.get(unit.id), digits)
+            line.append(f"{drawn:<{_BAR}} {figure:>{column}}  ", "" if unit.removable else "dim")
+        line.append(clean(unit.text), "strike dim" if gone else "" if unit.kind == "item" else "italic")
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line)
+    console.print(plain("✗ removed, · never removed by λ; bars grow with the root of the weight", "dim"))
+
+
+def _print_attention(console: Console, details: TurnDetails) -> None:
+    what_if = details.what_if
+    factor = details.run.parameters.get("removal_factor") if what_if is None else what_if
+    if details.record.scores is None:
+        console.print(
+            plain(f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", "dim")
+        )
+        return
+    removable = details.removable
+    gone = sum(unit.id in details.removed for unit in removable)
+    would = "would be" if what_if is not None else "were"
+    why = f"at λ = {factor}"
+    if (kept := retained(details.run)) is not None:
+        if what_if is not None:
+            why = f"{why}, were {kept} not retained"
+        elif gone < len(removable):
+            why = f"but {kept}"
+        else:
+            why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
+    console.print(
+        plain(
+            f"✗ {gone} of {len(removable)} removable units {would} removed {why}: "
+            f"{details.removed_share:.1%} of their attention (scored by {details.record.scored_by})",
+            "bold",
+        )
+    )
+
+
+def _print_candidates(console: Console, details: TurnDetails) -> None:
+    record, parameters = details.record, details.run.parameters
+    threshold = parameters.get("inconsistency_threshold")
+    judged = f"judged: {record.judged_by}, conflict above θ = {threshold}" if record.judged_by else "not judged"
+    rewritten = f", {details.rewritings} rewritten" if details.rewritings else ""
+    way = ", revision=off" if record.judged_by and parameters.get("revision") == "off" else ""
+    console.print()
+    console.print(plain(f"{judged}, {record.rollbacks} rolled back{rewritten}{way}", "bold"))
+    for candidate in details.candidates:
+        _print_candidate(console, candidate, details)
+
+
+def _print_candidate(console: Console, candidate: Candidate, details: TurnDetails) -> None:
+    chosen = candidate.attempt == details.record.chosen
+    runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
+    figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
+    mark = ("→ said  ", "green") if chosen else "        "
+    line = Text.assemble(mark, f"{figure:>6}  ", plain(candidate.text, "" if chosen else "dim"))
+    if candidate.origin == "rewritten":
+        line.append("  (rewritten)", "dim")
+    console.print(line)
+    if (written := as_written(candidate, details.prompt)) is not None:
+        console.print(Text.assemble(_INDENT, plain(f"as written: {written}", "dim")))
+    if candidate.rewritable is not None:
+        verdict = "suffices" if candidate.rewritable else "does not suffice"
+        console.print(Text.assemble(_INDENT, (f"what was removed {verdict} to rewrite it", "dim")))
+    if candidate.comment:
+        console.print(Text.assemble(_INDENT, plain(candidate.comment, "dim italic")))

@@ -1,0 +1,100 @@
+"""Who leads, mediates, proposes and gets things done in a run. Source: ChatAgents, Fig. 5."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metrics.behaviour import ActedLine, PersonBehaviour, acted, behaviour
+from metrics.speech_acts import acts_by_prototypes
+from state.cognition import Assessment, InformationNeed
+from state.language_model import Embedder
+from state.records import RunRecord
+from state.store import Store
+from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.rounds import read_characters
+
+#: Who labels speech acts where no model does: sentences that are typical of each.
+PROTOTYPES = "prototypes"
+
+_REHEARSAL = "rehearsal"
+
+
+@dataclass(frozen=True)
+class BehaviourReport:
+    """The behaviour of everybody in a run.
+
+    Attributes:
+        run: The run.
+        labelled_by: `PROTOTYPES`, or the model that labelled the speech acts.
+        embedder: What lines were compared with.
+        people: Everybody, in the scenario's order.
+        lines: The utterances with their speech acts.
+    """
+
+    run: RunRecord
+    labelled_by: str
+    embedder: str
+    people: Sequence[PersonBehaviour]
+    lines: Sequence[ActedLine]
+
+    @property
+    def means_nothing(self) -> bool:
+        """Whether a stand-in without weights spoke or labelled."""
+        return self.run.rehearsed or self.labelled_by == _REHEARSAL
+
+
+def behaviour_report(
+    store: Store,
+    run: RunRecord,
+    embedder: Embedder | None,
+    embedder_name: str,
+    acts: Sequence[Sequence[str]] | None = None,
+    labelled_by: str = PROTOTYPES,
+) -> BehaviourReport:
+    """Return the behaviour of everybody in a run.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        embedder: What lines are compared with; not needed where nobody has spoken.
+        embedder_name: Its name.
+        acts: The speech acts of each utterance, as a model labelled them; `None`: the nearest prototypes.
+        labelled_by: Who labelled them.
+    """
+    spoken = [turn for turn in store.turns(run.run) if turn.speaker is not None]
+    vectors: Sequence[Sequence[float]] = []
+    if spoken and embedder is not None:
+        texts = [turn.text for turn in spoken]
+        vectors = embedder.embed(texts)
+        acts = acts if acts is not None else [tuple(labels) for labels in acts_by_prototypes(texts, embedder)]
+    lines = [acted(turn, labels) for turn, labels in zip(spoken, acts or [], strict=True)]
+    people = behaviour(
+        store.start(run.run).names,
+        lines,
+        vectors,
+        read_characters(store, run.run),
+        store.steps(run.run, "assess", Assessment),
+        store.steps(run.run, "choose_mechanisms", InformationNeed),
+    )
+    return BehaviourReport(run, labelled_by, embedder_name, people, lines)
+
+
+def behaviour_document(report: BehaviourReport) -> Document:
+    """Return the behaviour of everybody as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": report.run.run,
+        "rehearsed": report.run.rehearsed,
+        "labelled_by": report.labelled_by,
+        "embedder": report.embedder,
+        "agents": [_person_document(person) for person in report.people],
+        "turns": [line.model_dump() for line in report.lines],
+    }
+
+
+def _person_document(person: PersonBehaviour) -> Document:
+    document = person.model_dump()
+    for written, steering in zip(document["steering"], person.steering, strict=True):
+        written["followed"] = steering.followed
+    for written, mediation in zip(document["mediation"], person.mediation, strict=True):
+        written["settled"] = mediation.settled
+    return document

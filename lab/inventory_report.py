@@ -1,0 +1,93 @@
+"""What a model answered to the personality inventory about the people of some runs, with the paper's table.
+
+Source: ChatAgents §IV-C, Table I.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.inventory import rated_segments
+from metrics.personality import TEAM_BUILDING, DimensionFigures, RatedSegment, table_of_poles, tells_people_apart
+from state.annotation import Annotation
+from state.records import RunRecord
+from state.store import Store
+from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.rounds import read_characters
+
+_REHEARSAL = "rehearsal"
+
+
+@dataclass(frozen=True)
+class InventoryReport:
+    """The ratings of everybody, per segment of 30 turns.
+
+    Attributes:
+        runs: The runs, pooled.
+        answers: By run, the answers of the model.
+        segments: How everybody came across in each segment.
+    """
+
+    runs: Sequence[RunRecord]
+    answers: Mapping[str, Sequence[Annotation]]
+    segments: Sequence[RatedSegment]
+
+    @property
+    def table(self) -> Sequence[DimensionFigures]:
+        """The figures of the paper's Table I."""
+        return table_of_poles(self.segments)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that answered."""
+        return list(dict.fromkeys(answer.model for answers in self.answers.values() for answer in answers))
+
+    @property
+    def rehearsed(self) -> bool:
+        """Whether a stand-in without weights spoke or answered, so that the figures mean nothing."""
+        return _REHEARSAL in self.models or any(run.rehearsed for run in self.runs)
+
+    @property
+    def tells_people_apart(self) -> bool:
+        """Whether the ratings of people differ."""
+        return tells_people_apart(self.segments)
+
+
+def inventory_report(
+    store: Store, runs: Sequence[RunRecord], answers: Mapping[str, Sequence[Annotation]]
+) -> InventoryReport:
+    """Return what a model answered about the people of some runs.
+
+    Args:
+        store: Where the runs are stored.
+        runs: The runs.
+        answers: By run, the answers to all requests about it (see `inventory_requests`).
+    """
+    segments: list[RatedSegment] = []
+    for run in runs:
+        segments += rated_segments(run, answers[run.run], read_characters(store, run.run))
+    return InventoryReport(runs, answers, segments)
+
+
+def inventory_document(report: InventoryReport, paper: bool = False) -> Document:
+    """Return ratings and figures as JSON; with `paper` the published figures beside them."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "runs": [run.run for run in report.runs],
+        "models": report.models,
+        "rehearsed": report.rehearsed,
+        "tells_people_apart": report.tells_people_apart,
+        "table": [figures.model_dump() for figures in report.table],
+        **({"paper": [figures.model_dump() for figures in TEAM_BUILDING]} if paper else {}),
+        "segments": [segment.model_dump() | {"scores": segment.scores} for segment in report.segments],
+        "cost": [_cost_document(run, report.answers[run.run]) for run in report.runs],
+    }
+
+
+def _cost_document(run: RunRecord, answers: Sequence[Annotation]) -> Document:
+    return {
+        "run": run.run,
+        "calls": len(answers),
+        "prompt_tokens": sum(answer.prompt_tokens for answer in answers),
+        "reply_tokens": sum(answer.reply_tokens for answer in answers),
+        "seconds": sum(answer.seconds for answer in answers),
+    }

@@ -1,0 +1,218 @@
+"""Runs, turns, rounds, agents and calls as JSON documents, which other programs rely on: fields are only ever added."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from state.cognition import Call
+from state.meeting import Meeting, Start
+from state.records import RunRecord
+from state.store import Store
+from tertulia.phrases import order_of
+from tertulia.rounds import AgentRound, Round, calls_of, read_characters, read_round
+from tertulia.turns import TurnDetails, as_written
+
+#: The version of all documents; it grows when a field goes or changes its meaning.
+SCHEMA_VERSION = 1
+
+Document = dict[str, Any]
+
+_UNIT_FIELDS = {"id", "block", "kind", "text"}
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------
+
+
+def run_document(run: RunRecord, start: Start) -> Document:
+    """Return a run without its turns."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "run": run.run,
+        "status": run.status,
+        "scenario": run.scenario,
+        "order": order_of(run),
+        "model": run.model,
+        "embedder": run.embedder,
+        "rehearsed": run.rehearsed,
+        "seed": run.seed,
+        "parameters": run.parameters,
+        "parent": parent_document(run),
+        "error": run.error,
+        "left_out": list(start.withheld),
+    }
+    return document | ({"meeting": meeting_document(start)} if isinstance(start, Meeting) else {})
+
+
+def parent_document(run: RunRecord) -> Document | None:
+    """Return from which run and turn a run was forked."""
+    return {"run": run.parent[0], "turn": run.parent[1]} if run.parent else None
+
+
+def meeting_document(meeting: Meeting) -> Document:
+    """Return what is held, when, where, how it opened, and who comes and goes."""
+    document = meeting.model_dump(mode="json", include={"title", "description", "time", "ends", "place", "opening"})
+    stays = [
+        attendee.model_dump(mode="json", include={"joins", "leaves", "leaves_for"}) for attendee in meeting.participants
+    ]
+    return document | {
+        "participants": [{"name": name, **stay} for name, stay in zip(meeting.names, stays, strict=True)]
+    }
+
+
+def start_document(start: Start) -> Document:
+    """Return everything that a run started from."""
+    return start.model_dump(mode="json", exclude={"withheld"}) | {"left_out": list(start.withheld)}
+
+
+def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
+    """Return a run with its turns."""
+    turns = [turn.model_dump(mode="json") for turn in store.turns(run.run)]
+    return run_document(run, start) | {"turns": turns}
+
+
+def opening_document(store: Store, run: RunRecord, meeting: Meeting, agent: str | None = None) -> Document:
+    """Return how a meeting opened, and everybody, or one agent, as they came to it."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "run": run.run,
+        **meeting_document(meeting),
+        "characters": [
+            {"agent": name, **character.model_dump(mode="json")}
+            for name, character in read_characters(store, run.run).items()
+            if agent in (None, name)
+        ],
+    }
+    if agent is None:
+        return document
+    return document | {"calls": calls_document(calls_of(store, run.run, 0, agent), store)}
+
+
+def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str) -> Document:
+    """Return one agent through a whole run: their utterances, and in a meeting their cognition in every round."""
+    cognition = []
+    if isinstance(start, Meeting):
+        rounds = (read_round(store, run.run, number, start) for number in range(1, run.turns + 1))
+        cognition = [
+            {"round": round.round, **agent_document(present)}
+            for round in rounds
+            for present in round.agents
+            if present.agent == agent
+        ]
+    turns = [turn.model_dump(mode="json") for turn in store.turns(run.run) if turn.speaker == agent]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": run.run,
+        "agent": agent,
+        "turns": turns,
+        "cognition": cognition,
+    }
+
+
+# --- turns ----------------------------------------------------------------------------------------------------------
+
+
+def turn_document(store: Store, details: TurnDetails) -> Document:
+    """Return a turn and how it came about: units, candidates, and the cognition of a group."""
+    document = _making_document(details)
+    if details.what_if is not None:
+        document["what_if"] = details.what_if
+    if details.round is not None:
+        document |= _round_document(store, details.run.run, details.round, details.agent)
+    if details.agent is not None:
+        document["calls"] = calls_document(details.calls, store)
+    return document
+
+
+def _making_document(details: TurnDetails) -> Document:
+    record, prompt = details.record, details.prompt
+    scores = record.scores or {}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": details.run.run,
+        **record.turn.model_dump(mode="json"),
+        "units": [
+            {
+                "id": unit.id,
+                "block": unit.block,
+                "kind": unit.kind,
+                "text": unit.text,
+                "removable": unit.removable,
+                "score": scores.get(unit.id),
+                "removed": unit.id in details.removed,
+            }
+            for unit in (prompt.units if prompt else ())
+        ],
+        "candidates": [
+            {
+                "attempt": candidate.attempt,
+                "origin": candidate.origin,
+                "text": candidate.text,
+                "as_written": as_written(candidate, prompt),
+                "inconsistency": candidate.inconsistency,
+                "inconsistency_runs": list(candidate.inconsistency_runs),
+                "comment": candidate.comment,
+                "rewritable": candidate.rewritable,
+                "chosen": candidate.attempt == record.chosen,
+            }
+            for candidate in details.candidates
+        ],
+        "rollbacks": record.rollbacks,
+        "rewritings": details.rewritings,
+        "scored_by": record.scored_by,
+        "judged_by": record.judged_by,
+        "removal_factor": details.run.parameters.get("removal_factor"),
+    }
+
+
+# --- rounds ---------------------------------------------------------------------------------------------------------
+
+
+def _round_document(store: Store, run: str, round: Round, agent: str | None) -> Document:
+    """Return the cognition of a round, of everybody or of one agent, and how the floor was given."""
+    asked = calls_document(calls_of(store, run, round.round, ""), store)
+    return {
+        "cognition": [agent_document(present) for present in round.agents if agent in (None, present.agent)],
+        "floor": round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None,
+    }
+
+
+def agent_document(agent: AgentRound) -> Document:
+    """Return the cognition of an agent in a round; what was not recorded is null."""
+    need, assessment, bid = agent.need, agent.assessment, agent.bid
+    return {
+        "agent": agent.agent,
+        "perception": agent.perception.model_dump(mode="json"),
+        "key_information": need.key_information if need else None,
+        "mechanisms": {name: choice.model_dump() for name, choice in need.mechanisms.items()} if need else {},
+        "findings": {name: finding.model_dump(mode="json") for name, finding in agent.findings.items()},
+        "situation": assessment.situation if assessment else None,
+        "thought": assessment.thought if assessment else None,
+        "emotion": assessment.emotion if assessment else None,
+        "emotion_strength": assessment.emotion_strength if assessment else None,
+        "plan_done": list(assessment.done) if assessment else None,
+        "willingness": bid.willingness if bid else None,
+        "willingness_parts": bid.parts.model_dump() if bid and bid.parts else None,
+        "weights": agent.weights.model_dump(),
+        "willing": bid.willing if bid else None,
+        "similarity": bid.similarity if bid else None,
+        "similarity_max": bid.similarity_max if bid else None,
+        "latency_scale_s": bid.latency_scale_s if bid else None,
+        "latency_spread_s": bid.latency_spread_s if bid else None,
+        "persistence": bid.persistence if bid else None,
+        "latency_s": bid.latency_s if bid else None,
+        "won": bid.won if bid else None,
+        "typed": agent.typed,
+    }
+
+
+def calls_document(calls: Iterable[Call], store: Store) -> list[Document]:
+    """Return calls of models with their prompts and replies."""
+    return [
+        {
+            "node": call.node,
+            "attempt": call.attempt,
+            "model": call.model,
+            "prompt": [unit.model_dump(include=_UNIT_FIELDS) for unit in store.prompt(call.prompt).units],
+            "replies": [{"text": reply.text, "fields": reply.fields} for reply in call.replies],
+        }
+        for call in calls
+    ]

@@ -1,0 +1,98 @@
+"""Graphs as Mermaid text, with the nodes that stand in them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from state.errors import UsageError, nearest_hint
+from state.parameters import Parameters
+from tertulia.documents import SCHEMA_VERSION, Document
+
+GRAPHS = ("utterance", "dialogue", "cognition", "group_chat")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A graph as Mermaid text.
+
+    Attributes:
+        graph: Its name.
+        mermaid: The text.
+        nodes: The nodes that were chosen, with the place and the source of each.
+    """
+
+    graph: str
+    mermaid: str
+    nodes: Sequence[Mapping[str, str]]
+
+
+def draw_graph(
+    name: str,
+    scenario: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    extensions: Sequence[str] = (),
+    xray: bool = False,
+) -> Drawing:
+    """Return a graph as Mermaid text.
+
+    Args:
+        name: One of `GRAPHS`.
+        scenario: A scenario that composes it; `None`: the defaults.
+        settings: Values by parameter name, over those of the scenario.
+        extensions: Sources of extensions that nodes may come from.
+        xray: Whether graphs inside it are drawn too.
+
+    Raises:
+        UsageError: There is no such graph, or a setting is not acceptable.
+        NotFoundError: There is no such scenario.
+    """
+    from nodes.machinery.extensions import load
+    from worlds.catalog import extensions_of, resolve, settings_of
+
+    if name not in GRAPHS:
+        raise UsageError(f"there is no graph {name!r}{nearest_hint(name, GRAPHS)}")
+    registry = load([*(extensions_of(scenario) if scenario is not None else ()), *extensions])
+    known = tuple(registry.mechanisms)
+    base = settings_of(scenario, known) if scenario is not None else {}
+    parameters = Parameters().with_settings({**base, **(settings or {})})
+    kind = resolve(scenario, known).kind if scenario is not None else "group_chat"
+    return Drawing(
+        graph=name,
+        mermaid=_mermaid(name, parameters, registry.functions(parameters, kind), xray),
+        nodes=[
+            {"place": place, "name": node, "source": registry.origins.get(node, "shipped")}
+            for place, node in parameters.nodes.items()
+        ],
+    )
+
+
+def _mermaid(name: str, parameters: Parameters, chosen: Any, xray: bool) -> str:
+    """Return the Mermaid text; where a node was chosen its name stands under that of its place."""
+    from graphs.cognition import build_cognition_graph
+    from graphs.dialogue import build_dialogue_graph
+    from graphs.group_chat import build_group_chat_graph
+    from graphs.utterance import build_utterance_graph
+
+    builders: dict[str, Callable[[], Any]] = {
+        "utterance": lambda: build_utterance_graph(chosen),
+        "dialogue": lambda: build_dialogue_graph(chosen=chosen),
+        "cognition": lambda: build_cognition_graph(chosen),
+        "group_chat": lambda: build_group_chat_graph(parameters.order, chosen=chosen),
+    }
+    drawable = builders[name]().get_graph(xray=xray)
+    for id, node in drawable.nodes.items():
+        place = id.rpartition(":")[2]
+        if place in parameters.nodes:
+            drawable.nodes[id] = node._replace(name=f"{node.name}<br/>{parameters.nodes[place]}")
+    drawing: str = drawable.draw_mermaid()
+    return drawing
+
+
+def drawing_document(drawing: Drawing) -> Document:
+    """Return a drawing as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "graph": drawing.graph,
+        "mermaid": drawing.mermaid,
+        "nodes": [dict(node) for node in drawing.nodes],
+    }

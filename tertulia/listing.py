@@ -1,0 +1,248 @@
+"""The runs of a store: the tree of forks, simulations folded into one row each, labels, and the removal of runs."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from state.errors import UsageError
+from state.meeting import Meeting
+from state.records import RunRecord
+from state.town import Simulation
+from storage.store import SqliteStore
+from tertulia.documents import SCHEMA_VERSION, Document, parent_document
+from tertulia.phrases import order_of
+
+_SCENARIO_FILES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run in a table, or a simulation that stands for its conversations.
+
+    Attributes:
+        run: The run; of a simulation, its newest conversation under the simulation's id, with the turns of all.
+        depth: How many forks lead to it.
+        conversations: How many conversations the simulation has; 0 for a run.
+    """
+
+    run: RunRecord
+    depth: int
+    conversations: int
+
+
+@dataclass(frozen=True)
+class RunList:
+    """Runs of a store, newest first.
+
+    Attributes:
+        runs: The runs.
+        simulations: All simulations of the store.
+        conversations: By run the simulation whose conversation it is.
+        names: By scenario the name that its own file gives it, where that differs.
+    """
+
+    runs: Sequence[RunRecord] = ()
+    simulations: Sequence[Simulation] = ()
+    conversations: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def name_of(self, run: RunRecord) -> str:
+        """Return the name of a run's scenario, as it is called in its own file."""
+        return self.names.get(run.scenario, run.scenario)
+
+    @property
+    def rows(self) -> list[RunRow]:
+        """The rows of a table: forks under their parents, the conversations of a simulation as one."""
+        counts = Counter(self.conversations.values())
+        return [RunRow(run, depth, counts[run.run]) for run, depth in self._tree([*self._folded()])]
+
+    def _folded(self) -> Iterator[RunRecord]:
+        """Yield the runs, and in the place of a simulation's newest conversation a record that stands for all."""
+        turns: Counter[str] = Counter()
+        for run in self.runs:
+            turns[self.conversations.get(run.run, "")] += run.turns
+        pending = {simulation.simulation: simulation for simulation in self.simulations}
+        for run in self.runs:
+            if run.run not in self.conversations:
+                yield run
+            elif simulation := pending.pop(self.conversations[run.run], None):
+                name = simulation.simulation
+                changes = {"run": name, "status": simulation.status, "seed": simulation.seed, "turns": turns[name]}
+                yield run.model_copy(update=changes)
+
+    def _tree(self, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
+        """Yield runs with their depth in the tree of forks, each before its forks, else in the order given.
+
+        Forks of a simulation's conversation stand under the simulation; the others need a parent that is listed.
+        """
+        listed = {run.run for run in runs}
+        forks: dict[str, list[RunRecord]] = {}
+        for run in runs:
+            parent = run.parent[0] if run.parent else ""
+            parent = self.conversations.get(parent, parent)
+            forks.setdefault(parent if parent in listed else "", []).append(run)
+        stack = [(run, 0) for run in reversed(forks.get("", []))]
+        while stack:
+            run, depth = stack.pop()
+            yield run, depth
+            stack += [(fork, depth + 1) for fork in reversed(forks.get(run.run, []))]
+
+
+def list_runs(
+    store: SqliteStore,
+    scenario: str | None = None,
+    status: str | None = None,
+    label: str | None = None,
+    limit: int | None = None,
+) -> RunList:
+    """Return the runs of a store, newest first.
+
+    Args:
+        store: The store.
+        scenario: Only runs of this scenario.
+        status: Only runs of this status.
+        label: Only runs with this label.
+        limit: At most so many.
+    """
+    filters: dict[str, Any] = {"scenario": scenario, "status": status, "label": label, "limit": limit}
+    runs = store.runs(**{name: value for name, value in filters.items() if value is not None})
+    return RunList(
+        runs=runs,
+        simulations=store.simulations.known(),
+        conversations=store.simulations.conversations(),
+        names=_names_of_files(store, runs),
+    )
+
+
+def _names_of_files(store: SqliteStore, runs: Iterable[RunRecord]) -> dict[str, str]:
+    """Return by scenario file the title of its meeting; for a dialogue, which has none, the file's name."""
+    names: dict[str, str] = {}
+    for run in runs:
+        path = PurePath(run.scenario)
+        if path.suffix in _SCENARIO_FILES and run.scenario not in names:
+            start = store.start(run.run) if run.kind == "group_chat" else None
+            names[run.scenario] = start.title if isinstance(start, Meeting) else path.stem
+    return names
+
+
+def label_of(run: RunRecord) -> str | None:
+    """Return the label that a user gave to a run."""
+    return getattr(run, "label", None)
+
+
+def date_of(run: RunRecord) -> str:
+    """Return when a run was begun, in the local time zone, to the minute."""
+    return f"{run.created.astimezone():%Y-%m-%d %H:%M}"
+
+
+def runs_document(listed: RunList) -> Document:
+    """Return runs as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "runs": [
+            {
+                "run": run.run,
+                "status": run.status,
+                "scenario": run.scenario,
+                "order": order_of(run),
+                "model": run.model,
+                "seed": run.seed,
+                "turns": run.turns,
+                "parent": parent_document(run),
+                "simulation": listed.conversations.get(run.run),
+                "removal_factor": run.parameters.get("removal_factor"),
+                "rehearsed": run.rehearsed,
+                "created": run.created.isoformat(),
+                "error": run.error,
+                "name": listed.name_of(run),
+                "label": label_of(run),
+                "date": date_of(run),
+            }
+            for run in listed.runs
+        ],
+    }
+
+
+# --- removal --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What the removal of some runs takes away.
+
+    Attributes:
+        runs: The runs that were named.
+        forks: Their forks, and forks of those, that were not named.
+        bytes: Bytes of their checkpoints; texts that other runs use as well stay.
+    """
+
+    runs: tuple[RunRecord, ...]
+    forks: tuple[RunRecord, ...]
+    bytes: int
+
+    @property
+    def turns(self) -> int:
+        """How many turns go."""
+        return sum(run.turns for run in (*self.runs, *self.forks))
+
+
+def plan_removal(store: SqliteStore, names: Iterable[str], with_forks: bool = False) -> Removal:
+    """Return what goes when runs are removed, without removing anything.
+
+    Args:
+        store: The store.
+        names: Ids of runs, or `@last`.
+        with_forks: Whether forks that were not named go too.
+
+    Raises:
+        NotFoundError: There is no such run.
+        UsageError: There are forks that were not named, and they are not to go.
+    """
+    runs = {run.run: run for run in map(store.run, names)}
+    forks: dict[str, RunRecord] = {}
+    waiting = list(runs)
+    while waiting:
+        for fork in map(_id_of, _dependents(store, waiting.pop())):
+            if fork not in runs and fork not in forks:
+                forks[fork] = store.run(fork)
+                waiting.append(fork)
+    if forks and not with_forks:
+        raise UsageError(f"runs that would stay are forks of these: {', '.join(forks)}; remove them too: --with-forks")
+    sizes = store.checkpoint_sizes()
+    return Removal(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
+
+
+def remove(store: Any, removal: Removal) -> None:
+    """Remove runs with all that hangs on them.
+
+    Args:
+        store: The store.
+        removal: What goes (see `plan_removal`).
+
+    Raises:
+        StorageError: Another process drives one of the runs.
+    """
+    # A fork goes before its parent, so that no run is ever without one.
+    for run in sorted((*removal.runs, *removal.forks), key=lambda run: run.created, reverse=True):
+        store.remove_run(run.run, with_forks=bool(removal.forks))
+
+
+def _dependents(store: Any, run: str) -> Iterable[Any]:
+    return store.dependents_of(run)  # type: ignore[no-any-return]
+
+
+def _id_of(run: Any) -> str:
+    return run if isinstance(run, str) else str(run.run)
+
+
+def set_label(store: Any, run: str, label: str) -> RunRecord:
+    """Give a run a label; an empty one takes the label away.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    record: RunRecord = store.run(run)
+    store.set_label(record.run, label or None)
+    return record

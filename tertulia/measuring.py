@@ -1,0 +1,255 @@
+"""Attention scores of a prompt, and the diversity of dialogues: of files, and of stored runs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from state.errors import NotFoundError, UsageError, nearest_hint
+from state.language_model import Embedder, LanguageModel
+from state.parameters import ALIASES, Parameters
+from state.records import Prompt, RunRecord, Unit
+from state.store import Store
+from tertulia.documents import SCHEMA_VERSION, Document
+
+if TYPE_CHECKING:
+    from metrics.diversity import Dialogue, DiversityFigures
+
+#: What stored runs can be grouped by, besides any parameter.
+_RUN_FIELDS = ("scenario", "model", "seed")
+
+
+# --- scores ---------------------------------------------------------------------------------------------------------
+
+
+class _PromptFile(BaseModel):
+    """A prompt file: units in prompt order."""
+
+    units: tuple[Unit, ...]
+
+
+def read_prompt(file: Path) -> tuple[Unit, ...]:
+    """Return the units of a prompt file, `{"units": [{"id", "block", "kind", "text", "removable"}]}`.
+
+    Raises:
+        NotFoundError: There is no such file.
+        UsageError: It can't be read as a prompt; the message names the place.
+    """
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotFoundError(f"no prompt file {file}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} can't be read: {error}") from None
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{file} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise UsageError(f"{file} is not JSON: {error}") from None
+    try:
+        units = _PromptFile.model_validate(document).units
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise UsageError(f"{file}: {'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}") from None
+    if not units:
+        raise UsageError(f"{file} has no units; a prompt needs at least one")
+    seen: set[str] = set()
+    for unit in units:
+        if unit.id in seen:
+            raise UsageError(f"{file}: the unit id {unit.id!r} stands twice; ids must differ")
+        seen.add(unit.id)
+    return units
+
+
+@dataclass(frozen=True)
+class ScoredPrompt:
+    """The attention score of every unit, with all that is needed to compute it again.
+
+    Attributes:
+        units: The units, in prompt order.
+        scores: By unit, averaged over the responses.
+        token_spans: By unit, first and past-the-last token of the prompt.
+        input_ids: The tokens of the prompt, as fed to the model.
+        responses: The tokens of each response.
+        model: The model.
+        reducer: R of Eq. 1.
+        precision: Precision of the model's weights.
+    """
+
+    units: tuple[Unit, ...]
+    scores: Mapping[str, float]
+    token_spans: Mapping[str, tuple[int, int]]
+    input_ids: Sequence[int]
+    responses: Sequence[Sequence[int]]
+    model: str
+    reducer: str
+    precision: str
+
+
+async def score_prompt(
+    units: tuple[Unit, ...], responses: Sequence[str], model: LanguageModel, parameters: Parameters
+) -> ScoredPrompt:
+    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses.
+
+    Args:
+        units: The prompt.
+        responses: What was answered to it; none of them empty (see `check_responses`).
+        model: The model whose attention is measured.
+        parameters: Reducer and precision.
+    """
+    from prompts.render import render
+    from state.language_model import ScoringOptions
+
+    rendered = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
+    tokens = [model.tokenizer.encode(response) for response in responses]
+    scored = await model.score(rendered, tokens, ScoringOptions(reducer=parameters.reducer))
+    return ScoredPrompt(
+        units=units,
+        scores={unit.id: sum(scores[unit.id] for scores in scored) / len(scored) for unit in units},
+        token_spans={unit.id: rendered.token_spans[unit.id] for unit in units},
+        input_ids=rendered.input_ids,
+        responses=tokens,
+        model=model.id,
+        reducer=parameters.reducer,
+        precision=parameters.precision,
+    )
+
+
+def check_responses(responses: Sequence[str]) -> None:
+    """Refuse an empty response.
+
+    Raises:
+        UsageError: One of them is empty.
+    """
+    for index, response in enumerate(responses, 1):
+        if not response:
+            raise UsageError(f"response {index} is empty; there is nothing whose attention could be scored")
+
+
+def score_document(scored: ScoredPrompt) -> Document:
+    """Return scores as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "model": scored.model,
+        "reducer": scored.reducer,
+        "precision": scored.precision,
+        "input_ids": list(scored.input_ids),
+        "responses": [list(response) for response in scored.responses],
+        "units": [
+            {"id": unit.id, "token_span": list(scored.token_spans[unit.id]), "score": scored.scores[unit.id]}
+            for unit in scored.units
+        ],
+    }
+
+
+# --- diversity ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Dialogues by case, and of those that are stored runs which they are.
+
+    Attributes:
+        dialogues: By case.
+        runs: By case, the runs of the store.
+    """
+
+    dialogues: Mapping[str, Sequence["Dialogue"]]
+    runs: Mapping[str, Sequence[RunRecord]]
+
+    @property
+    def rehearsed(self) -> bool:
+        """Whether a stand-in without weights spoke in any of the runs."""
+        return any(run.rehearsed for runs in self.runs.values() for run in runs)
+
+
+def is_dialogue_file(given: str) -> bool:
+    """Whether an argument names a file of dialogues, not a stored run."""
+    return Path(given).exists() or "." in given or "/" in given
+
+
+def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
+    """Return the dialogues of files and stored runs by case; a run is one dialogue of its scenario's case.
+
+    Args:
+        files: Files of dialogues, which name their cases.
+        runs: Ids of stored runs, or `@last`.
+        store: Where the runs are stored.
+        by: What runs of a scenario are told apart by: `lambda`, `model`, `scenario`, `seed` or any parameter.
+
+    Raises:
+        NotFoundError: There is no such file or run.
+        UsageError: A file can't be read as dialogues, or there is nothing to group by.
+    """
+    from metrics.dialogue_file import read_dialogues
+
+    dialogues: dict[str, list[Dialogue]] = {}
+    for file in files:
+        for case, found in read_dialogues(file).items():
+            dialogues.setdefault(case, []).extend(found)
+    if by is not None and not runs:
+        raise UsageError(f"--by {by} groups stored runs; name some (the lines of a file name their case)")
+    grouped: dict[str, list[RunRecord]] = {}
+    if store is not None:
+        for record in {record.run: record for record in map(store.run, runs)}.values():
+            case = record.scenario if by in (None, "scenario") else f"{record.scenario}, {by} {_value(record, by)}"
+            spoken = [(turn.speaker, turn.text) for turn in store.turns(record.run) if turn.speaker is not None]
+            if spoken:
+                dialogues.setdefault(case, []).append(spoken)
+                grouped.setdefault(case, []).append(record)
+    return Cases(dialogues, grouped)
+
+
+def _value(run: RunRecord, by: str | None) -> str:
+    """Return what a run is grouped by, as text.
+
+    Raises:
+        UsageError: No run has such a value.
+    """
+    name = ALIASES.get(str(by), str(by))
+    if name in _RUN_FIELDS:
+        return str(getattr(run, name))
+    place, _, setting = name.partition(".")
+    parameters: Mapping[str, Any] = run.parameters
+    if setting:
+        group = "nodes" if place == "nodes" else "node_settings"
+        values: Any = parameters.get(group) or {}
+        values = values if place == "nodes" else values.get(place) or {}
+        return _shown(values.get(setting))
+    if name not in parameters:
+        raise UsageError(f"--by {by}: unknown{nearest_hint(str(by), ('lambda', *_RUN_FIELDS, *parameters))}")
+    return _shown(parameters[name])
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else "–" if value is None else str(value)
+
+
+def measure(cases: Cases, embedder: Embedder) -> dict[str, "DiversityFigures"]:
+    """Return how diverse the dialogues of each case are."""
+    from metrics.diversity import metrics_of_cases
+
+    return metrics_of_cases(cases.dialogues, embedder)
+
+
+def mean_figures(figures: Mapping[str, "DiversityFigures"]) -> "DiversityFigures":
+    """Return the mean of each figure over the cases that have it."""
+    from metrics.diversity import mean_over_cases
+
+    return mean_over_cases(figures.values())
+
+
+def metrics_document(cases: Cases, figures: Mapping[str, "DiversityFigures"], embedder: str) -> Document:
+    """Return figures as JSON; where stored runs were measured, with the runs of each case."""
+    document: Document = {
+        "schema_version": SCHEMA_VERSION,
+        "embedder": embedder,
+        "cases": {case: figure.model_dump() for case, figure in figures.items()},
+        "mean": mean_figures(figures).model_dump(),
+    }
+    if cases.runs:
+        document["runs"] = {case: [run.run for run in runs] for case, runs in cases.runs.items()}
+        document["rehearsed"] = cases.rehearsed
+    return document

@@ -1,0 +1,136 @@
+"""Runs, turns, silences and figures put in words, as plain text for any reader: a terminal, a document, a page."""
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+
+from state.meeting import Attendee, Meeting, Start
+from state.records import BLOCK_INITIALS, RunRecord
+
+_NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+#: Control characters, changes of direction, and halves of surrogate pairs, which no encoding carries.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]"
+)
+
+
+# --- text and numbers -----------------------------------------------------------------------------------------------
+
+
+def clean(text: str) -> str:
+    """Return text of any origin on one line, with `�` for every character that a terminal would obey."""
+    return " ".join(_CONTROL.sub("�", text).split())
+
+
+def in_words(name: str) -> str:
+    """Return the name of a value, a step or a mechanism as it stands in a sentence."""
+    return name.replace("_", " ")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number with that many digits after the point; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def count(value: int | None) -> str:
+    """Return a count; a dash where there is none."""
+    return "–" if value is None else str(value)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in [0, 1] as a whole percentage; a dash where there is none."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def counted(number: int, singular: str) -> str:
+    """Return `1 turn`, `2 turns`."""
+    return f"{number} {singular}{'' if number == 1 else 's'}"
+
+
+def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return notes `what of NAME: why` without repetition; those that differ in the name alone are joined."""
+    people: dict[tuple[str, str], list[str]] = {}
+    names = list(names)
+    for note in dict.fromkeys(notes):
+        what, _, why = note.partition(": ")
+        name = next((name for name in names if what.endswith(f" of {name}")), None)
+        known = people.setdefault((what.removesuffix(f" of {name}"), why), [])
+        known += [name] if name else []
+    return [
+        f"{what}{' of ' + ', '.join(who) if who else ''}{': ' + why if why else ''}"
+        for (what, why), who in people.items()
+    ]
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------
+
+
+def order_of(run: RunRecord) -> str | None:
+    """Return the speaking order of a group chat; `None` for a dialogue of two."""
+    return str(run.parameters.get("order")) if run.kind == "group_chat" else None
+
+
+def settings(run: RunRecord) -> list[str]:
+    """Return what the run was made with, a phrase each: order, λ (or what is retained), model, seed, seat."""
+    order = order_of(run)
+    kept = retained(run)
+    seat = run.parameters.get("seat")
+    return [
+        *([in_words(order)] if order else []),
+        f"retained: {kept}" if kept else f"λ = {run.parameters.get('removal_factor'):g}",
+        run.model,
+        f"seed {run.seed}",
+        *([f"a person as {seat}"] if seat else []),
+    ]
+
+
+def retained(run: RunRecord) -> str | None:
+    """Return which item of a block is all that a prompt retains; `None` where λ decides."""
+    which = run.parameters.get("retain")
+    return f"the {which} of {in_words(BLOCK_INITIALS[str(run.parameters['retain_block'])])}" if which else None
+
+
+def people_line(start: Start) -> str:
+    """Return who takes part, with when they come and go."""
+    if isinstance(start, Meeting):
+        return ", ".join(f"{attendee.persona.name}{_stay(attendee)}" for attendee in start.participants)
+    return " and ".join(start.names)
+
+
+def stay(attendee: Attendee) -> list[str]:
+    """Return when an attendee comes and goes, a phrase each; nothing for who is there all the time."""
+    joins = [f"from {attendee.joins:%H:%M}"] if attendee.joins else []
+    leaves = [f"until {attendee.leaves:%H:%M}"] if attendee.leaves else []
+    return joins + leaves
+
+
+def _stay(attendee: Attendee) -> str:
+    phrases = stay(attendee)
+    return f" ({' '.join(phrases)})" if phrases else ""
+
+
+def meeting_line(meeting: Meeting) -> str:
+    """Return what is held, when and where."""
+    until = f" to {meeting.ends:%H:%M}" if meeting.ends else ""
+    place = f", {meeting.place}" if meeting.place else ""
+    return f"{meeting.title}, {meeting.time:%A %d %B %Y, %H:%M}{until}{place}"
+
+
+# --- turns ----------------------------------------------------------------------------------------------------------
+
+
+def clock(sim_time_s: float, start: Start) -> str:
+    """Return minutes and seconds since the start; in a group chat the time of day stands before them."""
+    minutes, seconds = divmod(int(sim_time_s), 60)
+    if isinstance(start, Meeting):
+        return f"{start.time + timedelta(seconds=sim_time_s):%H:%M:%S}  {minutes:>2}:{seconds:02d}"
+    return f"{minutes:02d}:{seconds:02d}"
+
+
+def silence(silence_s: float | None) -> str:
+    """Return a recorded silence in words; without its length where that is not known."""
+    if silence_s is None:
+        return "… silence"
+    is_short = silence_s.is_integer() and silence_s < len(_NUMERALS)
+    return f"… {_NUMERALS[int(silence_s)] if is_short else f'{silence_s:g}'} seconds of silence"

@@ -1,0 +1,120 @@
+"""A round of group chat as it is stored, read whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from state.errors import NotFoundError, nearest_hint
+from state.meeting import Meeting, Start, WillingnessWeights
+from state.seat import Answer
+from state.store import Store
+
+
+@dataclass(frozen=True)
+class AgentRound:
+    """The cognition of an agent in a round; `None` for steps that were not taken, as the round was interrupted.
+
+    A person who has the seat leaves no thoughts, only what they `typed`: empty where they stayed silent.
+    """
+
+    agent: str
+    weights: WillingnessWeights
+    perception: Perception
+    need: InformationNeed | None
+    findings: Mapping[str, Finding]
+    assessment: Assessment | None
+    bid: Bid | None
+    typed: str | None
+
+    @property
+    def active(self) -> list[str]:
+        """The mechanisms that were switched on."""
+        return [name for name, choice in self.need.mechanisms.items() if choice.active] if self.need else []
+
+    @property
+    def latency_s(self) -> float | None:
+        """The latency that was sampled; `None` for who did not race."""
+        return self.bid.latency_s if self.bid else None
+
+    @property
+    def won(self) -> bool:
+        """Whether the agent got the floor."""
+        return self.bid is not None and self.bid.won
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round: everybody who was present, in the scenario's order, and how the floor was given."""
+
+    round: int
+    agents: tuple[AgentRound, ...]
+    floor: Floor | None
+
+    @property
+    def fastest_first(self) -> list[AgentRound]:
+        """The agents by their latency; those who did not race come last."""
+        return sorted(self.agents, key=lambda agent: float("inf") if agent.latency_s is None else agent.latency_s)
+
+    def first_word_s(self, reevaluation_s: float) -> float | None:
+        """Return when the fastest would have begun to speak, in seconds from the start of the round.
+
+        Args:
+            reevaluation_s: Time between two looks at everybody's willingness, in seconds.
+        """
+        latencies = [agent.latency_s for agent in self.agents if agent.latency_s is not None]
+        if self.floor is None or not latencies:
+            return None
+        return (self.floor.looks - 1) * reevaluation_s + min(latencies)
+
+
+def read_round(store: Store, run: str, round: int, meeting: Meeting) -> Round:
+    """Return a round of a run."""
+    agents = (_read_agent(store, run, round, name, meeting) for name in meeting.names)
+    return Round(
+        round=round,
+        agents=tuple(agent for agent in agents if agent is not None),
+        floor=store.step(run, round, "", "floor", Floor),
+    )
+
+
+def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting) -> AgentRound | None:
+    """Return the cognition of an agent in a round; `None` if they were not present."""
+    perception = store.step(run, round, name, "perceive", Perception)
+    if perception is None:
+        return None
+    need = store.step(run, round, name, "choose_mechanisms", InformationNeed)
+    answer = store.step(run, round, name, "speak_by_hand", Answer)
+    active = [mechanism for mechanism, choice in need.mechanisms.items() if choice.active] if need else []
+    findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active}
+    return AgentRound(
+        agent=name,
+        weights=meeting.participant(name).weights,
+        perception=perception,
+        need=need,
+        findings={mechanism: finding for mechanism, finding in findings.items() if finding is not None},
+        assessment=store.step(run, round, name, "assess", Assessment),
+        bid=store.step(run, round, name, "bid", Bid),
+        typed=None if answer is None else answer.words,
+    )
+
+
+def read_characters(store: Store, run: str) -> dict[str, Character]:
+    """Return everybody as they entered the meeting, as far as they were prepared."""
+    return {agent: character for (_, agent), character in store.steps(run, "prepare", Character).items()}
+
+
+def calls_of(store: Store, run: str, round: int, agent: str) -> list[Call]:
+    """Return the calls of models that an agent made in a round (agent empty: those of the group)."""
+    return [call for call in store.calls(run, round) if call.agent == agent]
+
+
+def find_agent(given: str, start: Start, run: str) -> str:
+    """Return the name of a participant as the scenario writes it.
+
+    Raises:
+        NotFoundError: Nobody of that name takes part.
+    """
+    for name in start.names:
+        if name.casefold() == given.casefold():
+            return name
+    raise NotFoundError(f"nobody named {given!r} takes part in run {run}{nearest_hint(given, start.names)}")

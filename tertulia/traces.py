@@ -1,0 +1,57 @@
+"""The state before and after every node of a turn."""
+
+from collections.abc import Iterable
+
+from state.cognition import Visit
+from state.errors import NotFoundError, nearest_hint
+from state.graph_state import updated
+from state.records import RunRecord
+from state.store import Store
+from tertulia.documents import SCHEMA_VERSION, Document
+
+
+def read_visits(
+    store: Store, run: RunRecord, turn: int | None = None, node: str | None = None, agent: str | None = None
+) -> list[tuple[int, Visit]]:
+    """Return the executions of nodes in one turn, or in all, each with its turn.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        turn: The turn; `None` for all of them.
+        node: The only node whose executions are wanted.
+        agent: The only agent whose executions are wanted: those of their cognition, and of the turns that they speak.
+
+    Raises:
+        NotFoundError: The run has no such node, or nothing is known of the turn.
+    """
+    turns = range(1, run.turns + 1) if turn is None else [turn]
+    visits: list[tuple[int, Visit]] = []
+    for number in turns:
+        trace = store.trace(run.run, number)
+        if trace is None and turn is not None:
+            raise NotFoundError(
+                f"what was executed in turn {turn} of run {run.run} was not noted: an older Tertulia wrote it"
+            )
+        visits += [(number, visit) for visit in trace.visits] if trace else []
+    known = dict.fromkeys(visit.node for _, visit in visits)
+    if node is not None and node not in known:
+        where = f"turn {turn} of run {run.run}" if turn is not None else f"run {run.run}"
+        raise NotFoundError(f"no node {node!r} was executed in {where}{nearest_hint(node, known)}")
+    return [
+        (number, visit)
+        for number, visit in visits
+        if node in (None, visit.node) and agent in (None, visit.agent or visit.before.get("speaker"))
+    ]
+
+
+def visits_document(run: RunRecord, visits: Iterable[tuple[int, Visit]]) -> Document:
+    """Return executions as JSON, with the state before, the update, and the state after."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": run.run,
+        "visits": [
+            {"turn": turn, **visit.model_dump(), "after": updated(visit.before, visit.update or {})}
+            for turn, visit in visits
+        ],
+    }

@@ -1,0 +1,187 @@
+"""A run as a Markdown document that somebody would gladly read, and that text from a model can't break.
+
+1. Text from a model is one line, stands behind words of the program, and its punctuation is escaped: it can begin no
+   block, close no emphasis, and open no HTML.
+2. Words that a reader of Markdown might turn into a link are shown as code, where nothing is one.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from state.meeting import Attendee, Meeting, Start
+from state.parameters import Parameters
+from state.records import Participant, RunRecord, Turn
+from state.store import Store
+from tertulia.phrases import (
+    clean,
+    clock,
+    in_words,
+    number,
+    people_line,
+    retained,
+    settings,
+    silence,
+    stay,
+)
+from tertulia.rounds import AgentRound, read_round
+from tertulia.timeline import AttendanceChange, attendance_changes, changes_before, turns_with_opening
+
+#: Characters of a removed unit that are shown.
+_SHOWN = 200
+
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>&~^|$#]")
+
+#: Addresses, with a scheme or without one: what many readers of Markdown make links of, however it is escaped.
+_LINK = re.compile(r"://|www\.|@|(?:mailto|xmpp|tel):|\w\.[^\W\d_]{2}", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Return text of any origin as Markdown that reads as this text, on one line."""
+    return " ".join(
+        _as_code(word) if _LINK.search(word) else _MARKUP.sub(r"\\\g<0>", word) for word in clean(text).split()
+    )
+
+
+def _as_code(word: str) -> str:
+    longest = max((len(ticks) for ticks in re.findall(r"`+", word)), default=0)
+    fence, space = "`" * (longest + 1), " " if word[0] == "`" or word[-1] == "`" else ""
+    return f"{fence}{space}{word}{space}{fence}"
+
+
+def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> Iterator[str]:
+    """Yield the lines of a transcript.
+
+    Args:
+        store: Where the run lies.
+        run: The run.
+        start: What it started from.
+        thoughts: Whether who thought what, who wanted to speak and what was removed stands under every turn.
+    """
+    yield from _heading(run, start)
+    yield "## The conversation"
+    yield ""
+    silence_s = Parameters.model_validate(run.parameters).silence_s
+    turns = turns_with_opening(store, run.run, start)
+    for turn, changes in zip(turns, changes_before(turns, attendance_changes(start, turns)), strict=True):
+        for change in changes:
+            yield _attendance_change(change, start)
+            yield ""
+        yield _utterance(turn, start, silence_s)
+        yield ""
+        if thoughts and turn.turn:
+            lines = list(_behind(store, run, start, turn))
+            yield from lines
+            yield from [""] if lines else []
+    if not any(turn.turn for turn in turns):
+        yield "Nothing was said yet."
+        yield ""
+    yield from _settings(run)
+
+
+def _heading(run: RunRecord, start: Start) -> Iterator[str]:
+    """Yield what is held, when and where, who takes part, and what is to be known of the run."""
+    title, description, until = people_line(start), None, ""
+    if isinstance(start, Meeting):
+        title, description = start.title, start.description
+        until = f" to {start.ends:%H:%M}" if start.ends else ""
+    place = f", {escaped(start.place)}" if start.place else ""
+    yield from (f"# {escaped(title)}", "", f"{start.time:%A %d %B %Y, %H:%M}{until}{place}", "")
+    if description is not None:
+        yield from (f"**What it is about:** {escaped(description)}", "")
+    yield from (_person(participant) for participant in _people(start))
+    yield ""
+    if run.rehearsed:
+        yield "> **Rehearsed:** a stand-in without weights spoke here, not a language model."
+        yield ""
+    yield f"**Made with** {escaped(', '.join(settings(run)))}"
+    yield ""
+    if run.status != "finished":
+        why = f": {escaped(run.error)}" if run.error else ""
+        yield f"**Not at its end:** the run is {run.status}{why}"
+        yield ""
+
+
+def _people(start: Start) -> Sequence[Participant]:
+    return start.participants if isinstance(start, Meeting) else (start.initiator, start.partner)
+
+
+def _person(participant: Participant) -> str:
+    persona = participant.persona
+    known = [
+        *([str(persona.age)] if persona.age is not None else []),
+        *([persona.traits] if persona.traits else []),
+        *(stay(participant) if isinstance(participant, Attendee) else []),
+    ]
+    who = f"- **{escaped(persona.name)}**{''.join(f', {escaped(what)}' for what in known)}"
+    return f"{who}: {escaped(persona.background)}" if persona.background else who
+
+
+def _utterance(turn: Turn, start: Start, silence_s: float) -> str:
+    when = _clock(turn.sim_time_s, start)
+    if turn.speaker is None:
+        return f"{when} *{silence(silence_s)}*"
+    return f"{when} **{escaped(turn.speaker)}:** {escaped(turn.text)}{' ∎' if turn.ended else ''}"
+
+
+def _attendance_change(change: AttendanceChange, start: Start) -> str:
+    reason = f": {escaped(change.reason)}" if change.reason else ""
+    what = "joins" if change.joined else "leaves"
+    return f"{_clock(change.sim_time_s, start)} **{escaped(change.agent)}** {what}{reason}"
+
+
+def _clock(sim_time_s: float, start: Start) -> str:
+    return f"`{clock(sim_time_s, start).split()[0]}`"
+
+
+def _behind(store: Store, run: RunRecord, start: Start, turn: Turn) -> Iterator[str]:
+    """Yield what led to a turn: everybody's thoughts and bids, what was removed, and the candidates set aside."""
+    if isinstance(start, Meeting):
+        for agent in read_round(store, run.run, turn.round, start).agents:
+            yield _thought(agent)
+    record = store.turn_record(run.run, turn.turn)
+    if record.prompt is not None and record.removed:
+        removed = set(record.removed)
+        units = [unit for unit in store.prompt(record.prompt).units if unit.id in removed and unit.kind == "item"]
+        kept = retained(run)
+        why = f", all but {kept}" if kept else f" at λ = {run.parameters.get('removal_factor'):g}"
+        yield f"- Removed from the prompt{why}:"
+        for unit in units:
+            text = clean(unit.text).removeprefix("- ")
+            shown = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
+            yield f"  - {in_words(unit.block)}: {escaped(shown)}"
+    for candidate in store.candidates(run.run, turn.turn):
+        if candidate.attempt != record.chosen and candidate.inconsistency is not None:
+            comment = f" ({escaped(candidate.comment)})" if candidate.comment else ""
+            what = "Rewritten, and set aside" if candidate.origin == "rewritten" else "Set aside"
+            yield f"- {what}, conflict {number(candidate.inconsistency, 2)}: {escaped(candidate.text)}{comment}"
+
+
+def _thought(agent: AgentRound) -> str:
+    bid = agent.bid
+    figures = [f"W {bid.willingness:.2f}"] if bid and bid.willingness is not None else []
+    figures += [f"{bid.latency_s:.2f} s"] if bid and bid.latency_s is not None else []
+    figures += [", ".join(map(in_words, agent.active))] if agent.active else []
+    mark = "→ " if agent.won else ""
+    thought = escaped(agent.assessment.thought) if agent.assessment and agent.assessment.thought else "–"
+    if agent.typed is not None:
+        thought = f"typed: {escaped(agent.typed)}" if agent.typed else "stayed silent"
+    return f"- {mark}**{escaped(agent.agent)}** ({escaped('; '.join(figures) or 'no bid')}): {thought}"
+
+
+def _settings(run: RunRecord) -> Iterator[str]:
+    """Yield everything that the run was made with."""
+    yield "## What it was made with"
+    yield ""
+    parent = {"forked from": f"{run.parent[0]} at turn {run.parent[1]}"} if run.parent else {}
+    participant_models = {f"model of {name}": participant.model for name, participant in run.participant_models.items()}
+    known = {
+        "run": run.run,
+        "scenario": run.scenario,
+        **parent,
+        "model": run.model,
+        **participant_models,
+        "embedder": run.embedder,
+    }
+    for name, value in (known | {"seed": run.seed} | run.parameters).items():
+        yield f"- {escaped(in_words(name))}: {escaped(value if isinstance(value, str) else json.dumps(value))}"

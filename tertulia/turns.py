@@ -1,0 +1,104 @@
+"""A turn and how it came about: its prompt, what was removed, the candidates, and the cognition of a group."""
+
+from dataclasses import dataclass
+
+from state.cognition import Call
+from state.errors import NotFoundError
+from state.meeting import Meeting, Start
+from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
+from state.store import Store
+from tertulia.rounds import Round, calls_of, read_round
+from tertulia.what_if import removed_at
+
+
+@dataclass(frozen=True)
+class TurnDetails:
+    """A turn and how it came about.
+
+    Attributes:
+        run: The run.
+        record: The turn as it is stored.
+        prompt: The full prompt; `None` for a silence, and for a turn that was written by hand.
+        candidates: In the order of their attempts.
+        removed: Ids of the units that were removed, or would be at `what_if`.
+        what_if: λ whose removal is shown instead of the run's own; `None` for the run's own.
+        round: The round, in a group chat.
+        agent: The only agent whose cognition is wanted; `None` for everybody's.
+        calls: The calls of models that this agent made in the round.
+    """
+
+    run: RunRecord
+    record: TurnRecord
+    prompt: Prompt | None
+    candidates: tuple[Candidate, ...]
+    removed: frozenset[str]
+    what_if: float | None
+    round: Round | None
+    agent: str | None
+    calls: tuple[Call, ...]
+
+    @property
+    def rewritings(self) -> int:
+        """How many candidates are rewritten ones."""
+        return sum(candidate.origin == "rewritten" for candidate in self.candidates)
+
+    @property
+    def removable(self) -> list[Unit]:
+        """The units that λ may remove."""
+        return [unit for unit in self.prompt.units if unit.removable] if self.prompt else []
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        scores = self.record.scores or {}
+        total = sum(scores[unit.id] for unit in self.removable)
+        gone = sum(scores[unit.id] for unit in self.removable if unit.id in self.removed)
+        return gone / total if total else 0.0
+
+
+def read_turn(
+    store: Store,
+    run: RunRecord,
+    start: Start,
+    number: int,
+    agent: str | None = None,
+    removal_factor: float | None = None,
+) -> TurnDetails:
+    """Return a turn and how it came about.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        start: What it started from.
+        number: The turn, from 1.
+        agent: The only agent whose cognition is wanted, with the calls of models that they made.
+        removal_factor: λ whose removal is wanted instead of the run's own.
+
+    Raises:
+        NotFoundError: There is no such turn, the agent was not present, or another λ is asked for and the turn has no
+            scores.
+        UsageError: λ is out of its range.
+    """
+    record = store.turn_record(run.run, number)
+    prompt = store.prompt(record.prompt) if record.prompt else None
+    removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor)
+    round = read_round(store, run.run, record.turn.round, start) if isinstance(start, Meeting) else None
+    if round is not None and agent is not None and agent not in [present.agent for present in round.agents]:
+        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see tertulia show {run.run}")
+    return TurnDetails(
+        run=run,
+        record=record,
+        prompt=prompt,
+        candidates=tuple(store.candidates(run.run, number)),
+        removed=frozenset(removed),
+        what_if=removal_factor,
+        round=round,
+        agent=agent,
+        calls=() if agent is None else tuple(calls_of(store, run.run, record.turn.round, agent)),
+    )
+
+
+def as_written(candidate: Candidate, prompt: Prompt | None) -> str | None:
+    """Return a candidate in the names of the prompt; `None` where they are those of the utterance."""
+    written = candidate.reply.fields.get(prompt.speaker) if prompt is not None else None
+    return None if written is None or " ".join(str(written).split()) == candidate.text else str(written)
