@@ -68,7 +68,7 @@ def fork(
     Example: tertulia fork @last --at 3 --lambda 0.8
     """
     from tertulia.forking import StartChanges, plan_fork
-    from tertulia.starting import begin
+    from tertulia.starting import Additions, begin
 
     chosen = read_settings(settings, removal_factor=removal_factor, max_turns=rounds, order=order)
     changes = StartChanges(
@@ -90,7 +90,7 @@ def fork(
             seed=seed,
             say=say,
             seat=seat,
-            extensions=extension or (),
+            additions=Additions(extension or ()),
             label=label,
         )
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts)

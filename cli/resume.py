@@ -31,7 +31,7 @@ def resume(
     Example: tertulia resume @last
     """
     from tertulia.seats import check_seat
-    from tertulia.starting import reopen
+    from tertulia.starting import Additions, reopen
 
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
@@ -42,5 +42,5 @@ def resume(
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
-        reopened = partial(reopen, opened, record, seat=seat, extensions=extension or ())
+        reopened = partial(reopen, opened, record, seat=seat, additions=Additions(extension or ()))
         drive_shown(opened, record.model, reopened, as_json, thoughts)

@@ -69,7 +69,7 @@ def run(
 
     Example: tertulia run tidewell --lambda 0.5 --rounds 6
     """
-    from tertulia.starting import begin, plan_run
+    from tertulia.starting import Additions, begin, plan_run
 
     chosen = read_settings(
         settings,
@@ -86,7 +86,7 @@ def run(
         model=REHEARSAL if rehearse else model,
         seed=seed,
         seat=seat,
-        extensions=extension or (),
+        additions=Additions(extension or ()),
         label=label,
     )
     if dry_run:

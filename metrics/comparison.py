@@ -8,7 +8,7 @@
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
@@ -55,9 +55,9 @@ class TurnComparison:
     """
 
     turn: int
-    a: Document | None
-    b: Document | None
-    differences: tuple[Difference, ...] = ()
+    a: Document | None = field(repr=False)
+    b: Document | None = field(repr=False)
+    differences: tuple[Difference, ...] = field(default=(), repr=False)
 
     @property
     def is_same(self) -> bool:

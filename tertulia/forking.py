@@ -12,7 +12,7 @@ from state.records import RunRecord
 from state.seat import in_one_line
 from state.store import Store
 from tertulia.seats import check_is_there, with_seat
-from tertulia.starting import RunPlan, check_start, sources
+from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 
 if TYPE_CHECKING:
     from nodes.machinery.registry import Registry
@@ -74,7 +74,7 @@ def plan_fork(
     seed: int | None = None,
     say: str | None = None,
     seat: str | None = None,
-    extensions: Sequence[str] = (),
+    additions: Additions = NOTHING_ADDED,
     label: str | None = None,
 ) -> RunPlan:
     """Return the plan of a fork, checked against its parent.
@@ -89,18 +89,17 @@ def plan_fork(
         seed: Another seed.
         say: What the speaker of turn `at` says instead.
         seat: Whose words a person types from there.
-        extensions: Extensions that may have changed since, or are new.
+        additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
         label: What the user calls the fork.
 
     Raises:
         NotFoundError: The parent has not come so far, or it is not known how it stood there.
         UsageError: The fork can't be made like that.
     """
-    from nodes.machinery.extensions import load_again
     from prompts.renaming import check_names
 
     trace = _trace_before(store, parent, at, say)
-    registry = load_again(parent.extensions, sources(extensions))
+    registry = additions.registry_again(parent)
     start = (changes or StartChanges()).applied(store.start(parent.run), store, registry)
     parameters = with_seat(_changed_parameters(parent, settings, model), seat, start)
     if seat is not None and parameters.seat is not None and trace is not None:

@@ -1,7 +1,9 @@
 """Ctrl-C: what is computed stops soon, wherever it is, and nothing is left that waits for it."""
 
 import asyncio
+import ctypes
 import signal
+import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -15,14 +17,21 @@ _PATIENCE_S = 0.5
 #: How long what was interrupted has to tidy up.
 _TIDYING_S = 2.0
 
+#: The event loops that run now, by thread.
+_loops: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C, SIGTERM or a closed terminal raise `KeyboardInterrupt` soon; asyncio would wait for the model.
 
-    Where an event loop runs, it is raised between two of its steps. In the middle of one only a long computation is
-    interrupted: asyncio's own locks and queues would stay as they were, and be waited for without end.
+    Where an event loop runs, it is raised between two of its steps. In the middle of a step only a long computation is
+    interrupted: asyncio's own locks and queues would stay as they were, and be waited for without end. In another
+    thread than the main one, which gets no signals, this does nothing (see `interrupt_thread`).
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def stop(signum: int, frame: FrameType | None) -> None:
         for number in before:  # a second one would interrupt the tidying up
@@ -48,9 +57,29 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def interrupt_thread(thread: threading.Thread) -> None:
+    """Raise `KeyboardInterrupt` soon in a thread that runs `run_or_abandon`, as `interruptible` does in the main one.
+
+    It returns when the thread has ended or the exception is on its way; whoever waits for the end joins the thread.
+    """
+    raised = threading.Event()
+
+    def stop() -> NoReturn:
+        raised.set()
+        raise KeyboardInterrupt
+
+    if (loop := _loops.get(thread)) is not None:
+        with suppress(RuntimeError):  # it is closed
+            loop.call_soon_threadsafe(stop)
+    thread.join(_PATIENCE_S)
+    if thread.is_alive() and not raised.is_set() and thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
+
+
 def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine as `asyncio.run` does; but what a signal stops (see `interruptible`) is not waited for long."""
-    runner = asyncio.Runner()
+    """Run a coroutine as `asyncio.run` does, but do not wait long for what an interrupt stops (see `interruptible`)."""
+    runner, thread = asyncio.Runner(), threading.current_thread()
+    _loops[thread] = runner.get_loop()
     try:
         result = runner.run(coroutine)
     except (KeyboardInterrupt, SystemExit):
@@ -59,6 +88,8 @@ def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
     except BaseException:
         runner.close()
         raise
+    finally:
+        del _loops[thread]
     runner.close()
     return result
 

@@ -17,12 +17,64 @@ from tertulia.engines import Engines, ModelAccess, open_engines, reopen_engines
 from tertulia.seats import check_seat, with_seat
 
 if TYPE_CHECKING:
+    from nodes.machinery.node import Node
     from nodes.machinery.registry import Registry
+    from nodes.mechanisms.mechanism import Mechanism
     from state.context import Context
     from storage.store import SqliteStore
 
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1
+
+
+@dataclass(frozen=True)
+class Additions:
+    """Nodes and mechanisms of the user's own that a run has beside those of its scenario.
+
+    Attributes:
+        files: Files (.py), looked for from the current folder, and entry points of installed packages.
+        nodes, mechanisms: Handed over as Python objects.
+        accept_changed: Whether, in a run that goes on, the source of an object may differ from what was noted.
+    """
+
+    files: Sequence[str] = ()
+    nodes: Sequence["Node"] = ()
+    mechanisms: Sequence["Mechanism"] = ()
+    accept_changed: bool = False
+
+    @property
+    def sources(self) -> list[str]:
+        """The files and entry points, as they are noted with a run."""
+        from worlds.scenario_parts import extension_source
+
+        return [extension_source(file, Path.cwd()) for file in self.files]
+
+    def registry(self, beside: Sequence[str] = ()) -> "Registry":
+        """Return the nodes and mechanisms that a new run can have.
+
+        Args:
+            beside: Extensions that its scenario names.
+
+        Raises:
+            TertuliaError: One is not there, can't be loaded, or is declared wrongly.
+        """
+        from nodes.machinery.extensions import load
+
+        return load([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
+
+    def registry_again(self, run: RunRecord) -> "Registry":
+        """Return the nodes and mechanisms of a run that was begun before; nothing is executed that has changed since.
+
+        Raises:
+            TertuliaError: One is not there any more, or has changed.
+        """
+        from nodes.machinery.extensions import load_again
+
+        return load_again(run.extensions, self.sources, self.nodes, self.mechanisms, self.accept_changed)
+
+
+#: What most runs have.
+NOTHING_ADDED = Additions()
 
 
 @dataclass(frozen=True)
@@ -95,7 +147,7 @@ def plan_run(
     model: str = DEFAULT_MODEL,
     seed: int = DEFAULT_SEED,
     seat: str | None = None,
-    extensions: Sequence[str] = (),
+    additions: Additions = NOTHING_ADDED,
     label: str | None = None,
 ) -> RunPlan:
     """Return the plan of a new run, checked against its scenario.
@@ -106,32 +158,28 @@ def plan_run(
         model: The name of everybody's model; `rehearsal` for a stand-in without weights.
         seed: Of all draws.
         seat: Whose words a person types.
-        extensions: Files (.py) or entry points with nodes and mechanisms, beside those of the scenario.
+        additions: Nodes and mechanisms of the user's own; in a meeting everybody may switch on those mechanisms.
         label: What the user calls the run.
 
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
     """
-    from nodes.machinery.extensions import load
     from prompts.renaming import check_names
     from worlds.catalog import extensions_of, resolve, settings_of
+    from worlds.changes import with_mechanisms
 
-    registry = load([*extensions_of(scenario), *sources(extensions)])
+    registry = additions.registry(extensions_of(scenario))
     known = tuple(registry.mechanisms)
     parameters = Parameters().with_settings({**settings_of(scenario, known), **settings})
     start = resolve(scenario, known)
+    if isinstance(start, Meeting) and additions.mechanisms:
+        added = (mechanism.name for mechanism in additions.mechanisms)
+        start = with_mechanisms(start, [*dict.fromkeys([*start.mechanisms, *added])], known)
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)
     check_start(start, parameters, settings)
     return RunPlan(start=start, parameters=parameters, model=model, seed=seed, registry=registry, label=label)
-
-
-def sources(extensions: Sequence[str]) -> list[str]:
-    """Return extensions as they are noted with a run; files are looked for from the current folder."""
-    from worlds.scenario_parts import extension_source
-
-    return [extension_source(extension, Path.cwd()) for extension in extensions]
 
 
 def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any]) -> None:
@@ -199,7 +247,7 @@ def reopen(
     access: ModelAccess,
     *,
     seat: str | None = None,
-    extensions: Sequence[str] = (),
+    additions: Additions = NOTHING_ADDED,
 ) -> Conversation:
     """Return a run that was begun before, ready to be driven on.
 
@@ -208,15 +256,13 @@ def reopen(
         run: The run.
         access: What opening its models needs.
         seat: Whose words a person types, if that is to be checked.
-        extensions: Extensions that may have changed since, or are new.
+        additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
 
     Raises:
         TertuliaError: Another seat is asked for than the run has, an extension has changed or is gone, or a model
             can't be opened.
     """
-    from nodes.machinery.extensions import load_again
-
     check_seat(seat, run)
-    registry = load_again(run.extensions, sources(extensions))
+    registry = additions.registry_again(run)
     store.set_extensions(run.run, registry.extensions)
     return Conversation(store, run, reopen_engines(run, access), registry)
