@@ -39,3 +39,8 @@ class ProgressBar:
                 self._bar.close()
             case _:
                 pass
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()

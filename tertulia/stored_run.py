@@ -1,0 +1,412 @@
+"""A run as Python sees it: what is stored of it, read when it is asked for, and what can be done with it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from state.errors import StorageError
+from state.parameters import Parameters
+from state.records import Candidate, RunRecord, RunStatus, Turn, Unit
+from storage.store import SqliteStore
+from tertulia.documents import conversation_document, turn_document
+from tertulia.phrases import clock, people_line, settings, silence
+from tertulia.rounds import AgentRound
+from tertulia.tables import Records
+from tertulia.turns import TurnDetails, read_turn
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from metrics.participation import Participation
+    from nodes.machinery.node import Node
+    from nodes.mechanisms.mechanism import Mechanism
+    from state.seat import Ask
+    from tertulia.comparing import RunComparison
+
+#: What a run's data frames can be of: docs/data.md has their columns.
+FrameOf = Literal["turns", "units", "agent_rounds", "calls"]
+
+
+class StoreFileHandle:
+    """A store file that is opened whenever something is read, and closed at once; safe in any thread.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Name the file; it is not opened yet."""
+        self.path = Path(path)
+        self.is_closed = False
+
+    def opened(self) -> SqliteStore:
+        """Return the store, open for reading; whoever asks closes it.
+
+        Raises:
+            StorageError: The handle was closed, or the file can't be read.
+        """
+        self.check_open()
+        return SqliteStore.open(self.path)
+
+    def check_open(self) -> None:
+        """Raise `StorageError` where the handle was closed."""
+        if self.is_closed:
+            raise StorageError(f"the store {self.path} was closed; open it again with tertulia.open_store")
+
+
+@dataclass(frozen=True)
+class TurnUnit:
+    """A unit of the prompt of a turn.
+
+    Attributes:
+        id, block, kind, text, removable: As in `state.records.Unit`.
+        score: The attention that the reply paid to it (APP Eq. 1); `None` where nothing was scored.
+        removed: Whether it was removed from the prompt.
+    """
+
+    id: str
+    block: str
+    kind: str
+    text: str
+    removable: bool
+    score: float | None
+    removed: bool
+
+
+class StoredTurn:
+    """A turn and how it came about.
+
+    Attributes:
+        details: Everything that is stored of it.
+    """
+
+    def __init__(self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]]) -> None:
+        """Wrap what was read, and how it is written as JSON."""
+        self.details = details
+        self._document = document
+
+    @property
+    def turn(self) -> int:
+        """Its number, from 1."""
+        return self.details.record.turn.turn
+
+    @property
+    def speaker(self) -> str | None:
+        """Who spoke; `None` in a silence."""
+        return self.details.record.turn.speaker
+
+    @property
+    def text(self) -> str:
+        """The utterance; empty in a silence."""
+        return self.details.record.turn.text
+
+    @property
+    def units(self) -> Records[TurnUnit]:
+        """The units of the full prompt, in prompt order, with scores and what was removed."""
+        prompt, scores = self.details.prompt, self.details.record.scores or {}
+        return Records(self._unit(unit, scores) for unit in (prompt.units if prompt else ()))
+
+    def _unit(self, unit: Unit, scores: Mapping[str, float]) -> TurnUnit:
+        return TurnUnit(
+            id=unit.id,
+            block=unit.block,
+            kind=unit.kind,
+            text=unit.text,
+            removable=unit.removable,
+            score=scores.get(unit.id),
+            removed=unit.id in self.details.removed,
+        )
+
+    @property
+    def candidates(self) -> Records[Candidate]:
+        """The candidates that were drawn, or rewritten, in the order of their attempts, with the judge's figures."""
+        return Records(self.details.candidates)
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        return self.details.removed_share
+
+    @property
+    def rollbacks(self) -> int:
+        """How many backups were taken."""
+        return self.details.record.rollbacks
+
+    @property
+    def agents(self) -> Records[AgentRound]:
+        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
+        return Records(self.details.round.agents if self.details.round else ())
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --turn N --json` prints."""
+        return self._document(self.details)
+
+    def __repr__(self) -> str:
+        """Return the turn as a line."""
+        removed = sum(unit.removed for unit in self.units)
+        return f"<turn {self.turn}, {self.speaker or 'a silence'}: {self.text!r:.60}, {removed} units removed>"
+
+
+class Run:
+    """A run of a store.
+
+    Everything is read from the store when it is asked for, so a run that goes on elsewhere shows how far it is.
+
+    Attributes:
+        id: Its id.
+        store: The store file that it lies in.
+    """
+
+    def __init__(self, store: StoreFileHandle, id: str) -> None:
+        """Name a run of a store (`tertulia.open_store(...).run(id)` looks it up)."""
+        self.store, self.id = store, id
+
+    @property
+    def record(self) -> RunRecord:
+        """The run's record: what it was made with, and how it stands."""
+        with self.store.opened() as store:
+            return store.run(self.id)
+
+    @property
+    def status(self) -> RunStatus:
+        """`running`, `interrupted`, `failed` or `finished`."""
+        return self.record.status
+
+    @property
+    def scenario(self) -> str:
+        """The name under which its scenario is run again."""
+        return self.record.scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of all its draws."""
+        return self.record.seed
+
+    @property
+    def label(self) -> str | None:
+        """What its user calls it."""
+        return self.record.label
+
+    @property
+    def parent(self) -> tuple[str, int] | None:
+        """The run, and the turn of it, from which it was forked."""
+        return self.record.parent
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameters; `removal_factor` is λ."""
+        return Parameters.model_validate(self.record.parameters)
+
+    @property
+    def turns(self) -> Records[Turn]:
+        """All turns, silences among them; a fork's parent's turns come first."""
+        with self.store.opened() as store:
+            return Records(store.turns(store.run(self.id).run))
+
+    def turn(self, number: int) -> StoredTurn:
+        """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.
+
+        Raises:
+            NotFoundError: There is no such turn.
+        """
+        return self._turn(number, None)
+
+    def what_if(self, turn: int, removal_factor: float) -> StoredTurn:
+        """Return a turn with the units removed that another λ would have removed, on its recorded scores.
+
+        Raises:
+            NotFoundError: There is no such turn, or it has no recorded scores.
+            UsageError: λ is outside [0, 1].
+        """
+        return self._turn(turn, removal_factor)
+
+    def _turn(self, number: int, removal_factor: float | None) -> StoredTurn:
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            details = read_turn(store, run, store.start(run.run), number, removal_factor=removal_factor)
+        return StoredTurn(details, self._turn_document)
+
+    def _turn_document(self, details: TurnDetails) -> dict[str, Any]:
+        with self.store.opened() as store:
+            return turn_document(store, details)
+
+    def frame(self, of: FrameOf = "turns") -> "DataFrame":
+        """Return what is stored as a pandas data frame; docs/data.md has the columns.
+
+        Args:
+            of: A row per turn, unit of a prompt, agent and round, or call of a model.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        from storage import frames
+
+        self.store.check_open()
+        reader = {"turns": frames.turns, "units": frames.units, "calls": frames.calls}
+        return reader.get(of, frames.agent_rounds)(self.store.path, self.id)
+
+    def participation(self) -> "Participation":
+        """Return who took part how much, as in ChatAgents' Table II."""
+        from tertulia.participation import read_participation
+
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            return read_participation(store, run, store.start(run.run))
+
+    def transcript(self, thoughts: bool = False) -> str:
+        """Return the run as a Markdown document.
+
+        Args:
+            thoughts: Whether thoughts, bids and removed units stand under every turn.
+        """
+        from tertulia.transcript import transcript
+
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            return "\n".join(transcript(store, run, store.start(run.run), thoughts))
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --json` prints."""
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            return conversation_document(store, run, store.start(run.run))
+
+    def fork(
+        self,
+        at: int,
+        *,
+        removal_factor: float | None = None,
+        rounds: int | None = None,
+        order: str | None = None,
+        model: str | None = None,
+        seed: int | None = None,
+        say: str | None = None,
+        person: Mapping[str, str] | None = None,
+        remember: Mapping[str, str] | None = None,
+        forget: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        label: str | None = None,
+        nodes: "Mapping[str, Node | str] | None" = None,
+        mechanisms: "Sequence[Mechanism]" = (),
+        extensions: Sequence[str] = (),
+        seat: str | None = None,
+        ask: "Ask | None" = None,
+        cache: Path | str | None = None,
+        api_keys: Mapping[str, str] | None = None,
+        progress: bool = True,
+    ) -> "Run":
+        """Go on from a turn as a run of its own, with something changed or nothing, and return that run.
+
+        Args:
+            at: The first turn of its own: turns 1 to `at` − 1 are shared.
+            removal_factor: λ in [0, 1] from here on.
+            rounds: At most so many rounds in all.
+            order: Another speaking order.
+            model: Another model.
+            seed: Another seed.
+            say: What the speaker of turn `at` says instead.
+            person: Fields of people by `NAME.FIELD`, under their names in scenario files.
+            remember: Memories that people are given, by name.
+            forget: Ids of memories that are taken from people, by name.
+            settings: Parameters by name.
+            label: What you call the fork.
+            nodes: By place, a node or the name of one.
+            mechanisms: Mechanisms of your own.
+            extensions: Files (.py) or entry points with nodes and mechanisms.
+            seat: Whose words a person types.
+            ask: Asks that person (see `tertulia.run`).
+            cache: Where converted models are kept.
+            api_keys: Keys of remote models, by variable.
+            progress: Whether a progress bar is shown.
+
+        Raises:
+            TertuliaError: The fork can't be made like that, or failed.
+        """
+        from tertulia.api import Driven, drive_with_bar
+        from tertulia.forking import StartChanges, plan_fork
+
+        changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
+        driven = Driven(self.store, nodes, mechanisms, extensions, cache, api_keys)
+        changes = StartChanges(
+            person=tuple((person or {}).items()),
+            remember=tuple((remember or {}).items()),
+            forget=tuple((forget or {}).items()),
+        )
+        with self.store.opened() as store:
+            plan = plan_fork(
+                store,
+                store.run(self.id),
+                at,
+                driven.settings(settings, changed),
+                changes=changes,
+                model=model,
+                seed=seed,
+                say=say,
+                seat=seat,
+                additions=driven.additions,
+                label=label,
+            )
+        return drive_with_bar(driven, driven.beginning(plan), ask, progress)
+
+    def resume(
+        self,
+        *,
+        nodes: "Mapping[str, Node | str] | None" = None,
+        mechanisms: "Sequence[Mechanism]" = (),
+        extensions: Sequence[str] = (),
+        accept_changed: bool = False,
+        ask: "Ask | None" = None,
+        cache: Path | str | None = None,
+        api_keys: Mapping[str, str] | None = None,
+        progress: bool = True,
+    ) -> "Run":
+        """Go on where the run was stopped, to its end; a finished run is returned as it is.
+
+        Args:
+            nodes: By place, the nodes that were handed over as Python objects.
+            mechanisms: The mechanisms that were handed over.
+            extensions: Files (.py) or entry points that may have changed.
+            accept_changed: Whether the source of what is handed over may have changed.
+            ask: Asks the person who has a seat.
+            cache: Where converted models are kept.
+            api_keys: Keys of remote models, by variable.
+            progress: Whether a progress bar is shown.
+
+        Raises:
+            TertuliaError: It can't go on like that, or failed.
+        """
+        from tertulia.api import Driven, drive_with_bar
+
+        if self.status == "finished":
+            return self
+        driven = Driven(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        return drive_with_bar(driven, driven.reopening(self.id), ask, progress)
+
+    def diff(self, other: "Run") -> "RunComparison":
+        """Return how this run and another of the same store differ (see `tertulia.diff`)."""
+        from tertulia.api import diff
+
+        return diff(self, other)
+
+    def __repr__(self) -> str:
+        """Return the transcript, a line a turn."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """Return the transcript as notebooks show it."""
+        heading, *lines = self._lines()
+        body = "".join(f"<div>{escape(line)}</div>" for line in lines)
+        return f'<div style="font-family: monospace; white-space: pre-wrap"><b>{escape(heading)}</b>{body}</div>'
+
+    def _lines(self) -> Iterator[str]:
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            start, turns = store.start(run.run), store.turns(run.run)
+        marks = [*settings(run), *(["rehearsed"] if run.rehearsed else [])]
+        yield f"run {run.run} ({run.status}) · {run.scenario} · {people_line(start)} · {', '.join(marks)}"
+        silence_s = Parameters.model_validate(run.parameters).silence_s
+        for turn in turns:
+            words = silence(silence_s) if turn.speaker is None else f"{turn.speaker}: {turn.text}"
+            yield f"{turn.turn:>3}  {clock(turn.sim_time_s, start)}  {words}"

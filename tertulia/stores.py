@@ -1,0 +1,123 @@
+"""A store as Python sees it: its runs, filtered or by id."""
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from state.errors import NotFoundError
+from state.records import RunRecord, RunStatus
+from tertulia.stored_run import Run, StoreFileHandle
+from tertulia.tables import Records
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Store(StoreFileHandle):
+    """A store file with the runs in it."""
+
+    def runs(
+        self,
+        *,
+        scenario: str | None = None,
+        status: RunStatus | None = None,
+        label: str | None = None,
+        limit: int | None = None,
+    ) -> "Runs":
+        """Return the runs of the store, newest first.
+
+        Args:
+            scenario: Only runs of this scenario.
+            status: Only runs of this status.
+            label: Only runs with this label.
+            limit: At most so many.
+        """
+        with self.opened() as store:
+            records = store.runs(scenario=scenario, status=status, label=label, limit=limit)
+        return Runs(self, records)
+
+    def run(self, run: str = "@last") -> Run:
+        """Return a run.
+
+        Args:
+            run: Its id, a unique beginning of it, or `@last` for the newest.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        with self.opened() as store:
+            return Run(self, store.run(run).run)
+
+    def frame(self) -> "DataFrame":
+        """Return a data frame with a row per run, and a column for each parameter."""
+        from storage import frames
+
+        self.check_open()
+        return frames.runs(self.path, parameters=True)
+
+    def close(self) -> None:
+        """Let nothing more be read through this object, nor by runs that came from it."""
+        self.is_closed = True
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return what it is, with how many runs it has."""
+        return f"<store {self.path}{' (closed)' if self.is_closed else f', {len(self.runs())} runs'}>"
+
+
+class Runs(tuple[Run, ...]):
+    """Runs of a store, newest first."""
+
+    records: tuple[RunRecord, ...]
+
+    def __new__(cls, store: StoreFileHandle, records: list[RunRecord]) -> Self:
+        """Make them from their records."""
+        runs = super().__new__(cls, (Run(store, record.run) for record in records))
+        runs.records = tuple(records)
+        return runs
+
+    def frame(self) -> "DataFrame":
+        """Return a data frame with a row per run."""
+        return Records(self.records).frame()
+
+    def __repr__(self) -> str:
+        """Return a line per run."""
+        return "\n".join(self._lines()) or "no runs"
+
+    def _repr_html_(self) -> str:
+        """Return the runs as notebooks show them."""
+        return f'<pre style="line-height: 1.3">{escape(repr(self))}</pre>'
+
+    def _lines(self) -> Iterator[str]:
+        for record in self.records:
+            label = f"  {record.label}" if record.label else ""
+            factor = record.parameters.get("removal_factor", 0)
+            yield (
+                f"{record.run}  {record.status:<11}  {record.scenario}  λ = {factor:g}  seed {record.seed}  "
+                f"{record.turns} turns  {record.model}{label}"
+            )
+
+
+def open_store(path: Path | str) -> Store:
+    """Return a store file.
+
+    Raises:
+        NotFoundError: There is no such file.
+        StorageError: It can't be read, is damaged, not a store, or from a newer version.
+    """
+    if not Path(path).exists():
+        raise NotFoundError(f"there is no store {path}; name the file that a run was stored in")
+    store = Store(path)
+    store.opened().close()
+    return store
