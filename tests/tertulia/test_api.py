@@ -1,0 +1,370 @@
+"""The public Python API: in a script, in an event loop, interrupted, with nodes of one's own, and given bad input."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+import tertulia as tt
+from models.rehearsal import RehearsalModel
+from tertulia import interrupting
+from tertulia.events import Event, RunEnded
+
+ROOT = Path(__file__).parents[2]
+#: A rehearsed conversation that nobody ends before its limit.
+ENDLESS: dict[str, Any] = {"settings": {"ending": "continuation", "ending_threshold": 1}, "rehearse": True}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, where the store of each test lies."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@tt.scorer
+def longest(units: Any) -> list[int]:
+    """Score the longest units highest."""
+    return [len(unit.text) for unit in units]
+
+
+@tt.scorer(name="nearest", description="nearest to the last line")
+async def by_name(units: Any, context: Any) -> dict[str, float]:
+    return {unit.id: float(context.seed) for unit in units}
+
+
+@tt.mechanism("look for a question that nobody has answered yet")
+def open_question(view: Any) -> str | None:
+    asked = [line for line in view.lines() if line.text.endswith("?")]
+    return f"{asked[-1].speaker} asked: {asked[-1].text}" if asked else None
+
+
+@tt.node("decide_ending")
+def never(state: Any, runtime: Any) -> dict[str, bool]:
+    """Let nobody end the conversation."""
+    return {"ended": False}
+
+
+# --- what it gives ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_that_of_the_command_line(cli: Cli) -> None:
+    run = tt.run("tidewell", removal_factor=0.5, rounds=3, rehearse=True, label="first")
+    assert run.document() == cli("show", run.id, "--json").json
+    assert run.turn(2).document() == cli("show", run.id, "--turn", "2", "--json").json
+    assert run.what_if(2, 0.9).document() == cli("show", run.id, "--turn", "2", "--lambda", "0.9", "--json").json
+    again = cli("run", "tidewell", "--lambda", "0.5", "--rounds", "3", "--rehearse", "--json").json["run"]
+    assert tt.diff(run, tt.open_store("tertulia.db").run(again)).is_same
+    assert (run.status, run.label, run.seed, run.parameters.removal_factor) == ("finished", "first", 1, 0.5)
+
+
+def test_records_of_a_turn_become_frames() -> None:
+    run = tt.run("team_building", removal_factor=0.5, rounds=2, rehearse=True)
+    units = run.turn(1).units
+    assert list(units.frame().columns) == ["id", "block", "kind", "text", "removable", "score", "removed"]
+    assert {unit.id for unit in units if unit.removed} == set(run.turn(1).details.record.removed)
+    assert [agent.agent for agent in run.turn(1).agents] == ["Alice", "Bob", "Cindy", "David", "Eva"]
+    assert len(run.turn(1).agents.frame()) == 5
+    assert list(run.turns.frame()["speaker"]) == [turn.speaker for turn in run.turns]
+    assert len(run.frame()) == 2
+    assert len(run.frame("agent_rounds")) == 10
+    assert len(tt.open_store("tertulia.db").runs().frame()) == 1
+    assert "<table>" in units._repr_html_()
+
+
+def test_a_run_shows_itself_as_its_transcript() -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True)
+    heading, first, second = repr(run).splitlines()
+    assert heading.startswith(f"run {run.id} (finished) · tidewell · ")
+    assert (run.turns[0].text in first, run.turns[1].text in second) == (True, True)
+    assert run.turns[0].text.replace("'", "&#x27;") in run._repr_html_()
+    assert run.transcript().startswith("# ")
+
+
+def test_forks_share_turns_and_part_where_they_were_changed() -> None:
+    run = tt.run("tidewell", removal_factor=0.5, rounds=4, **ENDLESS)
+    same, other = run.fork(at=3), run.fork(at=3, removal_factor=0.9, label="more")
+    assert tt.diff(run, same).is_same
+    divergence = tt.diff(run, other).first_divergence
+    assert divergence is not None
+    assert divergence.turn == 3
+    assert (other.parent, other.label, other.turns[:2]) == ((run.id, 3), "more", run.turns[:2])
+    said = run.fork(at=2, say="I'd go by train.", person={"Leila.traits": "bold"})
+    assert said.turns[1].text == "I'd go by train."
+
+
+def test_a_store_lists_its_runs() -> None:
+    first = tt.run("tidewell", rounds=1, rehearse=True, label="a")
+    second = tt.run("team_building", rounds=1, rehearse=True)
+    with tt.open_store("tertulia.db") as store:
+        assert [run.id for run in store.runs()] == [second.id, first.id]
+        assert [run.id for run in store.runs(label="a")] == [first.id]
+        assert store.run().id == second.id
+        assert first.id in repr(store.runs())
+
+
+# --- event loops ------------------------------------------------------------------------------------------------------
+
+
+async def test_inside_a_running_event_loop_a_run_is_driven_all_the_same() -> None:
+    assert len(tt.run("tidewell", rounds=2, rehearse=True).turns) == 2
+
+
+async def test_a_stream_gives_each_turn_and_leaves_the_loop_free() -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.001)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    events = [event async for event in tt.stream("team_building", rounds=3, rehearse=True)]
+    ticking.cancel()
+    assert ticks > 5
+    finished = [event.turn for event in events if isinstance(event, tt.TurnFinished)]
+    assert [turn.turn for turn in finished] == [1, 2, 3]
+    assert isinstance(events[-1], RunEnded)
+    assert tuple(finished) == tt.open_store("tertulia.db").run().turns
+
+
+async def test_who_stops_reading_interrupts_the_run_and_it_resumes() -> None:
+    whole = tt.run("tidewell", rounds=12, store="whole.db", **ENDLESS)
+    async for event in (events := tt.stream("tidewell", rounds=12, **ENDLESS)):
+        if isinstance(event, tt.TurnFinished) and event.turn.turn == 3:
+            break
+    await events.aclose()  # type: ignore[attr-defined]
+    run = tt.open_store("tertulia.db").run()
+    assert run.status == "interrupted"
+    assert 3 <= len(run.turns) < 12
+    assert tt.resume(run.id).status == "finished"
+    assert run.turns == whole.turns
+
+
+def test_a_loop_that_is_closed_in_mid_run_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.new_event_loop()
+    events = tt.stream("tidewell", rounds=40, **ENDLESS)
+
+    async def first_turns() -> None:
+        async for event in events:
+            if isinstance(event, tt.TurnFinished) and event.turn.turn == 2:
+                return
+
+    loop.run_until_complete(first_turns())
+    loop.close()
+    wait_for(lambda: tt.open_store("tertulia.db").run().status != "running")
+    run = tt.open_store("tertulia.db").run()
+    assert run.status == "failed"
+    assert "event loop was closed" in (run.record.error or "")
+    assert len(run.resume().turns) == 40
+
+
+# --- interrupts -------------------------------------------------------------------------------------------------------
+
+INTERRUPTED = """
+import signal, threading, time, os, sys
+import tertulia as tt
+
+def stop():
+    while not os.path.exists("tertulia.db") or len(tt.open_store("tertulia.db").runs()) == 0 or (
+        len(tt.open_store("tertulia.db").run().turns) < 3
+    ):
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=stop, daemon=True).start()
+try:
+    tt.run("tidewell", rounds=400, rehearse=True, settings={"ending": "continuation", "ending_threshold": 1})
+except KeyboardInterrupt as error:
+    run = tt.open_store("tertulia.db").run()
+    print(run.status, len(run.turns) < 400, error.__notes__[0].startswith(f"run {run.id} is kept"))
+"""
+
+
+def test_an_interrupt_stops_a_run_soon_and_it_resumes(folder: Path) -> None:
+    started = time.monotonic()
+    said = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert said.stdout.split() == ["interrupted", "True", "True"], said.stderr
+    assert "tertulia.resume(" in said.stderr
+    assert time.monotonic() - started < 60
+    run = tt.open_store("tertulia.db").run()
+    shorter = run.fork(at=len(run.turns) + 1, rounds=len(run.turns) + 2)
+    assert shorter.status == "finished"
+
+
+def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupting, "_PATIENCE_S", 0.02)
+    entered = threading.Event()
+
+    async def computes(self: RehearsalModel, *arguments: Any) -> Any:
+        entered.set()
+        while True:
+            pass
+
+    monkeypatch.setattr(RehearsalModel, "generate_scored", computes)
+    events = tt.api.events_of(tt.api.Driven("tertulia.db", None, (), (), None, None).drive(_opening(), None))  # type: ignore[attr-defined]
+    for event in events:
+        if isinstance(event, tt.StepStarted) and event.step == "score" and entered.wait(10):
+            break
+    events.close()
+    assert tt.open_store("tertulia.db").run().status == "interrupted"
+
+
+def _opening() -> Any:
+    from tertulia.engines import ModelAccess
+    from tertulia.starting import begin, plan_run
+
+    plan = plan_run("tidewell", {"removal_factor": 0.5}, model="rehearsal")
+    return lambda store: begin(store, plan, ModelAccess())
+
+
+# --- nodes of one's own -----------------------------------------------------------------------------------------------
+
+
+def test_nodes_and_mechanisms_are_handed_over_as_objects() -> None:
+    run = tt.run("team_building", rounds=3, rehearse=True, nodes={"score": longest}, mechanisms=[open_question])
+    spoken = next(turn.turn for turn in run.turns if turn.speaker)
+    assert run.turn(spoken).details.record.scored_by == "longest"
+    noted = {extension.source: extension.code or "" for extension in run.record.extensions}
+    assert list(noted) == ["python:longest", "python:open_question"]
+    assert "return [len(unit.text) for unit in units]" in noted["python:longest"]
+    assert any("open_question" in agent.need.mechanisms for agent in run.turn(1).agents if agent.need)
+
+
+def test_a_scorer_may_be_async_take_the_context_and_score_by_id() -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True, seed=3, nodes={"score": by_name, "decide_ending": never})
+    assert {unit.score for unit in run.turn(1).units} == {3.0}
+    assert run.turn(1).details.record.scored_by == "nearest"
+
+
+def test_a_run_with_handed_over_nodes_asks_for_them_again() -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
+    with pytest.raises(tt.ExtensionError, match="'longest'.*hand"):
+        run.fork(at=2)
+    assert tt.diff(run, run.fork(at=2, nodes={"score": longest})).is_same
+
+    @tt.scorer(name="longest")
+    def shortest(units: Any) -> list[float]:
+        """Score the shortest units highest."""
+        return [1 / len(unit.text) for unit in units]
+
+    with pytest.raises(tt.ExtensionError, match="differs"):
+        run.fork(at=2, nodes={"score": shortest})
+
+
+def test_a_node_whose_source_can_not_be_read_is_refused() -> None:
+    made: dict[str, Any] = {"tt": tt}
+    exec("@tt.scorer\ndef made(units):\n    return [1.0 for _ in units]", made)
+    with pytest.raises(tt.ExtensionError, match=r"node 'made'.*source.*a file or a notebook cell"):
+        tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": made["made"]})
+
+
+def test_a_scorer_that_miscounts_fails_the_run_with_words() -> None:
+    @tt.scorer
+    def few(units: Any) -> list[float]:
+        """Score too few."""
+        return [1.0]
+
+    with pytest.raises(tt.NodeError, match="few returned 1 scores for"):
+        tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": few})
+    assert tt.open_store("tertulia.db").run().status == "failed"
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        ({"removal_factor": 1.5}, "--lambda 1.5"),
+        ({"settings": {"tempreature": 1}}, "--set tempreature=1"),
+        ({"seat": "Nobody"}, "--seat Nobody"),
+        ({"model": "openai:gpt"}, "--model openai:gpt"),
+        ({"extensions": ["gone.py"]}, "--extension gone.py"),
+        ({"nodes": {"score": "gone"}}, "--set nodes.score=gone"),
+        ({"order": "random"}, "--order random"),
+    ],
+)
+def test_what_the_command_refuses_is_refused_with_its_words(cli: Cli, given: dict[str, Any], command: str) -> None:
+    with pytest.raises(tt.TertuliaError) as refused:
+        tt.run("tidewell", rounds=1, **given)
+    said = cli("run", "tidewell", "--rounds", "1", *command.split())
+    words = str(refused.value).partition("=")[2] if given.keys() & {"removal_factor", "order"} else str(refused.value)
+    assert words.partition(";")[0] in said.err
+
+
+def test_two_who_drive_a_run_are_told() -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True)
+    with run.store.opened() as store:
+        store.set_status(run.id, "interrupted")
+        with store.drive_lock(run.id), pytest.raises(tt.StorageError, match=r"driv|process"):
+            run.resume()
+
+
+async def test_a_store_closed_under_a_running_iteration_is_told_and_nothing_is_lost() -> None:
+    store = tt.Store("tertulia.db")
+    with pytest.raises(tt.StorageError, match="was closed; open it again"):
+        async for event in tt.stream("tidewell", rounds=30, store=store, **ENDLESS):
+            if isinstance(event, tt.TurnFinished) and event.turn.turn == 2:
+                store.close()
+    run = tt.open_store("tertulia.db").run()
+    assert run.status == "interrupted"
+    assert len(run.resume().turns) == 30
+    with pytest.raises(tt.StorageError, match="was closed"):
+        store.runs()
+
+
+def test_what_is_not_there_is_told() -> None:
+    with pytest.raises(tt.NotFoundError, match=r"there is no store nowhere\.db"):
+        tt.open_store("nowhere.db")
+    run = tt.run("tidewell", rounds=1, rehearse=True)
+    with pytest.raises(tt.NotFoundError, match="has no turn 7"):
+        run.turn(7)
+    with pytest.raises(tt.NotFoundError, match="no run 'zzzz'"):
+        tt.open_store("tertulia.db").run("zzzz")
+    other = tt.run("tidewell", rounds=1, rehearse=True, store="other.db")
+    with pytest.raises(tt.UsageError, match="one store"):
+        tt.diff(run, other)
+
+
+def test_importing_it_is_quick_and_loads_no_torch() -> None:
+    code = "import sys, time; t = time.perf_counter(); import tertulia; print(time.perf_counter() - t, *sys.modules)"
+    took, *loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    ).stdout.split()
+    assert float(took) < 0.3
+    assert not {"torch", "langgraph", "pandas", "numpy", "pydantic"} & set(loaded)
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in tt.__all__:
+        assert getattr(tt, name) is not None
+        if name != "Event":
+            assert getattr(tt, name).__doc__
+
+
+def wait_for(condition: Any, seconds: float = 20.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not come to that in time"
+        time.sleep(0.02)
+
+
+def test_events_are_given_in_order() -> None:
+    events: list[Event] = []
+    drive = tt.api.Driven("tertulia.db", None, (), (), None, None).drive(_opening(), None)  # type: ignore[attr-defined]
+    events.extend(tt.api.events_of(drive))  # type: ignore[attr-defined]
+    assert isinstance(events[0], tt.RunStarted)
+    assert isinstance(events[-1], tt.RunEnded)
+    assert [event.turn.turn for event in events if isinstance(event, tt.TurnFinished)] == [
+        *range(1, events[-1].turns + 1)
+    ]
