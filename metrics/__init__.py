@@ -1,1 +1,1 @@
-"""Figures over dialogues. Knows only the records and contracts of state/: no model, no store."""
+"""Measures of dialogues. Knows only the records and contracts of `state`: no model, no store."""

@@ -1,1 +1,1 @@
-"""Who talks: scenario files, the shipped towns, and the logs of Generative Agents runs. Imports only `state`."""
+"""Scenarios: files, the shipped towns and meetings, logs of Generative Agents runs. Imports only `state`."""

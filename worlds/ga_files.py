@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StreamRecord:
-    """One record of a memory stream.
+    """A record of a memory stream.
 
     Attributes:
         memory: What is remembered.
@@ -49,7 +49,7 @@ class StreamRecord:
 
 @dataclass(frozen=True)
 class Action:
-    """What a person did from a time on: the activity, the address it is meant for, and the chat it belongs to."""
+    """A person's action from a time on: the activity, the address it is meant for, and the chat it belongs to."""
 
     since: datetime
     activity: str

@@ -45,18 +45,18 @@ class LoggedDialogue:
 
     @property
     def initiator(self) -> str:
-        """Who speaks first."""
+        """The person who speaks first."""
         return self.utterances[0].speaker
 
     @property
     def partner(self) -> str:
-        """Who is spoken to first."""
+        """The person who is addressed first."""
         return self.pair[1] if self.initiator == self.pair[0] else self.pair[0]
 
 
 @dataclass(frozen=True)
 class Log:
-    """A run, read.
+    """A run that has been read.
 
     Attributes:
         files: What its folder holds.

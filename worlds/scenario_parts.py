@@ -127,7 +127,7 @@ class ScenarioPerson(Part):
     memories: tuple[MemoryEntry, ...] = ()
 
     def persona(self, traits: str | None) -> Persona:
-        """Return what is true of the person at any moment."""
+        """Return the persona: what holds for the person at any time."""
         return Persona(**self.model_dump(include=set(Persona.model_fields) - {"traits"}), traits=traits)
 
     def remembered(self, time: datetime) -> tuple[Memory, ...]:

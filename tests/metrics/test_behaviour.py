@@ -21,15 +21,15 @@ def line(turn: int, speaker: str, *acts: str) -> ActedLine:
 
 
 def turns_of(lines: Sequence[object]) -> list[int]:
-    return [one.turn for one in lines]  # type: ignore[attr-defined]
+    return [line.turn for line in lines]  # type: ignore[attr-defined]
 
 
 def behaviour_of(
     lines: list[ActedLine], vectors: list[tuple[float, float]] | None = None, **minds: object
 ) -> dict[str, PersonBehaviour]:
-    people = tuple(dict.fromkeys(one.speaker for one in lines)) or ("Ana",)
+    people = tuple(dict.fromkeys(line.speaker for line in lines)) or ("Ana",)
     found = behaviour(people, lines, vectors or [FRUIT] * len(lines), **minds)  # type: ignore[arg-type]
-    return {one.agent: one for one in found}
+    return {person.agent: person for person in found}
 
 
 # --- speech acts ----------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def test_an_utterance_does_what_its_sentences_do() -> None:
     both = f"{PROTOTYPES['agrees'][1]} {PROTOTYPES['minds_time'][0]}"
     nothing = PROTOTYPES[NO_ACT][0]
     found = acts_by_prototypes([both, nothing, "", "…"], RehearsalEmbedder(), threshold=0.99)
-    assert [set(one) for one in found] == [{"agrees", "minds_time"}, set(), set(), set()]
+    assert [set(acts) for acts in found] == [{"agrees", "minds_time"}, set(), set(), set()]
     assert acts_by_prototypes([], RehearsalEmbedder()) == []
     assert acts_by_prototypes([both], RehearsalEmbedder(), threshold=1.1) == [{}]
 
@@ -58,7 +58,7 @@ def test_sentences_are_taken_apart_at_their_ends() -> None:
 
 
 def _f1(lines: Sequence[tuple[str, str]], found: Sequence[dict[str, float]]) -> float:
-    given = [{_LETTERS[one] for one in letters if one != "-"} for _, letters in lines]
+    given = [{_LETTERS[letter] for letter in letters if letter != "-"} for _, letters in lines]
     right = sum(len(a & b.keys()) for a, b in zip(given, found, strict=True))
     return 2 * right / (sum(map(len, given)) + sum(map(len, found)))
 
@@ -74,8 +74,8 @@ def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
     assert figures == pytest.approx([0.86, 0.73], abs=0.02)
     near = [
         sum(
-            cosine(embedder.embed([said])[0], vector) >= NEAR
-            for said, *kinds in STEERED
+            cosine(embedder.embed([text])[0], vector) >= NEAR
+            for text, *kinds in STEERED
             for vector in embedder.embed(kinds[k])
         )
         for k in (0, 1)
@@ -103,7 +103,7 @@ def test_to_lead_is_to_be_followed() -> None:
     (eva,), (bo,) = found["Eva"].steering, found["Bo"].steering
     assert (eva.turn, eva.next, turns_of(eva.followed_by), eva.followed) == (3, 2, [4, 6], True)
     assert (bo.turn, bo.next, turns_of(bo.followed_by), bo.followed) == (7, 2, [], False)
-    assert {name: (one.followed, one.leadership) for name, one in found.items()} == {
+    assert {name: (person.followed, person.leadership) for name, person in found.items()} == {
         "Bo": (0, 0.0),
         "Cy": (0, 0.0),
         "Eva": (1, 1.0),
@@ -144,8 +144,8 @@ def test_mediation_settles_an_objection_when_somebody_agrees_and_nobody_objects(
     assert not refused.settled
     (idle,) = behaviour_of([line(1, "Bo"), line(2, "Eva", "mediates"), line(3, "Bo", "agrees")])["Eva"].mediation
     assert not idle.settled  # there was nothing to settle
-    own = [line(1, "Eva", "objects"), line(2, "Eva", "mediates"), line(3, "Bo", "agrees")]
-    assert not behaviour_of(own)["Eva"].mediation[0].settled
+    her_objection = [line(1, "Eva", "objects"), line(2, "Eva", "mediates"), line(3, "Bo", "agrees")]
+    assert not behaviour_of(her_objection)["Eva"].mediation[0].settled
 
 
 def test_a_proposal_tells_who_takes_it_up_and_how_new_it_is() -> None:
@@ -158,7 +158,7 @@ def test_a_proposal_tells_who_takes_it_up_and_how_new_it_is() -> None:
     ]
     found = behaviour_of(lines, [FRUIT, FRUIT, BOTH, FRUIT, FRUIT])
     (bo,), (cy,) = found["Bo"].proposals, found["Cy"].proposals
-    assert (turns_of(bo.agreed_by), turns_of(bo.objected_by)) == ([3], [4])  # not one's own words, nor the fourth line
+    assert (turns_of(bo.agreed_by), turns_of(bo.objected_by)) == ([3], [4])  # not his words, nor the fourth line
     assert (turns_of(cy.agreed_by), turns_of(cy.objected_by)) == ([5], [4])
     assert (bo.novelty, cy.novelty) == pytest.approx((1, 1 - 0.5**0.5))
 
@@ -182,7 +182,7 @@ def test_goals_are_met_when_their_steps_stay_done() -> None:
     found = behaviour_of([line(1, "Bo"), line(2, "Eva"), line(3, "Bo")], characters=characters, assessments=assessments)
     plan = found["Eva"].plan
     assert plan is not None
-    assert [(one.done_in_round, one.line and one.line.turn) for one in plan] == [(3, 2), (1, None), (None, None)]
+    assert [(step.done_in_round, step.line and step.line.turn) for step in plan] == [(3, 2), (1, None), (None, None)]
     assert found["Eva"].goals_met == pytest.approx(0.8)
     assert (found["Bo"].plan, found["Bo"].goals_met) == (None, None)
 
@@ -202,7 +202,7 @@ def test_nothing_said_is_no_behaviour() -> None:
 def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
     from models.loading import open_embedder
 
-    said = [
+    spoken = [
         ("Cindy", "P", "We could have a picnic with strawberries."),
         ("Alice", "-", "I like cherries more than strawberries."),
         ("Bob", "-", "Melons are easier to carry than cherries."),
@@ -217,17 +217,19 @@ def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
         ("Eva", "C", "Then it is settled, thank you all."),
     ]
     embedder = open_embedder("minilm")
-    texts = [text for *_, text in said]
-    acts = [tuple(_LETTERS[one] for one in letters if one != "-") for _, letters, _ in said]
+    texts = [text for *_, text in spoken]
+    acts = [tuple(_LETTERS[letter] for letter in letters if letter != "-") for _, letters, _ in spoken]
     lines = [
         ActedLine(turn=at, round=at, speaker=name, text=text, acts=done)
-        for at, ((name, _, text), done) in enumerate(zip(said, acts, strict=True), start=1)
+        for at, ((name, _, text), done) in enumerate(zip(spoken, acts, strict=True), start=1)
     ]
-    found = {one.agent: one for one in behaviour(("Alice", "Bob", "Cindy", "Eva"), lines, embedder.embed(texts))}
+    found = {
+        person.agent: person for person in behaviour(("Alice", "Bob", "Cindy", "Eva"), lines, embedder.embed(texts))
+    }
     assert found["Eva"].leadership == 1.0
     assert turns_of(found["Eva"].steering[0].followed_by) == [5, 6]
-    assert [(one.turn, turns_of(one.objections), one.settled) for one in found["Eva"].mediation] == [(9, [8], True)]
-    assert [(one.turn, turns_of(one.objected_by)) for one in found["Cindy"].proposals] == [(1, []), (7, [8])]
+    assert [(line.turn, turns_of(line.objections), line.settled) for line in found["Eva"].mediation] == [(9, [8], True)]
+    assert [(line.turn, turns_of(line.objected_by)) for line in found["Cindy"].proposals] == [(1, []), (7, [8])]
     # Told by prototypes three lines differ, as docs/measuring.md says: the raft draws the objection to a proposal.
-    told = [tuple(one) for one in acts_by_prototypes(texts, embedder)]
-    assert [at for at, (a, b) in enumerate(zip(told, acts, strict=True), start=1) if a != b] == [5, 6, 8]
+    recognised = [tuple(found_acts) for found_acts in acts_by_prototypes(texts, embedder)]
+    assert [at for at, (a, b) in enumerate(zip(recognised, acts, strict=True), start=1) if a != b] == [5, 6, 8]

@@ -73,7 +73,7 @@ def test_table_2_by_hand() -> None:
     assert (cy.spoken, cy.wanting_to_speak, cy.decisions, cy.silent) == (0, 1, 2, 1)
     assert ana.mechanisms == {"memory": OnOff(on=2, off=2), "mention": OnOff(on=0, off=4)}
     assert cy.mechanisms == {"memory": OnOff(on=0, off=2), "mention": OnOff(on=0, off=2)}
-    assert [(one.wanting_after_silence, one.speaking_after_silence) for one in (ana, bo, cy)] == [
+    assert [(person.wanting_after_silence, person.speaking_after_silence) for person in (ana, bo, cy)] == [
         (1, 0),
         (1, 1),
         (0, 0),
@@ -83,10 +83,10 @@ def test_table_2_by_hand() -> None:
 
 def test_speaking_time_and_shares() -> None:
     ana, bo, cy = a_meeting_of_three().agents
-    assert [one.words for one in (ana, bo, cy)] == [10, 2, 0]
-    assert [one.speaking_time_s for one in (ana, bo, cy)] == [5.0, 1.0, 0.0]
-    assert [one.share_of_utterances for one in (ana, bo, cy)] == pytest.approx([2 / 3, 1 / 3, 0])
-    assert [one.share_of_speaking_time for one in (ana, bo, cy)] == pytest.approx([10 / 12, 2 / 12, 0])
+    assert [person.words for person in (ana, bo, cy)] == [10, 2, 0]
+    assert [person.speaking_time_s for person in (ana, bo, cy)] == [5.0, 1.0, 0.0]
+    assert [person.share_of_utterances for person in (ana, bo, cy)] == pytest.approx([2 / 3, 1 / 3, 0])
+    assert [person.share_of_speaking_time for person in (ana, bo, cy)] == pytest.approx([10 / 12, 2 / 12, 0])
 
 
 def test_the_whole_run() -> None:
@@ -153,25 +153,25 @@ def test_what_adds_up(speakers: list[str | None], present: set[tuple[int, str]],
     bids = {key: bid(key in willing) for key in present}
     needs = {key: need(memory=key in willing) for key in present}
     run = participation([Person(agent="Ana"), Person(agent="Bo")], turns, RATE_WPM, SILENCE_S, ("memory",), bids, needs)
-    assert run.turns == sum(one.spoken for one in run.agents) + run.silences
-    for one in run.agents:
-        assert one.decisions == len({r for r, who in present if who == one.agent and r <= len(turns)})
-        assert one.decisions == (one.wanting_to_speak or 0) + (one.silent or 0)
-        assert one.mechanisms is not None
-        assert (one.mechanisms["memory"].on, one.mechanisms["memory"].off) == (one.wanting_to_speak, one.silent)
-        assert (one.wanting_after_silence or 0) <= (one.wanting_to_speak or 0)
-        assert one.speaking_after_silence <= one.spoken
+    assert run.turns == sum(agent.spoken for agent in run.agents) + run.silences
+    for agent in run.agents:
+        assert agent.decisions == len({r for r, who in present if who == agent.agent and r <= len(turns)})
+        assert agent.decisions == (agent.wanting_to_speak or 0) + (agent.silent or 0)
+        assert agent.mechanisms is not None
+        assert (agent.mechanisms["memory"].on, agent.mechanisms["memory"].off) == (agent.wanting_to_speak, agent.silent)
+        assert (agent.wanting_after_silence or 0) <= (agent.wanting_to_speak or 0)
+        assert agent.speaking_after_silence <= agent.spoken
     if run.turns > run.silences:
-        assert sum(one.share_of_utterances or 0 for one in run.agents) == pytest.approx(1)
-        assert sum(one.share_of_speaking_time or 0 for one in run.agents) == pytest.approx(1)
+        assert sum(agent.share_of_utterances or 0 for agent in run.agents) == pytest.approx(1)
+        assert sum(agent.share_of_speaking_time or 0 for agent in run.agents) == pytest.approx(1)
 
 
 def test_the_published_table_holds_together() -> None:
-    for one in TEAM_BUILDING.agents:
-        assert one.decisions == (one.wanting_to_speak or 0) + (one.silent or 0) == 119
-        assert all(choice.on + choice.off == 119 for choice in (one.mechanisms or {}).values())
-        assert one.spoken <= (one.wanting_to_speak or 0)
-        assert one.speaking_after_silence <= (one.wanting_after_silence or 0)
-        assert len(one.traits or ()) == 5
-    assert sum(one.spoken for one in TEAM_BUILDING.agents) == 80
-    assert sum(one.share_of_utterances or 0 for one in TEAM_BUILDING.agents) == pytest.approx(1)
+    for agent in TEAM_BUILDING.agents:
+        assert agent.decisions == (agent.wanting_to_speak or 0) + (agent.silent or 0) == 119
+        assert all(choice.on + choice.off == 119 for choice in (agent.mechanisms or {}).values())
+        assert agent.spoken <= (agent.wanting_to_speak or 0)
+        assert agent.speaking_after_silence <= (agent.wanting_after_silence or 0)
+        assert len(agent.traits or ()) == 5
+    assert sum(agent.spoken for agent in TEAM_BUILDING.agents) == 80
+    assert sum(agent.share_of_utterances or 0 for agent in TEAM_BUILDING.agents) == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""A command of Tertulia and what it said, for tests of the command line."""
+"""A command of Tertulia and its output, for tests of the command line."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class Said(NamedTuple):
         return document
 
     def complains(self, code: int, *words: str) -> None:
-        """It failed with this code and one line that says these words."""
+        """Assert that it failed with this code and a single line that holds these words."""
         complaints = [line for line in self.err.splitlines() if line.startswith("error: ")]
         assert (self.code, len(complaints)) == (code, 1), self
         assert "Traceback" not in self.err

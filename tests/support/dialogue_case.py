@@ -63,9 +63,9 @@ def a_pier(memories: int = 12) -> Case:
 
 
 def some_turns(count: int, first: str = "Mara") -> list[Turn]:
-    other = "Piotr" if first == "Mara" else "Mara"
+    second = "Piotr" if first == "Mara" else "Mara"
     return [
-        Turn(turn=i, round=i, speaker=first if i % 2 else other, text=f"Line {i}.", sim_time_s=i, ended=False)
+        Turn(turn=i, round=i, speaker=first if i % 2 else second, text=f"Line {i}.", sim_time_s=i, ended=False)
         for i in range(1, count + 1)
     ]
 

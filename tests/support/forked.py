@@ -1,4 +1,4 @@
-"""Commands in processes of their own that can be killed, forked from one that has imported everything already."""
+"""Commands in separate processes that can be killed, forked from a process that has imported everything already."""
 
 import multiprocessing
 import os
@@ -15,17 +15,17 @@ _CONTEXT.set_forkserver_preload(
 
 
 class Forked:
-    """A command in a process of its own, from a clean one without threads."""
+    """A command in a separate process, forked from a clean process without threads."""
 
-    def __init__(self, arguments: Sequence[str], said: Path, largest_file: int | None = None) -> None:
+    def __init__(self, arguments: Sequence[str], stderr: Path, largest_file: int | None = None) -> None:
         """Start it.
 
         Args:
             arguments: Of the command.
-            said: Where standard error is appended.
+            stderr: The file to which standard error is appended.
             largest_file: Bytes that a file may grow to.
         """
-        self._process = _CONTEXT.Process(target=_command, args=(list(arguments), said, largest_file))
+        self._process = _CONTEXT.Process(target=_command, args=(list(arguments), stderr, largest_file))
         self._process.start()
 
     @property
@@ -45,11 +45,11 @@ class Forked:
         return self._process.exitcode
 
 
-def _command(arguments: list[str], said: Path, largest_file: int | None) -> None:
+def _command(arguments: list[str], stderr: Path, largest_file: int | None) -> None:
     from cli.main import main
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
+    os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
     if largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
     sys.argv = ["tertulia", *arguments]

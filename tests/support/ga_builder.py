@@ -33,7 +33,7 @@ def event(at: str, who: str, doing: str, **more: Any) -> dict[str, Any]:
 
 
 def sight(at: str, address: str, state: str = "tidy") -> dict[str, Any]:
-    """Something seen: only what is in one's own room is."""
+    """An observation: people see only what is in their room."""
     return node("event", at, f"{address.rpartition(':')[2]} is {state}", address, "is", state)
 
 
@@ -57,14 +57,14 @@ class RunBuilder:
         self.scratches[name] = self.scratches.get(name, known) | scratch
         return self
 
-    def talk(self, at: str, one: str, other: str, lines: list[list[str]], summary: str = "") -> "RunBuilder":
+    def talk(self, at: str, subject: str, partner: str, lines: list[list[str]], summary: str = "") -> "RunBuilder":
         """A dialogue, recorded by both."""
-        self.person(one, chat(at, one, other, lines, summary))
-        return self.person(other, chat(at, other, one, lines, summary))
+        self.person(subject, chat(at, subject, partner, lines, summary))
+        return self.person(partner, chat(at, partner, subject, lines, summary))
 
-    def step(self, at: str, who: str, description: str, said: list[list[str]] | None = None) -> "RunBuilder":
+    def step(self, at: str, who: str, description: str, spoken: list[list[str]] | None = None) -> "RunBuilder":
         seconds = (datetime.fromisoformat(f"{DAY} {at}") - datetime.fromisoformat(DAY)) // timedelta(seconds=1)
-        entry = {"movement": [1, 2], "pronunciatio": "", "description": description, "chat": said}
+        entry = {"movement": [1, 2], "pronunciatio": "", "description": description, "chat": spoken}
         self.movement.setdefault(str(seconds // 10), {})[who] = entry
         return self
 
@@ -76,8 +76,8 @@ class RunBuilder:
         shutil.rmtree(self.folder, ignore_errors=True)
         for name, nodes in self.streams.items():
             # As the original writes them: newest first, numbered from the oldest.
-            ordered = sorted(nodes, key=lambda one: one["created"])
-            numbered = {f"node_{number}": one for number, one in enumerate(ordered, start=1)}
+            ordered = sorted(nodes, key=lambda node: node["created"])
+            numbered = {f"node_{number}": node for number, node in enumerate(ordered, start=1)}
             self._put(self.file(name, "nodes"), dict(reversed(numbered.items())))
             self._put(self.file(name, "scratch"), self.scratches[name])
         if self.movement:
@@ -91,15 +91,15 @@ class RunBuilder:
 
 
 def until(run: Path, moment: datetime, utterances: Sequence[Utterance], to: Path) -> Path:
-    """Copy a run as it stood at a moment: everything later is gone, except the records of one dialogue."""
+    """Copy a run as it stood at a time: everything later is gone, except the records of a single dialogue."""
     shutil.copytree(run, to)
     lines = [[line.speaker, line.text] for line in utterances]
     for at in to.glob("personas/*/bootstrap_memory/associative_memory/nodes.json"):
         at.chmod(0o644)
         kept = {
-            id: one
-            for id, one in json.loads(at.read_text(encoding="utf-8")).items()
-            if one["created"] < str(moment) or one["filling"] == lines
+            id: node
+            for id, node in json.loads(at.read_text(encoding="utf-8")).items()
+            if node["created"] < str(moment) or node["filling"] == lines
         }
         at.write_text(json.dumps(kept), encoding="utf-8")
     movement_at = to / "master_movement.json"

@@ -8,7 +8,7 @@
 | 4 | Cleo | a tie with Ada |
 | 5 | Dev | he has just come |
 | 6 | – | Ada is willing, but too slow |
-| 7 | Ada | she was not heard before, goes on with her thought; a mechanism failed; Ben has left |
+| 7 | Ada | she did not get the floor before, goes on with her thought; a mechanism failed; Ben has left |
 | 8 | – | thought of, but never ended: the process died |
 """
 
@@ -230,11 +230,11 @@ def _turn(store: Store, run: str, meeting: Meeting, round: int, script: Script, 
     )
 
 
-def _call(store: Store, round: int, agent: str, node: str, said: str) -> Call:
+def _call(store: Store, round: int, agent: str, node: str, thought: str) -> Call:
     units = (
         Unit(id="self.0", block="self", kind="text", text=f"You are {agent}."),
         Unit(id="task", block="task", kind="text", text=f"Say how things stand in round {round}."),
     )
     prompt = store.save_prompt(Prompt(units=units, speaker=agent, layout="chat_turns"))
-    reply = Reply(text=f'{{"thought": "{said}"}}', tokens=(1, 2), text_tokens=(0, 1), fields={"thought": said})
+    reply = Reply(text=f'{{"thought": "{thought}"}}', tokens=(1, 2), text_tokens=(0, 1), fields={"thought": thought})
     return Call(round=round, agent=agent, node=node, model="m", prompt=prompt, replies=(reply,))

@@ -68,7 +68,7 @@ async def held(
     store: SqliteStore | None = None,
     **settings: Any,
 ) -> tuple[Context, list[Turn]]:
-    """Hold a meeting to its end, and return its context and its turns; five rounds at λ = 0 unless said otherwise."""
+    """Run a meeting to its end, and return its context and its turns; by default five rounds at λ = 0."""
     settings = {"max_turns": 5, "removal_factor": 0, **settings}
     context = a_context(model, store, meeting or a_quay(), **settings)
     await drive(context, InMemorySaver())

@@ -1,4 +1,4 @@
-"""A small server that speaks OpenAI's protocol, answers by the rehearsal, and fails as it is told.
+"""A small server that speaks OpenAI's protocol, answers by the rehearsal, and fails on demand.
 
 `python -m tests.protocol_server --port 8000 --failures 0.1 --latency 0.2` runs it by itself.
 """
@@ -84,9 +84,9 @@ class Served:
 
 def values_for(request: dict[str, Any]) -> dict[str, Any]:
     """Values for the form that the last message shows; the same for the same request."""
-    said = request["messages"][-1]["content"]
+    content = request["messages"][-1]["content"]
     generator = random.Random(json.dumps(request["messages"]) + str(request.get("seed")))
-    form = json.loads(re.findall(r"\{.*\}", said)[-1])
+    form = json.loads(re.findall(r"\{.*\}", content)[-1])
     values: dict[str, Any] = {}
     for name, described in form.items():
         if numbers := re.match(r"a whole number from (-?\d+) to (-?\d+)", described):

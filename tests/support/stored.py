@@ -32,7 +32,7 @@ def a_case() -> Case:
 
 
 def a_prompt(turn: int = 1, memories: int = 45, others: int = 10) -> Prompt:
-    """A prompt whose memories are those of every turn, and whose other units are this turn's own."""
+    """A prompt whose memories are those of every turn, and whose other units differ from turn to turn."""
     units = [
         Unit(id=f"memory.m{i}", block="memory", kind="item", text=f"Ana saw heron number {i}. " * 4, removable=True)
         for i in range(memories)
@@ -44,16 +44,16 @@ def a_prompt(turn: int = 1, memories: int = 45, others: int = 10) -> Prompt:
 
 
 def a_candidate(attempt: int = 0, turn: int = 1, **judged: object) -> Candidate:
-    said = f"Well, in turn {turn} I would rather walk along the shore and look at the herons."
-    text = f'{{"Ana": "{said}", "ended": false}}'
-    fields = {"Ana": said, "ended": False}
+    line = f"Well, in turn {turn} I would rather walk along the shore and look at the herons."
+    text = f'{{"Ana": "{line}", "ended": false}}'
+    fields = {"Ana": line, "ended": False}
     reply = Reply(text=text, tokens=tuple(range(1000, 1050)), text_tokens=(4, 40), fields=fields)
-    return Candidate.model_validate({"attempt": attempt, "text": said, "reply": reply, **judged})
+    return Candidate.model_validate({"attempt": attempt, "text": line, "reply": reply, **judged})
 
 
 def a_turn_record(turn: int = 1, **changes: object) -> TurnRecord:
-    said = Turn(turn=turn, round=turn, speaker="Ana", text=f"Line {turn}.", sim_time_s=turn * 3.2, ended=False)
-    return TurnRecord.model_validate({"turn": said, **changes})
+    spoken = Turn(turn=turn, round=turn, speaker="Ana", text=f"Line {turn}.", sim_time_s=turn * 3.2, ended=False)
+    return TurnRecord.model_validate({"turn": spoken, **changes})
 
 
 def write_turn(store: Store, run: str, turn: int) -> None:

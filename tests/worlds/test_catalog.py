@@ -49,7 +49,7 @@ def test_a_run_without_a_number_is_case_0(run: str) -> None:
 
 
 def test_cases_without_memories_are_listed_all_the_same(run: str) -> None:
-    assert [one.memory_counts for one in list_cases(run).cases] == [{"Ann": 1, "Bea": 0}, {"Bea": 1, "Ann": 2}]
+    assert [listed.memory_counts for listed in list_cases(run).cases] == [{"Ann": 1, "Bea": 0}, {"Bea": 1, "Ann": 2}]
 
 
 def test_what_is_listed_resolves_to_itself(run: str, file: str) -> None:
@@ -130,10 +130,10 @@ def test_a_shipped_town_has_what_a_default_needs(town: str) -> None:
     for listed in listing.cases:
         case = listed.case
         assert case.place
-        for one in (case.initiator, case.partner):
-            assert len(one.memories) >= 40
-            assert one.activity
-            assert one.persona.background
+        for participant in (case.initiator, case.partner):
+            assert len(participant.memories) >= 40
+            assert participant.activity
+            assert participant.persona.background
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ SUMMARY = "conversing about the missing boat"
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunBuilder:
-    """Ann and Bea, each with one memory from before noon."""
+    """Ann and Bea, each with a single memory from before noon."""
     builder = RunBuilder(tmp_path / "run")
     builder.person("Ann", event("08:00:00", "Ann", "baking bread"))
     return builder.person("Bea", event("08:30:00", "Bea", "mending a net"))
@@ -35,7 +35,7 @@ def case_of(run: RunBuilder, number: int = 0) -> Case:
 def test_one_dialogue_is_one_pair_with_one_text_at_its_earliest_time(run: RunBuilder) -> None:
     run.person("Ann", chat("12:00:10", "Ann", "Bea", HELLO)).person("Bea", chat("12:00:00", "Bea", "Ann", HELLO))
     log = read_log(run.write())
-    assert [str(one.time) for one in log.dialogues] == [f"{DAY} 12:00:00"]
+    assert [str(dialogue.time) for dialogue in log.dialogues] == [f"{DAY} 12:00:00"]
     assert log.memory_counts(0) == {"Ann": 1, "Bea": 1}
 
 
@@ -48,16 +48,16 @@ def test_texts_that_differ_are_two_dialogues(run: RunBuilder) -> None:
 def test_cases_count_from_0_in_order_of_time(run: RunBuilder) -> None:
     run.talk("15:00:00", "Ann", "Bea", LATER).talk("12:00:00", "Ann", "Bea", HELLO)
     log = read_log(run.write())
-    assert [one.initiator for one in log.dialogues] == ["Ann", "Bea"]
+    assert [dialogue.initiator for dialogue in log.dialogues] == ["Ann", "Bea"]
 
 
 def test_dialogues_of_one_moment_keep_one_order(tmp_path: Path) -> None:
     orders = []
     for people in (["Ann", "Bea", "Cai", "Dov"], ["Dov", "Cai", "Bea", "Ann"]):
         run = RunBuilder(tmp_path / "run")
-        for one, other in zip(people[::2], people[1::2], strict=True):
-            run.talk("12:00:00", one, other, [[min(one, other), "Hello."]])
-        orders.append([one.pair for one in read_log(run.write()).dialogues])
+        for subject, partner in zip(people[::2], people[1::2], strict=True):
+            run.talk("12:00:00", subject, partner, [[min(subject, partner), "Hello."]])
+        orders.append([dialogue.pair for dialogue in read_log(run.write()).dialogues])
     assert orders[0] == orders[1] == [("Ann", "Bea"), ("Cai", "Dov")]
 
 
@@ -78,7 +78,7 @@ def test_previous_dialogues_are_earlier_ones_of_the_same_pair(run: RunBuilder) -
     run.person("Cai").talk("10:00:00", "Ann", "Bea", HELLO).talk("11:00:00", "Ann", "Cai", [["Cai", "Hm."]])
     run.talk("12:00:00", "Ann", "Bea", LATER)
     previous = case_of(run, 2).previous_dialogues
-    assert [(one.time.hour, [line.text for line in one.utterances]) for one in previous] == [
+    assert [(dialogue.time.hour, [line.text for line in dialogue.utterances]) for dialogue in previous] == [
         (10, ["Hello Bea.", "Hello Ann."])
     ]
 
@@ -215,7 +215,7 @@ def test_a_building_with_one_room_tells_the_room(run: RunBuilder, rooms: list[st
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "expected"),
     [
         ("The Ville:Hobbs Cafe:cafe:counter", "cafe at Hobbs Cafe"),
         ("The Ville:Hobbs Cafe:cafe", "cafe at Hobbs Cafe"),
@@ -228,8 +228,8 @@ def test_a_building_with_one_room_tells_the_room(run: RunBuilder, rooms: list[st
         ("", None),
     ],
 )
-def test_an_address_as_people_say_it(address: str, said: str | None) -> None:
-    assert say_address(address) == said
+def test_an_address_as_people_say_it(address: str, expected: str | None) -> None:
+    assert say_address(address) == expected
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
@@ -383,22 +383,23 @@ def test_a_case_is_the_same_when_all_that_came_later_never_happened(
     run = RunBuilder(folder / "run")
     for name in PEOPLE:
         run.person(name, event("08:00:00", name, "waking up"))
-    for at, (one, other), topic, text in talks:
-        run.talk(at, one, other, [[one, f"Line {text}"], [other, "Oh."]], topic)
+    for at, (initiator, partner), topic, text in talks:
+        run.talk(at, initiator, partner, [[initiator, f"Line {text}"], [partner, "Oh."]], topic)
     for at, who, doing in events:
         run.person(who, event(at, who, doing))
     for at, who, doing in [("00:00:00", "Ann", "sleeping"), *steps]:
         run.step(at, who, f"{doing} @ Town:Mill:loft:bed")
     log = read_log(run.write())
-    assert [one.time for one in log.dialogues] == sorted(one.time for one in log.dialogues)
+    times = [dialogue.time for dialogue in log.dialogues]
+    assert times == sorted(times)
     for number, dialogue in enumerate(log.dialogues):
         case = log.case(number, "a run")
-        for one in (case.initiator, case.partner):
-            assert all(memory.created < case.time for memory in one.memories)
-            assert len(one.memories) <= log.memory_counts(number)[one.persona.name]
+        for participant in (case.initiator, case.partner):
+            assert all(memory.created < case.time for memory in participant.memories)
+            assert len(participant.memories) <= log.memory_counts(number)[participant.persona.name]
         assert all(earlier.time < case.time for earlier in case.previous_dialogues)
         cut = read_log(until(run.folder, case.time, dialogue.utterances, folder / f"until_{number}"))
-        again = next(n for n, one in enumerate(cut.dialogues) if one.utterances == dialogue.utterances)
+        again = next(n for n, kept in enumerate(cut.dialogues) if kept.utterances == dialogue.utterances)
         assert cut.case(again, "a run") == case
 
 
@@ -407,7 +408,7 @@ def test_a_case_is_the_same_when_all_that_came_later_never_happened(
 
 def test_the_published_run_has_eight_cases() -> None:
     log = read_log(real_run())
-    assert [(str(one.time)[11:], one.initiator, one.partner) for one in log.dialogues] == [
+    assert [(str(dialogue.time)[11:], dialogue.initiator, dialogue.partner) for dialogue in log.dialogues] == [
         ("09:55:50", "Klaus Mueller", "Maria Lopez"),
         ("11:22:40", "Isabella Rodriguez", "Klaus Mueller"),
         ("12:35:10", "Maria Lopez", "Klaus Mueller"),
@@ -436,9 +437,9 @@ def test_nothing_of_the_future_leaks_from_the_published_run(tmp_path: Path, numb
     log = read_log(real_run())
     dialogue, case = log.dialogues[number], log.case(number, "x")
     known = case.model_dump_json()
-    said = {line.text for one in case.previous_dialogues for line in one.utterances}
-    for one in log.dialogues[number:]:
-        new = {line.text for line in one.utterances} - said
-        assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in known for text in new | one.summaries.keys())
+    earlier = {line.text for dialogue in case.previous_dialogues for line in dialogue.utterances}
+    for later in log.dialogues[number:]:
+        new = {line.text for line in later.utterances} - earlier
+        assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in known for text in new | later.summaries.keys())
     cut = read_log(until(real_run(), case.time, dialogue.utterances, tmp_path / "run"))
     assert cut.case(len(cut.dialogues) - 1, "x") == case

@@ -21,13 +21,13 @@ def test_chances_sum_to_one(chances) -> None:
 
 
 def test_shares_are_those_of_the_appendix(drawn) -> None:
-    needs = Counter(adjective for one in drawn for _, adjective in one.unsatisfied)
+    needs = Counter(adjective for needs in drawn for _, adjective in needs.unsatisfied)
     assert {need: count / DRAWS for need, count in needs.items()} == pytest.approx(UNSATISFIED_CHANCE, abs=0.015)
-    emotions = Counter(one.emotion for one in drawn)
+    emotions = Counter(needs.emotion for needs in drawn)
     assert {emotion: count / DRAWS for emotion, count in emotions.items()} == pytest.approx(EMOTION_CHANCE, abs=0.015)
-    closeness = Counter(one.closeness for one in drawn)
+    closeness = Counter(needs.closeness for needs in drawn)
     assert {level: count / DRAWS for level, count in closeness.items()} == pytest.approx(CLOSENESS_CHANCE, abs=0.015)
-    modifiers = Counter(modifier for one in drawn for modifier, _ in one.unsatisfied)
+    modifiers = Counter(modifier for needs in drawn for modifier, _ in needs.unsatisfied)
     total = sum(modifiers.values())
     assert {modifier: modifiers[modifier] / total for modifier in MODIFIERS} == pytest.approx(
         dict.fromkeys(MODIFIERS, 0.25), abs=0.015
@@ -35,7 +35,7 @@ def test_shares_are_those_of_the_appendix(drawn) -> None:
 
 
 def test_the_procedure_gives_one_to_seven_items_where_table_1_says_two_to_six(drawn) -> None:
-    items = Counter(len(one.unsatisfied) + (one.emotion is not None) + 1 for one in drawn)
+    items = Counter(len(needs.unsatisfied) + (needs.emotion is not None) + 1 for needs in drawn)
     assert set(items) == set(range(1, 8))
     assert items[1] / DRAWS == pytest.approx(0.6**4 * 0.8 * 0.52, abs=0.01)
     assert items[7] / DRAWS == pytest.approx(0.4**4 * 0.2 * 0.48, abs=0.002)

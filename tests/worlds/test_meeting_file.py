@@ -93,7 +93,7 @@ def read(at: Path) -> Meeting:
 
 
 def complaint(at: Path) -> str:
-    """What is said of a file after its path; one line, and nothing but a `ScenarioError`."""
+    """The message about a file, after its path; a single line, and nothing but a `ScenarioError`."""
     with pytest.raises(ScenarioError) as raised:
         read_scenario_file(at, KNOWN)
     assert len(str(raised.value).splitlines()) == 1
@@ -230,7 +230,7 @@ def test_three_people_meet_in_any_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "expected"),
     [
         ("limits: {rounds: 3}", "4: limits: is not a field here, but in a meeting; write kind: group_chat for one"),
         (
@@ -240,17 +240,17 @@ def test_three_people_meet_in_any_case(tmp_path: Path) -> None:
         ("kind: meeting\ndescription: y", "4: kind: unknown kind 'meeting' (known: group_chat)"),
     ],
 )
-def test_a_field_of_the_other_kind_is_told_to_be_one(tmp_path: Path, more: str, said: str) -> None:
+def test_a_field_of_the_other_kind_is_told_to_be_one(tmp_path: Path, more: str, expected: str) -> None:
     at = tmp_path / "two.yaml"
     at.write_text(TWO + more)
-    assert complaint(at).startswith(said)
+    assert complaint(at).startswith(expected)
 
 
 # --- what is refused -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("kind: group_chat", "kind: chat", "1: kind: unknown kind 'chat' (did you mean 'group_chat'?)"),
         ("name: the broken boiler\n", "", "1: name: is missing"),
@@ -428,8 +428,8 @@ def test_a_field_of_the_other_kind_is_told_to_be_one(tmp_path: Path, more: str, 
         ("tie_s: 0.2", "max_rounds: 9", "42: limits.rounds: is set under parameters too; keep one of the two"),
     ],
 )
-def test_errors_name_file_line_and_field(written: Written, old: str, new: str, said: str) -> None:
-    assert complaint(written((old, new))).startswith(said)
+def test_errors_name_file_line_and_field(written: Written, old: str, new: str, expected: str) -> None:
+    assert complaint(written((old, new))).startswith(expected)
 
 
 def test_a_meeting_takes_two_to_sixty_four(tmp_path: Path) -> None:
@@ -501,7 +501,7 @@ TOKENS = (
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """All containers within a value, each with one of its keys or indices."""
+    """All containers within a value, each with each of its keys or indices."""
     for key in list(value) if isinstance(value, dict) else range(len(value)):
         yield value, key
         if isinstance(value[key], dict | list):
@@ -510,7 +510,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def use(at: Path) -> None:
     """Do with a file all that a run does before it begins; only the errors that speak to people may come of it."""
-    told = None
+    message = None
     try:
         start = resolve(str(at), KNOWN)
         parameters = Parameters().with_settings(settings_of(str(at), KNOWN))
@@ -518,10 +518,10 @@ def use(at: Path) -> None:
             check_weights(start, parameters.willingness_threshold)
             assert Meeting.model_validate_json(start.model_dump_json()) == start
     except (ScenarioError, NotFoundError) as error:
-        told = str(error)
-    if told is not None:
-        assert str(at) in told
-        assert len(told.splitlines()) == 1
+        message = str(error)
+    if message is not None:
+        assert str(at) in message
+        assert len(message.splitlines()) == 1
 
 
 @settings(max_examples=150, deadline=None)
@@ -590,20 +590,20 @@ def test_a_shipped_meeting_is_whole(name: str) -> None:
     assert meeting.opening
     assert meeting.ends
     check_weights(meeting, Parameters().with_settings(settings_of(name, KNOWN)).willingness_threshold)
-    for one in meeting.participants:
-        assert one.persona.background
-        assert one.activity
-        assert one.interests
-        assert one.relations
-        assert 3 <= len(one.memories) <= 6
-        assert all(10 <= len(text.split()) <= 30 for text in one.descriptions)
+    for attendee in meeting.participants:
+        assert attendee.persona.background
+        assert attendee.activity
+        assert attendee.interests
+        assert attendee.relations
+        assert 3 <= len(attendee.memories) <= 6
+        assert all(10 <= len(text.split()) <= 30 for text in attendee.descriptions)
 
 
 def test_the_team_building_meeting_has_the_facts_of_the_paper() -> None:
     """ChatAgents §IV-B and Table II; its `unconscious` is read as unconscientious."""
     meeting = resolve("team_building", KNOWN)
     assert isinstance(meeting, Meeting)
-    poles = {one.persona.name: one.big_five for one in meeting.participants}
+    poles = {attendee.persona.name: attendee.big_five for attendee in meeting.participants}
     assert {name: tuple(poles[name]) for name in poles} == {
         "Alice": ("introverted", "agreeable", "unconscientious", "neurotic", "open"),
         "Bob": ("extroverted", "agreeable", "unconscientious", "emotionally stable", "closed"),
@@ -611,7 +611,7 @@ def test_the_team_building_meeting_has_the_facts_of_the_paper() -> None:
         "David": ("introverted", "antagonistic", "unconscientious", "emotionally stable", "closed"),
         "Eva": ("extroverted", "agreeable", "conscientious", "neurotic", "open"),
     }
-    assert {one.persona.name: one.latency for one in meeting.participants} == {
+    assert {attendee.persona.name: attendee.latency for attendee in meeting.participants} == {
         "Alice": (3.6, 3.0),
         "Bob": (4.3, 2.5),
         "Cindy": (3.9, 2.8),
@@ -622,7 +622,7 @@ def test_the_team_building_meeting_has_the_facts_of_the_paper() -> None:
     assert meeting.offset_s(meeting.participant("Bob").leaves, 0) == 15 * 60
     assert meeting.participant("Cindy").silence_discomfort == 1
     assert len(meeting.participant("Eva").goals[0].sub_goals) == 4
-    assert all(len(one.descriptions) == 10 and one.setting for one in meeting.participants)
+    assert all(len(attendee.descriptions) == 10 and attendee.setting for attendee in meeting.participants)
 
 
 def test_meetings_are_listed_beside_the_towns(cli: Cli) -> None:
@@ -644,11 +644,11 @@ def test_a_file_is_checked_without_being_run(cli: Cli, written: Written) -> None
 def test_the_shipped_meetings_differ_in_kind() -> None:
     meetings = [resolve(name, KNOWN) for name in MEETINGS]
     assert sorted(len(meeting.names) for meeting in meetings) == [3, 5, 9]
-    people = [one for meeting in meetings if isinstance(meeting, Meeting) for one in meeting.participants]
-    assert {type(one.latency) for one in people} == {str, tuple}
-    assert {one.joins is None for one in people} == {one.leaves is None for one in people} == {True, False}
-    assert any(len(one.big_five) < len(BIG_FIVE) for one in people)
-    assert any(not one.descriptions for one in people)
+    people = [person for meeting in meetings if isinstance(meeting, Meeting) for person in meeting.participants]
+    assert {type(person.latency) for person in people} == {str, tuple}
+    assert {person.joins is None for person in people} == {person.leaves is None for person in people} == {True, False}
+    assert any(len(person.big_five) < len(BIG_FIVE) for person in people)
+    assert any(not person.descriptions for person in people)
 
 
 # --- the schema ----------------------------------------------------------------------------------------------------
@@ -676,9 +676,9 @@ def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
         "minLength": lambda least: not isinstance(value, str) or len(value) >= least,
         "minItems": lambda least: not isinstance(value, list) or len(value) >= least,
         "maxItems": lambda most: not isinstance(value, list) or len(value) <= most,
-        "items": lambda each: not isinstance(value, list) or all(fits(one, each, root) for one in value),
+        "items": lambda each: not isinstance(value, list) or all(fits(item, each, root) for item in value),
         "prefixItems": lambda eachs: (
-            not isinstance(value, list) or all(fits(one, each, root) for one, each in zip(value, eachs, strict=False))
+            not isinstance(value, list) or all(fits(item, each, root) for item, each in zip(value, eachs, strict=False))
         ),
         "required": lambda names: not isinstance(value, dict) or set(names) <= set(value),
         "properties": lambda fields: (
@@ -713,9 +713,9 @@ def is_number(value: Any) -> bool:
 
 
 def test_the_shipped_schema_is_current(cli: Cli) -> None:
-    said = cli("scenarios", "--schema").out
-    assert json.loads(said) == scenario_schema(KNOWN)
-    assert SCHEMA.read_text(encoding="utf-8") == said, "run `tertulia scenarios --schema > docs/scenario.schema.json`"
+    shown = cli("scenarios", "--schema").out
+    assert json.loads(shown) == scenario_schema(KNOWN)
+    assert SCHEMA.read_text(encoding="utf-8") == shown, "run `tertulia scenarios --schema > docs/scenario.schema.json`"
 
 
 @pytest.mark.parametrize("name", MEETINGS)
@@ -758,7 +758,7 @@ def test_the_schema_tells_the_kinds_apart_as_the_reader_does(tmp_path: Path) -> 
 
 def test_the_examples_of_the_documentation_are_scenarios(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    examples = [one for one in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "participants:" in one]
+    examples = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "participants:" in block]
     assert len(examples) == 2
     at = tmp_path / "example.yaml"
     schema = scenario_schema(KNOWN)

@@ -79,7 +79,7 @@ def test_memories_come_oldest_first_and_keep_the_number_of_their_place_in_the_fi
 
 def test_previous_dialogues_come_oldest_first(written) -> None:
     earlier = read_scenario_file(written()).case("x").previous_dialogues
-    assert [one.time.day for one in earlier] == [12, 13]
+    assert [dialogue.time.day for dialogue in earlier] == [12, 13]
     assert [line.speaker for line in earlier[1].utterances] == ["Jonas Brandt", "Ida Falk"]
 
 
