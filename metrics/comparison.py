@@ -21,7 +21,7 @@ from state.store import Store
 Document = Mapping[str, Any]
 
 #: Fields of a run's record that identify it; they say nothing about its contents.
-_IDENTITY = {"run", "status", "turns", "parent", "rewritten", "error", "created"}
+_IDENTITY = {"run", "status", "turns", "parent", "rewritten", "label", "error", "created"}
 
 #: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")

@@ -14,7 +14,9 @@ from support.commands import Cli
 import tertulia as tt
 from models.rehearsal import RehearsalModel
 from tertulia import interrupting
+from tertulia.api import Driven
 from tertulia.events import Event, RunEnded
+from tertulia.session import events_of
 
 ROOT = Path(__file__).parents[2]
 #: A rehearsed conversation that nobody ends before its limit.
@@ -95,7 +97,7 @@ def test_forks_share_turns_and_part_where_they_were_changed() -> None:
     assert divergence is not None
     assert divergence.turn == 3
     assert (other.parent, other.label, other.turns[:2]) == ((run.id, 3), "more", run.turns[:2])
-    said = run.fork(at=2, say="I'd go by train.", person={"Leila.traits": "bold"})
+    said = run.fork(at=2, say="I'd go by train.", person={"Leila Haddad.traits": "bold"})
     assert said.turns[1].text == "I'd go by train."
 
 
@@ -140,7 +142,7 @@ async def test_who_stops_reading_interrupts_the_run_and_it_resumes() -> None:
     async for event in (events := tt.stream("tidewell", rounds=12, **ENDLESS)):
         if isinstance(event, tt.TurnFinished) and event.turn.turn == 3:
             break
-    await events.aclose()  # type: ignore[attr-defined]
+    await events.aclose()
     run = tt.open_store("tertulia.db").run()
     assert run.status == "interrupted"
     assert 3 <= len(run.turns) < 12
@@ -211,9 +213,9 @@ def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypat
             pass
 
     monkeypatch.setattr(RehearsalModel, "generate_scored", computes)
-    events = tt.api.events_of(tt.api.Driven("tertulia.db", None, (), (), None, None).drive(_opening(), None))  # type: ignore[attr-defined]
+    events = events_of(Driven("tertulia.db", None, (), (), None, None).drive(_opening(), None))
     for event in events:
-        if isinstance(event, tt.StepStarted) and event.step == "score" and entered.wait(10):
+        if isinstance(event, tt.StepStarted) and event.step == "retrieve_memory" and entered.wait(10):
             break
     events.close()
     assert tt.open_store("tertulia.db").run().status == "interrupted"
@@ -248,7 +250,7 @@ def test_a_scorer_may_be_async_take_the_context_and_score_by_id() -> None:
 
 def test_a_run_with_handed_over_nodes_asks_for_them_again() -> None:
     run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
-    with pytest.raises(tt.ExtensionError, match="'longest'.*hand"):
+    with pytest.raises(tt.ExtensionError, match=r"'longest'.*hand"):
         run.fork(at=2)
     assert tt.diff(run, run.fork(at=2, nodes={"score": longest})).is_same
 
@@ -312,10 +314,14 @@ def test_two_who_drive_a_run_are_told() -> None:
 
 async def test_a_store_closed_under_a_running_iteration_is_told_and_nothing_is_lost() -> None:
     store = tt.Store("tertulia.db")
-    with pytest.raises(tt.StorageError, match="was closed; open it again"):
+
+    async def close_at_the_second_turn() -> None:
         async for event in tt.stream("tidewell", rounds=30, store=store, **ENDLESS):
             if isinstance(event, tt.TurnFinished) and event.turn.turn == 2:
                 store.close()
+
+    with pytest.raises(tt.StorageError, match="was closed; open it again"):
+        await close_at_the_second_turn()
     run = tt.open_store("tertulia.db").run()
     assert run.status == "interrupted"
     assert len(run.resume().turns) == 30
@@ -361,8 +367,8 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
 
 def test_events_are_given_in_order() -> None:
     events: list[Event] = []
-    drive = tt.api.Driven("tertulia.db", None, (), (), None, None).drive(_opening(), None)  # type: ignore[attr-defined]
-    events.extend(tt.api.events_of(drive))  # type: ignore[attr-defined]
+    drive = Driven("tertulia.db", None, (), (), None, None).drive(_opening(), None)
+    events.extend(events_of(drive))
     assert isinstance(events[0], tt.RunStarted)
     assert isinstance(events[-1], tt.RunEnded)
     assert [event.turn.turn for event in events if isinstance(event, tt.TurnFinished)] == [
