@@ -5,6 +5,11 @@ from typing import Annotated, Any, TypeVar
 
 from typing_extensions import TypedDict
 
+from state.meeting import Meeting, Start
+
+#: How strongly an agent feels at the beginning of a meeting, in [0, 1].
+_FIRST_EMOTION_STRENGTH = 0.3
+
 
 class UtteranceInput(TypedDict, total=False):
     """What one utterance needs to know of the conversation.
@@ -222,6 +227,40 @@ class TownState(TypedDict, total=False):
     lengths: dict[str, int]
     gathered: dict[str, float]
     finished: bool
+
+
+def first_state(start: Start) -> DialogueState | GroupState:
+    """Return the state in which a dialogue or a meeting begins.
+
+    In a meeting everybody feels what the scenario says, and nobody is prepared yet.
+    """
+    if not isinstance(start, Meeting):
+        return {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
+    minds = {
+        attendee.persona.name: Mind(
+            emotion=attendee.emotion,
+            emotion_strength=_FIRST_EMOTION_STRENGTH,
+            spoke=0,
+            spoken=0,
+            unheard=0,
+            used={},
+            noticed=[],
+        )
+        for attendee in start.participants
+    }
+    meeting: GroupState = {
+        "turn": 0,
+        "round": 0,
+        "speaker": "",
+        "present": [],
+        "sim_time_s": 0.0,
+        "silence_s": 0.0,
+        "finished": False,
+        "unprepared": list(minds),
+        "minds": minds,
+        "bids": {},
+    }
+    return meeting
 
 
 def updated(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
