@@ -14,7 +14,7 @@ from models.rehearsal import RehearsalTokenizer
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide, propensity_of
-from nodes.mechanisms.memory_retrieval import heard_before
+from nodes.mechanisms.memory_retrieval import noticed_before
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.mechanisms.time_analysis import pace_of
 from nodes.mechanisms.topic_analysis import moved
@@ -60,16 +60,16 @@ class Scene:
             "present": list(self.meeting.names),
             "sim_time_s": 8.0 * (len(self.said) + 1),
             "silence_s": 0.0,
-            "spoken": {one: self.said.count(one) for one in self.meeting.names},
+            "spoken": {agent: self.said.count(agent) for agent in self.meeting.names},
             "mind": {**known, **mind},
         }
 
     async def after(self, *steps: Any, name: str = "Ana", **mind: Any) -> dict[str, Any]:
         """The state of the agent behind these steps, prepared beforehand."""
         state = self.state(name, **mind)
-        for one in self.meeting.names:
+        for agent in self.meeting.names:
             self._alone(0)
-            await prepare({**self.state(one), "round": 0}, Runtime(context=self.context))
+            await prepare({**self.state(agent), "round": 0}, Runtime(context=self.context))
         self._alone(len(self.said) + 1)
         for step in steps:
             state = {**state, **await step(state, Runtime(context=self.context))}
@@ -197,10 +197,10 @@ async def test_memory_holds_what_was_noticed_and_has_left_working_memory() -> No
         )
         scene.context.store.save_step("k3f9", round, "Ana", "perceive", perception)
     view = await scene.view(noticed=[3])
-    assert [(memory.id, memory.text, memory.importance) for memory in heard_before(view)] == [
+    assert [(memory.id, memory.text, memory.importance) for memory in noticed_before(view)] == [
         ("turn_1", "Bo: First.", 4.0)
     ]
-    assert heard_before(await scene.view(noticed=[1, 3])) == []
+    assert noticed_before(await scene.view(noticed=[1, 3])) == []
 
 
 async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:

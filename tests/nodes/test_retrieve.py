@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from models.rehearsal import RehearsalEmbedder
 from nodes.memory import retrieve_memories
 from nodes.retrieve import focal_points
 from state.parameters import Parameters
+from state.recall import recency
 from state.records import Memory
 
 

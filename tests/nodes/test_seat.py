@@ -80,7 +80,7 @@ async def test_in_a_dialogue_a_person_has_every_other_turn() -> None:
     turns = await sat(context, typist)
     assert [turn.speaker for turn in turns] == ["Mara", "Piotr", "Mara", "Piotr", "Mara"]
     assert [turn.text for turn in turns if turn.speaker == "Piotr"] == ["I say number 2.", "I say number 4."]
-    assert [(one.agent, one.turn, one.may_pass, one.kept) for one in typist.asked] == [
+    assert [(asked.agent, asked.turn, asked.may_pass, asked.kept) for asked in typist.asked] == [
         ("Piotr", 2, False, None),
         ("Piotr", 4, False, None),
     ]
@@ -114,7 +114,7 @@ async def test_who_has_the_floor_and_says_nothing_is_asked_again() -> None:
     typist = Typist(lambda invitation: "Well." if invitation.again else " \t\n")
     turns = await sat(a_seated("Mara", a_pier(), max_turns=2), typist)
     assert turns[0].text == "Well."
-    assert [one.again for one in typist.asked] == [False, True]
+    assert [invitation.again for invitation in typist.asked] == [False, True]
 
 
 async def test_nobody_is_asked_where_nobody_can_be() -> None:
@@ -129,9 +129,9 @@ async def test_in_a_meeting_a_person_is_asked_once_a_round_and_races() -> None:
     typist = Typist(in_even_rounds)
     context = a_seated("Bo", a_quay(), max_turns=20)
     turns = await sat(context, typist)
-    assert [one.round for one in typist.asked] == list(range(1, 21))
+    assert [invitation.round for invitation in typist.asked] == list(range(1, 21))
     bids = context.store.steps(RUN, "bid", Bid)
-    wanted = [bool(in_even_rounds(one)) for one in typist.asked]
+    wanted = [bool(in_even_rounds(invitation)) for invitation in typist.asked]
     assert [bids[round, "Bo"].willing for round in range(1, 21)] == wanted
     assert [bids[round, "Bo"].latency_s is not None for round in range(1, 21)] == wanted
     said = [turn for turn in turns if turn.speaker == "Bo"]
@@ -189,7 +189,7 @@ async def test_who_is_given_the_floor_is_asked_only_then() -> None:
     turns = await sat(a_seated("Bo", a_quay(), order="rule_based", max_turns=8), typist)
     own = [turn.round for turn in turns if turn.speaker == "Bo"]
     assert own == [1, 5]
-    assert [(one.round, one.may_pass) for one in typist.asked] == [(1, False), (5, False)]
+    assert [(invitation.round, invitation.may_pass) for invitation in typist.asked] == [(1, False), (5, False)]
 
 
 async def test_where_the_speaker_designates_a_person_does_so_in_their_words() -> None:
@@ -291,13 +291,13 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
         context = a_seated(seat, start, store=store, **settings)
         async with open_checkpoints(path) as checkpointer:
             await drive(context, checkpointer, lambda *_: copy(), typist)
-        asked = {one.round for one in typist.asked}
+        asked = {invitation.round for invitation in typist.asked}
         assert len(typist.asked) == len(asked) > 1
         for left in copies[:: max(1, len(copies) // 5)] + at_questions:
             again = Typist(typist._words, seconds=1.5)
             known = answered(left)
             await resumed(left, start, seat, again, **settings)
-            assert {one.round for one in again.asked} == asked - known
+            assert {invitation.round for invitation in again.asked} == asked - known
             with SqliteStore.open(left, create=False) as other:
                 assert differences((store, RUN), (other, RUN)) == []
 
