@@ -341,9 +341,9 @@ def test_propensity_is_given_or_follows_from_extraversion() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_a_prompt_of_cognition_holds_its_agent_moment_and_question(layout: Layout) -> None:
     scene = Scene().says(("Bo", "Who pays?"), None)
-    moment = (await scene.view("Bo", noticed=[0, 1])).moment()
+    situation = (await scene.view("Bo", noticed=[0, 1])).situation()
     question = Question("assess", {"thought": "what you think"}, {"thought": "Hm."}, ["- A finding."])
-    prompt = ask_agent(moment, question, layout)
+    prompt = ask_agent(situation, question, layout)
     shown = "\n".join(unit.text for unit in prompt.units)
     for part in ("You are Bo.", "owes her a favour", "The crane has to be mended", "Bo: Who pays?", "- A finding."):
         assert part in shown
@@ -359,7 +359,7 @@ async def test_what_stays_the_same_stands_first_and_is_the_stem(layout: Layout) 
         view = (
             await Scene().says(*lines).view("Bo", noticed=[0, len(lines)], emotion="glad" if len(lines) > 1 else "sad")
         )
-        prompt = ask_agent(view.moment(), Question("assess", {"thought": "t"}, {"thought": "Hm."}), layout)
+        prompt = ask_agent(view.situation(), Question("assess", {"thought": "t"}, {"thought": "Hm."}), layout)
         rendered = render(prompt, tokenizer, shared_units=shared_units(prompt))
         assert 0 < rendered.shared_prefix < len(rendered.input_ids)
         stems.append(rendered.input_ids[: rendered.shared_prefix])
@@ -376,7 +376,7 @@ def test_a_question_to_nobody_has_no_stem(layout: Layout) -> None:
 async def test_no_text_breaks_a_prompt(text: str) -> None:
     meeting = a_quay(description=text, opening=Utterance(speaker=text, text=text))
     view = await Scene(meeting).says(("Bo", text)).view("Bo", noticed=[0, 1])
-    prompt = ask_agent(view.moment(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
+    prompt = ask_agent(view.situation(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
     assert sum(text in unit.text for unit in prompt.units) >= 4
     assert any(json.loads(unit.text) == {"thought": text} for unit in prompt.units if unit.id == "example.2")
 
