@@ -1,7 +1,7 @@
 """The steps of an agent's cognition, each by itself: what is perceived, asked, found, assessed and decided."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.runtime import Runtime
@@ -9,7 +9,6 @@ from support.dialogue_case import a_context, a_memory
 from support.meeting_case import a_quay, an_attendee, at, held
 from support.scripted import ScriptedModel
 
-from graphs.driving import beginning_of
 from models.rehearsal import RehearsalTokenizer
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
@@ -27,6 +26,7 @@ from prompts.names import listed
 from prompts.render import render
 from state.cognition import Assessment, Finding, InformationNeed, Perception
 from state.context import Context
+from state.graph_state import GroupState, first_state
 from state.meeting import Meeting
 from state.parameters import Layout
 from state.records import Turn, TurnRecord, Utterance
@@ -53,7 +53,7 @@ class Scene:
         return self
 
     def state(self, name: str = "Ana", **mind: Any) -> dict[str, Any]:
-        known = beginning_of(self.meeting)["minds"][name]
+        known = cast(GroupState, first_state(self.meeting))["minds"][name]
         return {
             "round": len(self.said) + 1,
             "agent": name,

@@ -18,7 +18,6 @@ from support.scripted import ScriptedModel
 import nodes
 from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
-from graphs.driving import beginning_of
 from graphs.group_chat import ORDERS, build_group_chat_graph
 from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph, should_judge, should_score
@@ -38,7 +37,7 @@ from nodes.turns import record_turn, speaking_time_s, take_turn
 from prompts.remove import remove_units
 from state.context import Context
 from state.errors import ModelError, UsageError
-from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState
+from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState, first_state
 from state.language_model import ScoringOptions
 from state.parameters import Parameters
 from state.randomness import keyed_generator
@@ -148,7 +147,7 @@ async def states_of_a_conversation(settings: dict[str, Any]) -> tuple[Context, S
     script: dict[str, Any] = {"ratings": ratings, "likelihood": lambda _: -1.0}
     if "order" in settings:
         context = with_answers(a_context(ScriptedModel(**script), start=a_quay(), **settings))
-        graph, beginning = build_group_chat_graph(settings["order"]), beginning_of(a_quay())
+        graph, beginning = build_group_chat_graph(settings["order"]), first_state(a_quay())
         return context, await states_of(graph, beginning, context)
     context = with_answers(a_context(ScriptedModel(endings=repeat(False), **script), **settings))
     return context, await states_of(build_dialogue_graph(), BEGINNING, context)

@@ -26,6 +26,7 @@ from models.batching import BatchingBroker
 from state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
 from state.context import Context
 from state.errors import LeftError, ModelError, UsageError
+from state.graph_state import first_state
 from state.meeting import Meeting, Start
 from state.records import Turn
 from state.seat import LONGEST, Answer, Ask, Invitation, as_said
@@ -407,16 +408,12 @@ async def test_the_seat_is_given_back_or_to_somebody_else_in_a_fork() -> None:
 
 @pytest.mark.parametrize(("start", "seat"), [(a_pier(), "Mara"), (a_quay(), "Bo")])
 async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat: str) -> None:
-    from graphs.driving import _BEGINNING, beginning_of
-
     context = a_seated(seat, start, max_turns=1)
     config: Any = {"configurable": {"thread_id": "t"}}
-    if isinstance(start, Meeting):
-        graph: Any = build_group_chat_graph(checkpointer=InMemorySaver())
-        first: Any = beginning_of(start)
-    else:
-        graph, first = build_dialogue_graph(InMemorySaver()), _BEGINNING
-    stopped = await graph.ainvoke(first, config, context=context)
+    checkpointer = InMemorySaver()
+    is_meeting = isinstance(start, Meeting)
+    graph: Any = build_group_chat_graph(checkpointer=checkpointer) if is_meeting else build_dialogue_graph(checkpointer)
+    stopped = await graph.ainvoke(first_state(start), config, context=context)
     (asked,) = stopped["__interrupt__"]
     assert (asked.value["agent"], asked.value["round"]) == (seat, 1)
     await graph.ainvoke(Command(resume="From\nelsewhere."), config, context=context)
