@@ -1,4 +1,4 @@
-"""Two agents in turn, until one ends the conversation or a limit comes. Source: APP §2."""
+"""A dialogue: two agents in turn, until an utterance or a limit ends the conversation. Source: APP §2."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, Dialog
 def build_dialogue_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> DialogueGraph:
-    """Return the dialogue graph; with a checkpointer it pauses after every turn, to keep one checkpoint of each.
+    """Return the dialogue graph; with a checkpointer it pauses after every turn, for a checkpoint per turn.
 
     Args:
         checkpointer: Where its checkpoints go.
@@ -42,7 +42,7 @@ def build_dialogue_graph(
 
 
 def is_persons_turn(state: DialogueState, runtime: Runtime[Context]) -> bool:
-    """Whether a person has the seat of who speaks now."""
+    """Whether the speaker is a person."""
     return is_persons(state["speaker"], runtime.context)
 
 

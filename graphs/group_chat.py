@@ -1,4 +1,4 @@
-"""A meeting: in every round each agent thinks for itself, the willing race for the floor, and the winner speaks.
+"""A meeting: in every round all agents think, willing agents race for the floor, and the winner speaks.
 
 Source: ChatAgents §III, Fig. 2. The other four speaking orders stand in the place of the race.
 """
@@ -28,12 +28,12 @@ GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
 
 
 class FloorNode(Protocol):
-    """A node that gives the floor to one of those who are there, or to nobody."""
+    """A node that gives the floor to a participant who is there, or to nobody."""
 
     __name__: str
 
     async def __call__(self, state: GroupState, runtime: Runtime[Context]) -> GroupState:
-        """Return who speaks, and when."""
+        """Return the update with the speaker and the time of the first word."""
 
 
 #: The node that gives the floor, by speaking order. Source: ChatAgents Fig. 1.
@@ -53,21 +53,21 @@ def build_group_chat_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     chosen: Mapping[str, NodeFunction] | None = None,
 ) -> GroupGraph:
-    """Return the group-chat graph; with a checkpointer it pauses after every round, to keep one checkpoint of each.
+    """Return the group-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
 
     Args:
-        order: Who gives the floor.
+        order: The speaking order.
         checkpointer: Where its checkpoints go.
         chosen: By place, nodes that stand in its graphs instead of the shipped ones.
     """
-    own = chosen or {}
+    nodes = chosen or {}
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)
     graph.add_node("prepare", prepare)
     graph.add_node("open_round", open_round)
     graph.add_node("cognition", build_cognition_graph(chosen))
     graph.add_node("attend", attend)
-    graph.add_node(give_floor, own.get(give_floor, ORDERS[order]))
+    graph.add_node(give_floor, nodes.get(give_floor, ORDERS[order]))
     graph.add_node("utterance", build_utterance_graph(chosen))
     graph.add_node("speak_by_hand", speak_by_hand)
     graph.add_node("record_speech", record_speech)
@@ -89,7 +89,7 @@ def build_group_chat_graph(
 
 
 def each_unprepared(state: GroupState) -> list[Send] | str:
-    """One preparation for each who needs it, those who come later too; a fork may begin with none."""
+    """Send a preparation for each participant who needs it, latecomers included; a fork may need none."""
     names = state["unprepared"]
     return [Send("prepare", {**cognition_of(state, name), "round": 0, "present": names}) for name in names] or (
         "open_round"
@@ -97,7 +97,7 @@ def each_unprepared(state: GroupState) -> list[Send] | str:
 
 
 def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send]:
-    """One cognition for each who is there; a person has their own."""
+    """Send a cognition for each agent who is there; a person attends instead."""
     return [
         Send("attend" if is_persons(name, runtime.context) else "cognition", cognition_of(state, name))
         for name in state["present"]
@@ -105,7 +105,7 @@ def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send
 
 
 def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["agent", "person", "nobody"]:
-    """Who speaks: somebody for whom a model does, or a person; where nobody does, the round is a silence."""
+    """Who speaks: an agent or a person; where nobody does, the round is a silence."""
     if not state["speaker"]:
         return "nobody"
     return "person" if is_persons(state["speaker"], runtime.context) else "agent"

@@ -1,4 +1,4 @@
-"""Days of a town: two meet, talk, remember, reflect; then the next two. Source: Park et al. 2023; APP §2, Fig. 2."""
+"""Days of a town: two meet, talk, remember, reflect; then the next pair. Source: Park et al. 2023; APP §2, Fig. 2."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ TownGraph = CompiledStateGraph[TownState, TownContext, TownState, TownState]
 
 
 def build_town_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> TownGraph:
-    """Return the graph of a town; with a checkpointer it pauses after every encounter, to keep one checkpoint of each.
+    """Return the graph of a town; with a checkpointer it pauses after every encounter, for a checkpoint per encounter.
 
     Args:
         checkpointer: Where its checkpoints go.

@@ -1,4 +1,4 @@
-"""Assess: collect what was found, then interpret it. Source: ChatAgents §III-A, contextual assessment."""
+"""Assess the situation from the findings of the mechanisms. Source: ChatAgents §III-A, contextual assessment."""
 
 from langgraph.runtime import Runtime
 
@@ -13,7 +13,7 @@ from state.meeting import EMOTIONS
 
 
 async def assess(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Ask the agent how things stand, what it feels and what it thinks to itself."""
+    """Ask the agent for the situation, its emotion and its private thought."""
     view = View.of(state, runtime.context)
     assessment = await assess_situation(view, state["active"])
     view.context.store.save_step(view.context.run, view.round, view.name, "assess", assessment)
@@ -23,7 +23,7 @@ async def assess(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
 
 
 async def assess_situation(view: View, active: list[str]) -> Assessment:
-    """Return what the agent makes of the moment and of what these mechanisms found."""
+    """Return the agent's assessment of the situation and of these mechanisms' findings."""
     store, run = view.context.store, view.context.run
     findings = [store.step(run, view.round, view.name, name, Finding) for name in active]
     texts = template("cognition")

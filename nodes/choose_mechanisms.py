@@ -1,4 +1,4 @@
-"""Choose which mechanisms to switch on. Source: ChatAgents §III-A, information need analysis; Fig. 6."""
+"""Choose the mechanisms to switch on. Source: ChatAgents §III-A, information need analysis; Fig. 6."""
 
 from langgraph.runtime import Runtime
 
@@ -13,7 +13,7 @@ from state.language_model import ReplyField
 
 
 async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Ask the agent which mechanisms it needs; those with a condition of their own follow that."""
+    """Ask the agent which mechanisms it needs; a mechanism with a condition is not asked about."""
     view = View.of(state, runtime.context)
     need = await information_need(view)
     view.context.store.save_step(view.context.run, view.round, view.name, "choose_mechanisms", need)
@@ -21,7 +21,7 @@ async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) ->
 
 
 async def information_need(view: View) -> InformationNeed:
-    """Return the agent's choice for every mechanism of the meeting, with reasons."""
+    """Return the agent's choice about every mechanism of the meeting, with reasons."""
     mechanisms = [mechanism_of(view.context, name) for name in view.meeting.mechanisms]
     asked = [mechanism for mechanism in mechanisms if mechanism.condition is None]
     choices = {}
@@ -57,7 +57,7 @@ async def information_need(view: View) -> InformationNeed:
 
 
 def usage_line(mind: Mind, mechanism: str, description: str) -> str:
-    """Return what a mechanism is for and how often it was used, as a line of the prompt."""
+    """Return the line of the prompt that says what a mechanism is for and how often it was used."""
     last_used, count = mind["used"].get(mechanism, (0, 0))
     entry = "mechanisms.item" if count else "mechanisms.never"
     values = {"mechanism": mechanism, "description": description, "count": count, "last_used": last_used}

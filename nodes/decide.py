@@ -1,7 +1,6 @@
-"""Decide whether to speak: the parts of willingness, and how far the thought goes on from earlier ones.
+"""Decide whether to speak: the parts of willingness, and how similar the thought is to earlier thoughts.
 
-Source: ChatAgents App. B, Eq. 1 and 3. Willingness itself is summed up in the race, which looks at it again as a
-silence goes on.
+Source: ChatAgents App. B, Eq. 1 and 3. The race computes willingness itself, and evaluates it again during a silence.
 """
 
 from collections.abc import Sequence
@@ -15,9 +14,9 @@ from state.graph_state import CognitionState, OpenBid
 from state.language_model import Embedder
 from state.meeting import Attendee
 
-#: The last lines of the conversation that a topic is measured on.
+#: The number of last lines that the topic is measured on.
 _LATEST_LINES = 3
-#: How readily people speak at all, by extraversion.
+#: The propensity to speak, by extraversion.
 _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 
 
@@ -45,7 +44,7 @@ async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
 def topic_part(view: View) -> float:
     """Return S_topic: cosine of the agent's knowledge vector and the last lines; below 0 counts as 0.
 
-    The knowledge vector is the mean embedding of what the agent is, knows, wants and cares about.
+    The knowledge vector is the mean embedding of the agent's traits, background, goals and interests.
     """
     agent = view.agent
     known = [
@@ -64,7 +63,7 @@ def topic_part(view: View) -> float:
 
 
 def goal_part(open_shares: Sequence[float], elapsed: float) -> float:
-    """Return S_goal: the open share of the agent's plan, half of it at the start, all of it as their time runs out.
+    """Return S_goal: the open share of the agent's plan, weighted by half at the start and fully at the end.
 
     Args:
         open_shares: Shares of the steps that are not done; empty without a plan.
@@ -87,7 +86,7 @@ def thought_similarity(
 
     Args:
         thought: The new thought.
-        earlier: The agent's thoughts since it last spoke, oldest first, n of them; thought i (from 0) weighs (i+1)/n.
+        earlier: The n thoughts since the agent last spoke, oldest first; thought i (from 0) has the weight (i+1)/n.
         embedder: For cosines; below 0 they count as 0.
         cutoff: S̄ is the mean of the weighted similarities above it; 0 if there are none.
     """

@@ -1,4 +1,4 @@
-"""Who meets next, and their conversation, which is a run of its own. Source: Park et al. 2023; APP §2."""
+"""The next encounter of a town, and its conversation, which is a separate run. Source: Park et al. 2023; APP §2."""
 
 import asyncio
 import contextvars
@@ -17,7 +17,7 @@ from worlds.town import PAST_KEPT, encounters_of
 
 
 async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Let the next two of the schedule meet; their conversation begins with what both remember now."""
+    """Let the next pair of the schedule meet; their conversation begins with their memories at that time."""
     town = runtime.context
     encounter = next(following(town, state["day"], state["number"]), None)
     if encounter is None:
@@ -33,24 +33,24 @@ async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> Tow
 
 
 async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Hold the conversation to its end; where it was interrupted, it goes on."""
+    """Drive the conversation to its end; an interrupted conversation is resumed."""
     context = runtime.context.context_of(encounter_of(runtime.context, state).run)
-    # In a context of its own: LangGraph would take the conversation's graph for a part of the town's.
+    # In a fresh context: otherwise LangGraph treats the conversation's graph as a subgraph of the town's.
     await asyncio.create_task(runtime.context.hold(context), context=contextvars.Context())
     return {}
 
 
 def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
-    """Yield the encounters behind one of the schedule, to the end of the last day."""
+    """Yield the encounters of the schedule after this one, to the end of the last day."""
     simulation = town.simulation
     for later in range(max(1, day), simulation.days + 1):
-        for one in encounters_of(town.town, later, simulation.seed, simulation.encounters_per_day):
-            if (later, one.number) > (day, number):
-                yield one
+        for encounter in encounters_of(town.town, later, simulation.seed, simulation.encounters_per_day):
+            if (later, encounter.number) > (day, number):
+                yield encounter
 
 
 def start_of(encounter: Encounter, town: TownContext) -> Case:
-    """Return what a conversation starts from: the two with their streams as they are now, and their last dialogues."""
+    """Return the case of a conversation: the pair with their streams as they are now, and their last dialogues."""
     people = [
         Participant(
             persona=town.town.resident(name).persona,
@@ -72,9 +72,9 @@ def start_of(encounter: Encounter, town: TownContext) -> Case:
 
 
 def encounter_of(town: TownContext, state: TownState) -> Encounter:
-    """Return the encounter at which a town stands."""
+    """Return the town's current encounter."""
     encounter = town.simulations.encounter(town.simulation.simulation, state["day"], state["number"])
-    assert encounter is not None  # it was stored before anything else
+    assert encounter is not None  # `next_encounter` stored it
     return encounter
 
 
@@ -85,21 +85,21 @@ def ended_s(context: Context) -> float:
 
 
 def _free_from(encounter: Encounter, town: TownContext) -> datetime:
-    """Return when the two begin to talk: as planned, or a minute after an earlier conversation that took longer."""
-    moments = [encounter.time]
+    """Return when the pair begins to talk: as planned, or a minute after an earlier conversation that took longer."""
+    times = [encounter.time]
     for name in encounter.pair:
         stream = town.simulations.stream(town.simulation, name)
         last = town.store.remembered(stream, [stream.length])
-        moments += [one.created + timedelta(minutes=1) for one in last if one.created >= encounter.time]
-    return max(moments)
+        times += [memory.created + timedelta(minutes=1) for memory in last if memory.created >= encounter.time]
+    return max(times)
 
 
 def _previous(encounter: Encounter, town: TownContext) -> list[Dialogue]:
-    """Return what the two said to each other before, oldest first: before the simulation, and in it."""
+    """Return the previous dialogues of the pair, oldest first: from before the simulation, and in it."""
     pair = set(encounter.pair)
-    held = [past.dialogue for past in town.town.past if set(past.pair) == pair]
+    dialogues = [past.dialogue for past in town.town.past if set(past.pair) == pair]
     for earlier in town.simulations.last_encounters(town.simulation.simulation, encounter, PAST_KEPT):
         turns = town.store.turns(earlier.run)
         lines = tuple(Utterance(speaker=turn.speaker, text=turn.text) for turn in turns if turn.speaker)
-        held.append(Dialogue(time=earlier.time, utterances=lines))
-    return held[-PAST_KEPT:]
+        dialogues.append(Dialogue(time=earlier.time, utterances=lines))
+    return dialogues[-PAST_KEPT:]

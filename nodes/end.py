@@ -10,20 +10,20 @@ from state.graph_state import UtteranceState
 
 
 async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Take the reply's own word for it, or, with a model too small to know, ask what is likelier to come next.
+    """Read the ending from the reply or, with a model too small for that, ask which continuation is likelier.
 
-    With `ending=off` no utterance ends the conversation: limits do.
+    With `ending=off` no utterance ends the conversation; only limits do.
     """
     context = runtime.context.of(state["speaker"])
     if context.parameters.ending == "off":
         return {"ended": False}
-    said = candidate_at(context, state["turn"], state["chosen"])
+    candidate = candidate_at(context, state["turn"], state["chosen"])
     if context.parameters.ending == "reply":
-        called = context.store.prompt(state["prompt"]).speaker
-        return {"ended": said.reply.fields.get(end_question(called)) is True}
+        speaker = context.store.prompt(state["prompt"]).speaker
+        return {"ended": candidate.reply.fields.get(end_question(speaker)) is True}
     before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
-    prompt, options = assemble_ending(before[-1].text if before else None, said.text, context.model.tokenizer)
+    prompt, options = assemble_ending(before[-1].text if before else None, candidate.text, context.model.tokenizer)
     model = context.asked_by(state["speaker"], state["round"], "decide_ending")
-    parts, _ = await model.probabilities(prompt, options)
+    parting, _ = await model.probabilities(prompt, options)
     threshold = context.parameters.ending_threshold
-    return {"ended": threshold is not None and parts > threshold}
+    return {"ended": threshold is not None and parting > threshold}

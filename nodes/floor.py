@@ -1,4 +1,4 @@
-"""The floor: who competes for it, and what is kept when it is given. The five speaking orders share this."""
+"""The floor: the contenders, and what is stored when it is given. The five speaking orders share this."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from state.meeting import WillingnessWeights
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 
-#: Share of what is missing to 1 that a whole silence adds to S_personality, by extraversion.
+#: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
 _DISCOMFORT = {"extroverted": 0.5, "introverted": 0.1}
 
 
@@ -22,13 +22,13 @@ class Contender:
     """An agent who may get the floor in a round.
 
     Attributes:
-        name: Who.
-        bid: What their cognition came to; `None` for a person, for whom no model thinks.
-        wants_to_speak: Whether a person wants to say something, where they were asked; of no account for the others.
-        weights: Of the parts of willingness.
-        discomfort: Share of what is missing to 1 that a whole silence adds to S_personality, in [0, 1].
+        name: The agent's name.
+        bid: The bid that their cognition made; `None` for a person, for whom no model thinks.
+        weights: The weights of the parts of willingness.
+        discomfort: Share of the remainder to 1 that a whole silence adds to S_personality, in [0, 1].
         base_latency: μ₀ and σ₀ in seconds.
-        unheard: For how many rounds in a row they were willing and not heard.
+        unheard: The number of consecutive rounds in which they were willing and did not get the floor.
+        wants_to_speak: Whether a person wants to say something; ignored for agents.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Contender:
     wants_to_speak: bool = False
 
     def bid_after(self, silence_s: float, parameters: Parameters) -> Bid:
-        """Return the bid as it stands after so many seconds of silence, before any draw. Source: Eq. 1, 4 and 5."""
+        """Return the bid after so many seconds of silence, before any draw. Source: Eq. 1, 4 and 5."""
         similarity = 0.0 if self.bid is None else self.bid["similarity"]
         scale, spread = adjusted_latency(self.base_latency, similarity, parameters)
         parts = None if self.bid is None else self._parts_after(self.bid, silence_s, parameters)
@@ -76,7 +76,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Who gets the floor in a round, and everybody's bid; `speaker` is `None` in a silence."""
+    """The outcome of a round: the speaker, or `None` in a silence, and all bids."""
 
     speaker: str | None
     floor: Floor
@@ -84,32 +84,37 @@ class Outcome:
 
 
 def contenders_of(state: GroupState, context: Context) -> list[Contender]:
-    """Return those who are there, in the scenario's order."""
+    """Return the contenders: all who are there, in the scenario's order."""
     return [_contender(state, context, name) for name in state["present"]]
 
 
 def _contender(state: GroupState, context: Context, name: str) -> Contender:
     attendee = context.meeting.participant(name)
     poles = character_of(context, name).big_five
-    asked = is_persons(name, context) and is_raced_for(context)  # else they are asked when they have the floor
-    answer = answer_of(context, state["round"], name) if asked else None
+    is_asked = is_persons(name, context) and is_raced_for(context)  # else a person is asked once they have the floor
+    answer = answer_of(context, state["round"], name) if is_asked else None
     discomfort = attendee.silence_discomfort
     return Contender(
         name=name,
         bid=None if is_persons(name, context) else state["bids"][name],
         weights=attendee.weights,
-        discomfort=next(_DISCOMFORT[p] for p in poles if p in _DISCOMFORT) if discomfort is None else discomfort,
+        discomfort=next(_DISCOMFORT[pole] for pole in poles if pole in _DISCOMFORT)
+        if discomfort is None
+        else discomfort,
         base_latency=base_latency(attendee.latency, context.parameters),
         unheard=state["minds"][name]["unheard"],
         wants_to_speak=bool(answer and answer.words),
     )
 
 
-def drawn(bid: Bid, context: Context, round: int, name: str, look: int = 0) -> Bid:
-    """Return the bid with its latency drawn, the factor of persistence applied; or a person's, as the clock ran."""
+def with_latency(bid: Bid, context: Context, round: int, name: str, look: int = 0) -> Bid:
+    """Return the bid with a sampled latency, the factor of persistence applied.
+
+    For a human participant whose clock runs, use the time that they took.
+    """
     if is_persons(name, context) and context.parameters.seat_clock == "runs":
-        raced = is_raced_for(context)  # else their time counts when they have the floor
-        took_s = seconds_taken(answer_of(context, round, name), context) if raced else 0.0
+        is_raced = is_raced_for(context)  # else their time counts once they have the floor
+        took_s = seconds_taken(answer_of(context, round, name), context) if is_raced else 0.0
         return bid.model_copy(update={"latency_s": took_s, "persistence": 1.0})
     generator = keyed_generator(context.seed, round=round, agent=name, node="latency", attempt=look)
     form = context.parameters.latency_form
@@ -120,15 +125,15 @@ def drawn(bid: Bid, context: Context, round: int, name: str, look: int = 0) -> B
 def appointed(
     state: GroupState, context: Context, contenders: Sequence[Contender], speaker: str, reason: str | None = None
 ) -> Outcome:
-    """Return the outcome of a round in which somebody was given the floor: they think for as long as they draw."""
-    bids = {one.name: one.bid_after(state["silence_s"], context.parameters) for one in contenders}
-    own = drawn(bids[speaker], context, state["round"], speaker)
-    bids[speaker] = own.model_copy(update={"won": True})
-    return Outcome(speaker, Floor(order=context.parameters.order, waited_s=own.latency_s, reason=reason), bids)
+    """Return the outcome of a round in which a speaker was appointed; they begin after a sampled latency."""
+    bids = {contender.name: contender.bid_after(state["silence_s"], context.parameters) for contender in contenders}
+    bid = with_latency(bids[speaker], context, state["round"], speaker)
+    bids[speaker] = bid.model_copy(update={"won": True})
+    return Outcome(speaker, Floor(order=context.parameters.order, waited_s=bid.latency_s, reason=reason), bids)
 
 
 def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupState:
-    """Store how the floor was given, and move the clock on to the first word; a silence has none."""
+    """Store how the floor was given, and advance the clock to the first word, if there is one."""
     store, run, round = context.store, context.run, state["round"]
     for name, bid in outcome.bids.items():
         store.save_step(run, round, name, "bid", bid)
@@ -143,9 +148,9 @@ def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupSt
 
 
 def last_speaker(state: GroupState, context: Context) -> str | None:
-    """Return who spoke last, there or gone; who opened the meeting before anybody did; `None` if nobody has."""
-    spoke = {name: mind["spoke"] for name, mind in state["minds"].items() if mind["spoke"]}
-    if spoke:
-        return max(spoke, key=lambda name: spoke[name])
+    """Return the last speaker, present or not; before the first turn who opened the meeting, or `None`."""
+    last_rounds = {name: mind["spoke"] for name, mind in state["minds"].items() if mind["spoke"]}
+    if last_rounds:
+        return max(last_rounds, key=lambda name: last_rounds[name])
     opening = context.meeting.opening
     return opening.speaker if opening is not None and opening.speaker in context.meeting.names else None

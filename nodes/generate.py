@@ -33,7 +33,7 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 
 
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
-    """Draw candidates for these attempts and store them; each attempt has a generator of its own."""
+    """Draw candidates for these attempts and store them; each attempt has its own generator."""
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
     generators = tuple(
         keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt)
@@ -46,9 +46,9 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 
 
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
-    """Have several candidates written in one reply and store them in a drawn order: the first one, then its backups.
+    """Draw several candidates in one reply and store them in a random order: the first, then its backups.
 
-    Each is kept as the reply that it would be by itself: so it is judged, and so it tells whether it ends it all.
+    Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
     """
     parameters, number = context.parameters, context.parameters.sequential_candidates
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
@@ -58,20 +58,20 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
     written = [
         written_reply(
-            prompt, words_of(reply, said).removeprefix(f"{prompt.speaker}: "), reply.fields.get(ends), context
+            prompt, words_of(reply, text_key).removeprefix(f"{prompt.speaker}: "), reply.fields.get(end_key), context
         )
-        for said, ends in candidate_keys(number)
+        for text_key, end_key in candidate_keys(number)
     ]
-    drawing = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
-    order = drawing.sample(range(number), number)
-    for attempt, drawn in enumerate(order):
-        save_candidate(state, context, attempt, written[drawn], prompt.speaker, "backup" if attempt else "drawn")
+    order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
+    order = order_generator.sample(range(number), number)
+    for attempt, index in enumerate(order):
+        save_candidate(state, context, attempt, written[index], prompt.speaker, "backup" if attempt else "drawn")
 
 
 def utterance_request(
     prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
 ) -> GenerationRequest:
-    """Return the request for what the speaker says and whether that ends the conversation. Source: APP Table 9."""
+    """Return the request for the utterance, and whether it ends the conversation. Source: APP Table 9."""
     speaker = prompt.speaker
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.max_utterance_tokens)]
     if parameters.ending == "reply":
@@ -82,7 +82,7 @@ def utterance_request(
         generators=generators,
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        no_repeat_from=lines_said(prompt, tokenizer),
+        no_repeat_from=dialogue_lines(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
@@ -90,65 +90,65 @@ def utterance_request(
 def sequence_request(
     prompt: Prompt, generator: random.Random, tokenizer: Tokenizer, parameters: Parameters
 ) -> GenerationRequest:
-    """Return the request for several candidates in one reply, each with whether it ends it all. Source: APP §5."""
+    """Return the request for several candidates in one reply, each with its ending. Source: APP §5."""
     asks_ending = parameters.ending == "reply"
     asking = asking_for_candidates(prompt, parameters.sequential_candidates, asks_ending)
     fields: list[ReplyField] = []
-    for said, ends in candidate_keys(parameters.sequential_candidates):
-        fields.append(ReplyField(said, "speech", max_tokens=parameters.max_utterance_tokens))
+    for text_key, end_key in candidate_keys(parameters.sequential_candidates):
+        fields.append(ReplyField(text_key, "speech", max_tokens=parameters.max_utterance_tokens))
         if asks_ending:
-            fields.append(ReplyField(ends, "boolean"))
+            fields.append(ReplyField(end_key, "boolean"))
     return GenerationRequest(
         prompt=render(asking, tokenizer, candidates_prefix(asking)),
         fields=tuple(fields),
         generators=(generator,),
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        no_repeat_from=lines_said(prompt, tokenizer),
+        no_repeat_from=dialogue_lines(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
 
-def lines_said(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of the current dialogue as tokens: what is not to be repeated."""
+def dialogue_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """Return the lines of the current dialogue as tokens; speech does not repeat them."""
     lines = (unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item")
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 
 
 def words_of(reply: Reply, speaker: str) -> str:
-    """Return what a reply says, on one line."""
+    """Return the utterance of a reply on one line."""
     return " ".join(str(reply.fields[speaker]).split())
 
 
 def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:
-    """Return the reply that a model would have written if it had said this to the prompt.
+    """Return the reply to the prompt that would hold this utterance.
 
     Args:
-        prompt: The prompt for one utterance.
-        text: What is said.
-        ended: Whether that ends the conversation; `None` where replies do not say.
+        prompt: The prompt for an utterance.
+        text: The utterance.
+        ended: Whether it ends the conversation; `None` where replies do not say.
         context: Of the speaker.
     """
-    told = None if ended is None else ended is True
+    ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
-    if told is not None:
-        fields[end_question(prompt.speaker)] = told
-    whole = Reply(text=reply_object(prompt.speaker, text, told), tokens=(), text_tokens=(0, 0), fields=fields)
+    if ending is not None:
+        fields[end_question(prompt.speaker)] = ending
+    whole = Reply(text=reply_object(prompt.speaker, text, ending), tokens=(), text_tokens=(0, 0), fields=fields)
     return as_read_by(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate, its words as they would be said.
+    """Store a candidate, with the utterance in people's original names.
 
     Args:
-        state: The utterance's.
+        state: The state of the utterance graph.
         context: Of the speaker.
-        attempt: Its number.
+        attempt: The number of the candidate.
         reply: The reply that holds it.
-        speaker: What the speaker is called in the prompt.
-        origin: How it came about.
+        speaker: The speaker's name in the prompt.
+        origin: How the candidate came about.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     if context.parameters.names_put_back:
@@ -164,4 +164,5 @@ def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "d
 
 def candidate_at(context: Context, turn: int, attempt: int) -> Candidate:
     """Return the candidate of a turn that has this number."""
-    return next(one for one in context.store.candidates(context.run, turn) if one.attempt == attempt)
+    candidates = context.store.candidates(context.run, turn)
+    return next(candidate for candidate in candidates if candidate.attempt == attempt)

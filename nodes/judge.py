@@ -1,7 +1,7 @@
 """Judge whether the utterance conflicts with what was removed from its prompt. Source: APP §4.1.
 
-Two judges give a figure for which higher is worse: `rating` is the paper's, `likelihood` is for models too small to
-rate (docs/readings.md says how it was measured).
+There are two judges; a higher figure is worse. `rating` is the paper's, `likelihood` is for models too small to rate
+(docs/readings.md says how it was measured).
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from state.records import Candidate, Prompt
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge said of one candidate.
+    """The judgement of a candidate.
 
     Attributes:
-        runs: The figure of each scoring run; their mean counts.
-        comment: Why, in the judge's words, if it gives any.
+        runs: The figure of each scoring run; their mean is the inconsistency.
+        comment: The judge's comment, if it gives any.
     """
 
     runs: tuple[float, ...]
@@ -87,11 +87,11 @@ async def judge_by_rating(
     """Let the model comment and rate from 1 to 10, a few times. Source: APP §4.1.
 
     Args:
-        state: The moment: who speaks, to whom, in which round.
+        state: Who speaks, to whom, in which round.
         context: Model, seed and parameters.
         prompt: The full prompt.
         removed: The removed units; `None` for all items.
-        candidate: What is about to be said; read in the names that people have in the prompt.
+        candidate: The candidate; it is read in the names that people have in the prompt.
     """
     speaker, round = state["speaker"], state["round"]
     renaming = renaming_of(context.start.names, context.parameters.names)
@@ -121,16 +121,15 @@ async def judge_by_rating(
 async def judge_by_likelihood(
     state: UtteranceState, context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate
 ) -> Judgement:
-    """Compare how likely the utterance is with the removed units in view and without them.
+    """Compare the likelihood of the utterance with the removed units and without them.
 
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
     model, reply_prefix = context.asked_by(state["speaker"], state["round"], "judge"), reply_prefix_of(prompt)
-    said = candidate.reply
+    reply = candidate.reply
     if "judge" in context.roles:  # another model may have written it
-        said = as_read_by(model.tokenizer, said, reply_prefix)
-    with_facts = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), said)
-    pruned = remove_units(prompt, removed)
-    without = await model.log_likelihood(render(pruned, model.tokenizer, reply_prefix), said)
-    return Judgement(runs=(without - with_facts,))
+        reply = as_read_by(model.tokenizer, reply, reply_prefix)
+    full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), reply)
+    pruned = await model.log_likelihood(render(remove_units(prompt, removed), model.tokenizer, reply_prefix), reply)
+    return Judgement(runs=(pruned - full,))

@@ -1,4 +1,4 @@
-"""How long an agent takes to answer. Source: ChatAgents App. B, Eq. 2 and 4 to 6."""
+"""The response latency of an agent. Source: ChatAgents App. B, Eq. 2 and 4 to 6."""
 
 import math
 import random
@@ -14,8 +14,8 @@ def base_latency(latency: LatencyClass | tuple[float, float] | None, parameters:
     """Return μ₀ and σ₀ in seconds.
 
     Args:
-        latency: A class of Eq. 2, whose draw without adjustment is the one of that class; or μ₀ and σ₀ themselves; or
-            `None` for those of the parameters.
+        latency: A class of Eq. 2, whose unadjusted draw has the distribution of that class; or μ₀ and σ₀ themselves;
+            or `None` for those of the parameters.
         parameters: The form of Eq. 6, and the defaults.
     """
     if latency is None:
@@ -30,7 +30,7 @@ def base_latency(latency: LatencyClass | tuple[float, float] | None, parameters:
 
 
 def adjusted_latency(base: tuple[float, float], similarity: float, parameters: Parameters) -> tuple[float, float]:
-    """Return μ and σ in seconds: a thought that goes on from earlier ones comes faster. Source: Eq. 4 and 5."""
+    """Return μ and σ in seconds: a thought that continues earlier thoughts comes faster. Source: Eq. 4 and 5."""
     scale, spread = base
     return (
         scale * math.exp(-parameters.scale_sensitivity * similarity),
@@ -44,7 +44,7 @@ def log_moments(scale: float, spread: float, form: Form) -> tuple[float, float]:
     Args:
         scale: μ > 0, in seconds; the median of the draw as the equation is printed, its mean if `moment_matched`.
         spread: σ ≥ 0, in seconds.
-        form: Which of the two.
+        form: `as_printed` or `moment_matched`.
     """
     variance = math.log1p((spread / scale) ** 2)
     log_mean = math.log(scale) - (variance / 2 if form == "moment_matched" else 0.0)
@@ -57,6 +57,6 @@ def draw_latency(scale: float, spread: float, form: Form, generator: random.Rand
 
 
 def persistence_of(unheard: int, parameters: Parameters) -> float:
-    """Return the factor on the draw of an agent who was willing in so many rounds in a row and not heard."""
+    """Return the factor on the latency of an agent who was willing in consecutive rounds without getting the floor."""
     rounds = unheard if parameters.persistence == "compounding" else min(unheard, 1)
     return parameters.persistence_factor**rounds

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from state.language_model import Embedder
 from state.parameters import Parameters
+from state.recall import may_be_recalled, recency
 from state.records import Memory, Participant
 from state.store import Recollection, Store
 
@@ -15,28 +16,34 @@ Numbers = NDArray[np.float64]
 
 
 def recall(
-    one: Participant, points: Sequence[str], now: datetime, embedder: Embedder, store: Store, parameters: Parameters
+    participant: Participant,
+    points: Sequence[str],
+    now: datetime,
+    embedder: Embedder,
+    store: Store,
+    parameters: Parameters,
 ) -> list[Memory]:
-    """Return what comes to a participant's mind: of what they came with, and in a simulation of their stream.
+    """Return the memories that a participant recalls: of those they came with, and in a simulation of their stream.
 
     Args:
-        one: The participant.
+        participant: Who recalls.
         points: Focal points, at least one.
         now: The present moment.
         embedder: For relevance.
         store: Where the stream is.
         parameters: Weights, decay and limits.
     """
-    if one.stream is None:
-        return retrieve_memories(one.memories, points, now, embedder, parameters)
-    if one.stream.embedder != embedder.id:  # a fork has another: vectors of two can't be compared
-        known = [*store.remembered(one.stream), *one.memories]
+    stream, memories = participant.stream, participant.memories
+    if stream is None:
+        return retrieve_memories(memories, points, now, embedder, parameters)
+    if stream.embedder != embedder.id:  # a fork has another embedder: vectors of two can't be compared
+        known = [*store.remembered(stream), *memories]
         return retrieve_memories(known, points, now, embedder, parameters)
-    found = store.recollect(one.stream, embedder.embed(list(points)), parameters)
-    if one.memories or not found.numbers:
-        known = [*store.remembered(one.stream, found.numbers), *one.memories]
+    found = store.recollect(stream, embedder.embed(list(points)), parameters)
+    if memories or not found.numbers:
+        known = [*store.remembered(stream, found.numbers), *memories]
         return retrieve_memories(known, points, now, embedder, parameters)
-    return [*store.remembered(one.stream, best_of(found, parameters))]
+    return [*store.remembered(stream, best_of(found, parameters))]
 
 
 def retrieve_memories(
@@ -50,70 +57,70 @@ def retrieve_memories(
     best fill up. Chats stand in a block of their own, and of memories with the same text only the latest counts.
 
     Args:
-        memories: The stream; what is not from before `now` is left out.
+        memories: The stream; memories that are not from before `now` are passed over.
         points: Focal points, at least one.
         now: The present moment.
         embedder: For relevance.
         parameters: Weights, decay and limits.
     """
-    eligible = (m for m in memories if m.created < now and m.kind != "chat" and not m.text.endswith(" is idle"))
+    eligible = (memory for memory in memories if memory.created < now and may_be_recalled(memory))
     stream = list({memory.text: memory for memory in sorted(eligible, key=lambda memory: memory.created)}.values())
     if not stream:
         return []
-    ages_h = np.array([(now - memory.created).total_seconds() / 3600 for memory in stream])
-    recency = parameters.recency_decay**ages_h
+    ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
+    recent = recency(ages_s, parameters.recency_decay)
     importance = np.array([memory.importance for memory in stream])
     vectors = np.array(embedder.embed([memory.text for memory in stream]))
     relevance = np.array([vectors @ point for point in np.array(embedder.embed(list(points)))])
-    spans = [_span(values) for values in (*relevance, recency, importance)]
-    return [stream[at] for at in _best(relevance, recency, importance, spans, parameters)]
+    spans = [_span(values) for values in (*relevance, recent, importance)]
+    return [stream[at] for at in _best(relevance, recent, importance, spans, parameters)]
 
 
 def best_of(found: Recollection, parameters: Parameters) -> list[int]:
     """Return the numbers of the memories that `retrieve_memories` would choose among these, ascending.
 
     Args:
-        found: What is worth a look; each part of a score is scaled over the whole stream.
+        found: The memories to choose from; each part of a score is scaled over the whole stream.
         parameters: Weights, decay and limits.
     """
     oldest, newest = found.created_span_s
-    # From when one looks back makes no difference once it is scaled.
-    recency = parameters.recency_decay ** ((newest - np.array(found.created_s)) / 3600)
-    recency_span = parameters.recency_decay ** ((newest - oldest) / 3600), 1.0
+    # Scaled to [0, 1], recency does not depend on the moment at which it is computed.
+    recent = recency(newest - np.array(found.created_s), parameters.recency_decay)
+    recency_span = recency(newest - oldest, parameters.recency_decay), 1.0
     spans = [*found.relevance_spans, recency_span, found.importance_span]
-    best = _best(np.array(found.relevance), recency, np.array(found.importance), spans, parameters)
+    best = _best(np.array(found.relevance), recent, np.array(found.importance), spans, parameters)
     return [found.numbers[at] for at in best]
 
 
 def _best(
     relevance: Numbers,
-    recency: Numbers,
+    recent: Numbers,
     importance: Numbers,
     spans: Sequence[tuple[float, float]],
     parameters: Parameters,
 ) -> list[int]:
-    """Return the places of the best of `N` memories for `P` focal points, ascending.
+    """Return the indices of the best of `N` memories for `P` focal points, ascending.
 
     Args:
         relevance: `(P, N)` cosines.
-        recency: `(N,)`.
+        recent: `(N,)` recency.
         importance: `(N,)`.
         spans: The range over which each is scaled to [0, 1]: `P` of relevance, then those of the other two.
         parameters: Weights and limits.
     """
     *relevance_spans, recency_span, importance_span = spans
-    recent, important = _scaled(recency, recency_span), _scaled(importance, importance_span)
+    scaled_recency, scaled_importance = _scaled(recent, recency_span), _scaled(importance, importance_span)
     rankings = []
     for cosines, span in zip(relevance, relevance_spans, strict=True):
         score = (
             parameters.retrieval_relevance * _scaled(cosines, span)
-            + parameters.retrieval_recency * recent
-            + parameters.retrieval_importance * important
+            + parameters.retrieval_recency * scaled_recency
+            + parameters.retrieval_importance * scaled_importance
         )
         rankings.append(_highest(score, parameters.memory_items_max))
     share = max(1, parameters.memory_items_max // len(rankings))
     chosen = dict.fromkeys(at for ranking in rankings for at in ranking[:share])
-    by_rank = (ranking[place] for place in range(share, len(rankings[0])) for ranking in rankings)
+    by_rank = (ranking[rank] for rank in range(share, len(rankings[0])) for ranking in rankings)
     for at in by_rank:
         if len(chosen) >= parameters.memory_items_min:
             break
@@ -122,12 +129,12 @@ def _best(
 
 
 def _highest(scores: Numbers, count: int) -> list[int]:
-    """Return the places of the highest scores, from the highest down; of equal ones the earlier first."""
-    places = np.arange(len(scores))
+    """Return the indices of the highest scores, from the highest down; of equal scores the earlier first."""
+    indices = np.arange(len(scores))
     if count < len(scores):
         least = np.partition(scores, -count)[-count]
-        places = np.flatnonzero(scores >= least)
-    ranking: list[int] = places[np.argsort(-scores[places], kind="stable")][:count].tolist()
+        indices = np.flatnonzero(scores >= least)
+    ranking: list[int] = indices[np.argsort(-scores[indices], kind="stable")][:count].tolist()
     return ranking
 
 

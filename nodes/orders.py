@@ -1,7 +1,7 @@
 """The four speaking orders in which the floor is given from outside. Source: ChatAgents §II-B, Fig. 1 (a) to (d).
 
-Each stands in the place of the race. Nobody follows themselves, nobody who has left is picked, and every one of them
-picks somebody in every round.
+Each stands in the place of the race, and gives the floor in every round: never to the last speaker, nor to somebody who
+has left.
 """
 
 from collections.abc import Sequence
@@ -20,29 +20,29 @@ from state.language_model import ReplyField
 from state.randomness import keyed_generator
 from state.records import Reply, Turn
 
-#: How often a speaker who names nobody that is there is asked, before the next one is drawn.
-_ASKED = 2
+#: How often a model is asked for the next speaker, before one is drawn because it named nobody who is there.
+_ATTEMPTS = 2
 _REASON_TOKENS = 16
 _NAMED_NOBODY = "{} named nobody who is there: drawn"
 
 
 async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Everybody in turn, in the scenario's order."""
+    """Give the floor to everybody in turn, in the scenario's order."""
     context = runtime.context
     names, last = context.meeting.names, last_speaker(state, context)
     start = names.index(last) + 1 if last is not None else 0
     following = [*names[start:], *names[:start]]
     speaker = next(name for name in following if name in state["present"])
-    return _given(state, context, speaker)
+    return _give_floor_to(state, context, speaker)
 
 
 async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Whoever is drawn."""
-    return _given(state, runtime.context, _drawn(state, runtime.context))
+    """Give the floor to a uniformly sampled agent."""
+    return _give_floor_to(state, runtime.context, _draw_candidate(state, runtime.context))
 
 
 async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Whom a moderator picks: the run's model, which hears what everybody hears."""
+    """Give the floor to the choice of a moderator: the run's model, which sees what everybody perceives."""
     context = runtime.context.of("", "think")
     candidates = _candidates(state, context)
     texts = template("cognition")
@@ -64,39 +64,40 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         ReplyField("next", "choice", choices=tuple(candidates)),
         ReplyField("reason", "text", max_tokens=_REASON_TOKENS),
     )
-    for attempt in range(_ASKED):
+    for attempt in range(_ATTEMPTS):
         reply = await ask_model(context, state["round"], "", "centralised", prompt, fields, attempt)
         picked = _named(reply, candidates)
         if picked is not None:
-            return _given(state, context, picked, text_of(reply, "reason"))
-    return _given(state, context, _drawn(state, context), "the moderator named nobody who is there: drawn")
+            return _give_floor_to(state, context, picked, text_of(reply, "reason"))
+    return _give_floor_to(
+        state, context, _draw_candidate(state, context), "the moderator named nobody who is there: drawn"
+    )
 
 
 async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Whom the last speaker names, a person in what they said; the first one, and who follows who left, is drawn."""
+    """Give the floor to whom the last speaker names: an agent when asked, a person in their last line.
+
+    Where nobody has spoken yet, or the last speaker has left, the next speaker is drawn.
+    """
     context, last = runtime.context, last_speaker(state, runtime.context)
     if last is None or last not in state["present"]:
-        return _given(state, context, _drawn(state, context), "nobody there to name the next: drawn")
+        return _give_floor_to(state, context, _draw_candidate(state, context), "nobody there to name the next: drawn")
     candidates = _candidates(state, context)
     if is_persons(last, context):
         picked = _named_in(latest_turns(context, state["turn"], context.parameters.working_memory), last, candidates)
-        return _given(
-            state,
-            context,
-            picked or _drawn(state, context),
-            f"named by {last}" if picked else _NAMED_NOBODY.format(last),
-        )
+        reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
+        return _give_floor_to(state, context, picked or _draw_candidate(state, context), reason)
     view = View.of(cognition_of(state, last), context)
     question = Question("designate", form={"next": f"one of {', '.join(candidates)}"}, example={"next": "Kim"})
     fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
-    for attempt in range(_ASKED):
+    for attempt in range(_ATTEMPTS):
         picked = _named(await view.ask("designated", question, fields, attempt), candidates)
         if picked is not None:
-            return _given(state, context, picked, f"named by {last}")
-    return _given(state, context, _drawn(state, context), _NAMED_NOBODY.format(last))
+            return _give_floor_to(state, context, picked, f"named by {last}")
+    return _give_floor_to(state, context, _draw_candidate(state, context), _NAMED_NOBODY.format(last))
 
 
-def _given(state: GroupState, context: Context, speaker: str, reason: str | None = None) -> GroupState:
+def _give_floor_to(state: GroupState, context: Context, speaker: str, reason: str | None = None) -> GroupState:
     outcome = appointed(state, context, contenders_of(state, context), speaker, reason)
     return give_floor(state, context, outcome)
 
@@ -106,18 +107,18 @@ def _candidates(state: GroupState, context: Context) -> list[str]:
     return [name for name in state["present"] if name != last]
 
 
-def _drawn(state: GroupState, context: Context) -> str:
+def _draw_candidate(state: GroupState, context: Context) -> str:
     generator = keyed_generator(context.seed, round=state["round"], node="random_order")
     return generator.choice(_candidates(state, context))
 
 
 def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str]) -> str | None:
-    """Return the first candidate that a speaker's last line names; `None` if it names nobody of them."""
-    said = next((turn.text for turn in reversed(turns) if turn.speaker == speaker), "")
-    return next((name for name in candidates if is_named(name, said)), None)
+    """Return the first candidate that a speaker's last line names; `None` if it names none of them."""
+    last_line = next((turn.text for turn in reversed(turns) if turn.speaker == speaker), "")
+    return next((name for name in candidates if is_named(name, last_line)), None)
 
 
 def _named(reply: Reply, candidates: Sequence[str]) -> str | None:
-    """Return the candidate that a reply names, case and space aside; `None` if it names nobody of them."""
+    """Return the candidate that a reply names, in any case; `None` if it names none of them."""
     named = text_of(reply, "next").casefold()
     return next((name for name in candidates if name.casefold() == named), None)

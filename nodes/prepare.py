@@ -36,7 +36,7 @@ _STEP_TOKENS = 16
 
 
 async def prepare(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Draw the traits that the scenario leaves open, and let the model write what it does not say."""
+    """Draw the traits that the scenario leaves open, and let the model write missing descriptions and plans."""
     view = View.of(state, runtime.context)
     view.context.broker.seat(0, view.present)
     attendee = view.agent
@@ -50,7 +50,7 @@ async def prepare(state: CognitionState, runtime: Runtime[Context]) -> Cognition
 
 
 def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
-    """Return one pole of each of the five dimensions: those given, the others drawn evenly. Source: App. D."""
+    """Return a pole of each of the five dimensions: given poles stay, the others are drawn. Source: App. D."""
     generator = keyed_generator(seed, agent=name, node="personality")
     drawn = {dimension: generator.choice(poles) for dimension, poles in BIG_FIVE.items()}
     return tuple(
@@ -59,7 +59,7 @@ def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
 
 
 async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
-    """Let the model spell a combination of traits out in ten sentences. Source: App. D, Fig. 7."""
+    """Return ten sentences in which the model describes a combination of traits. Source: App. D, Fig. 7."""
     names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
     question = Question(
         "personality",
@@ -73,7 +73,7 @@ async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
 
 
 async def make_plan(view: View) -> tuple[SubGoal, ...]:
-    """Return the steps of all goals, with equal shares of the whole; the model makes those that are not written."""
+    """Return the steps of all goals, with equal shares; the model writes those that the scenario does not give."""
     steps: list[tuple[int, str]] = []
     for index, goal in enumerate(view.agent.goals):
         texts = goal.sub_goals or await _steps(view, goal.text, index)

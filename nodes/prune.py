@@ -13,7 +13,7 @@ from state.records import BLOCK_INITIALS, Unit
 
 
 async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Choose the units that λ removes, at λ = 0 none; or all that may go but one, where one is to be retained."""
+    """Choose the units that λ removes; or, where `retain` is set, all removable units but one."""
     parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
     scores = state["scores"] or {}
@@ -32,9 +32,9 @@ def prune_units(
 ) -> list[str]:
     """Return the ids of the units that Algorithm 1 removes, in the order in which it takes them.
 
-    The removable units are walked by score; one that fits under the target is taken, one that would overshoot is
-    passed over, and the walk goes on until the target is reached. Ties stand in prompt order. Sums are exact in the
-    decimals that the scores are written in, so that no rounding leaves a unit standing at λ = 1.
+    The removable units are visited by score: a unit that fits under the target is removed, a unit that would overshoot
+    is passed over, until the target is reached. Ties are visited in prompt order. Sums are exact in the decimals of the
+    scores, so that no rounding keeps a unit at λ = 1.
 
     Args:
         units: The units of the full prompt, in prompt order.
@@ -72,11 +72,11 @@ def all_but_one(
     Args:
         units: The units of the full prompt, in prompt order.
         scores: a_u by unit id, at least of the block's removable units.
-        block: Which block keeps one; if it has none, all removable units go.
-        retain: Its unit with the highest, or the lowest, score; of several the first.
+        block: The block that keeps one unit; if it has none, all removable units are removed.
+        retain: Whether it keeps its unit with the highest or with the lowest score; of several the first.
     """
     removable = [unit.id for unit in units if unit.removable]
-    own = [unit.id for unit in units if unit.removable and unit.block == block]
+    in_block = [unit.id for unit in units if unit.removable and unit.block == block]
     choose = max if retain == "highest" else min
-    kept = choose(own, key=lambda unit: scores[unit], default=None)
+    kept = choose(in_block, key=lambda unit: scores[unit], default=None)
     return [unit for unit in removable if unit != kept]

@@ -1,10 +1,10 @@
-"""The latency race: the willing draw how long they take to answer; the fastest speaks. Source: ChatAgents App. B."""
+"""The latency race: willing agents draw a response latency, and the fastest speaks. Source: ChatAgents App. B."""
 
 from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.floor import Contender, Outcome, contenders_of, drawn, give_floor
+from nodes.floor import Contender, Outcome, contenders_of, give_floor, with_latency
 from state.cognition import Bid, Floor
 from state.context import Context
 from state.graph_state import GroupState
@@ -13,13 +13,13 @@ from state.randomness import keyed_generator
 
 
 async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Let those who are there race for the floor; nobody speaks if nobody is willing, or fast enough."""
+    """Let those who are there race for the floor; the round is a silence if nobody is willing or fast enough."""
     context, round = runtime.context, state["round"]
     outcome = hold_race(
         contenders_of(state, context),
         state["silence_s"],
         context.parameters,
-        draw=lambda bid, name, look: drawn(bid, context, round, name, look),
+        draw=lambda bid, name, look: with_latency(bid, context, round, name, look),
         choose=lambda names: keyed_generator(context.seed, round=round, node="tie").choice(names),
     )
     return give_floor(state, context, outcome)
@@ -32,11 +32,11 @@ def hold_race(
     draw: Callable[[Bid, str, int], Bid],
     choose: Callable[[Sequence[str]], str],
 ) -> Outcome:
-    """Return who wins the floor, and every bid, the lost ones too.
+    """Return the winner of the floor, and all bids.
 
-    Willingness is looked at when the round begins, and again every Δt for as long as nobody is willing; then those
-    who are draw their latencies. A tie is drawn. Where the first word would come after ten seconds, the round is a
-    silence, and so it is where nobody becomes willing.
+    Willingness is evaluated when the round begins, and again every Δt until somebody is willing; then the willing draw
+    their latencies. A tie is resolved by a draw. The round is a silence where the first word would come after
+    `silence_s`, or nobody becomes willing.
 
     Args:
         contenders: Who is there.
@@ -48,7 +48,7 @@ def hold_race(
     look = 0
     while True:
         waited_s = look * parameters.reevaluation_s
-        bids = {one.name: one.bid_after(silence_s + waited_s, parameters) for one in contenders}
+        bids = {contender.name: contender.bid_after(silence_s + waited_s, parameters) for contender in contenders}
         willing = [name for name, bid in bids.items() if bid.willing]
         if willing or waited_s + parameters.reevaluation_s >= parameters.silence_s:
             break

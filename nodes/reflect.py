@@ -1,4 +1,4 @@
-"""Reflect once enough has gathered: questions, then insights with what they rest on. Source: Park et al. 2023, §4.2."""
+"""Reflect after enough important memories: questions, then insights with evidence. Source: Park et al. 2023, §4.2."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _TOKENS = 40
 
 
 async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Let those of the two reflect for whom enough has gathered; for them it begins to gather anew."""
+    """Let those of the pair reflect whose importance counter has reached the threshold; it restarts at zero."""
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
@@ -35,38 +35,39 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     round = len(context.store.turns(context.run)) + 2  # behind what was remembered
     context.broker.seat(round, ready)
     streams = [
-        # As it was before this reflection, where that is done again.
+        # As it was before this reflection, in case it is repeated after a crash.
         town.simulations.stream(town.simulation, name).model_copy(update={"length": state["lengths"][name]})
         for name in ready
     ]
     found = await asyncio.gather(*(insights(context, encounter, stream, round) for stream in streams))
     for stream, memories in zip(streams, found, strict=True):
-        vectors = town.embedder.embed([one.text for one in memories])
+        vectors = town.embedder.embed([memory.text for memory in memories])
         town.simulations.save_memories(stream.simulation, stream.agent, stream.length, memories, vectors)
     return {"gathered": {**state["gathered"], **dict.fromkeys(ready, 0.0)}}
 
 
 async def insights(context: Context, encounter: Encounter, stream: Stream, round: int) -> list[Remembered]:
-    """Return what somebody concludes from what they remember.
+    """Return the insights that an agent draws from their memories.
 
     Args:
         context: That of the run of the conversation before it.
-        encounter: That conversation's encounter.
-        stream: What they remember.
+        encounter: The encounter of that conversation.
+        stream: The agent's memory stream.
         round: The round under which the model is asked.
     """
     name = stream.agent
-    own = context.of(name, "think")
-    parameters = own.parameters.model_copy(update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED})
+    thinking = context.of(name, "think")
+    parameters = thinking.parameters.model_copy(update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED})
     now = encounter.time + timedelta(seconds=ended_s(context))
-    one = context.case.participant(name).model_copy(update={"stream": stream})
+    participant = context.case.participant(name).model_copy(update={"stream": stream})
     insights: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for question in await _questions(own, stream, round):
-        known = recall(one, [question], now + timedelta(seconds=1), own.embedder, own.store, parameters)
-        insight, evidence = await _insight(own, name, question, known, round)
+    for question in await _questions(thinking, stream, round):
+        later = now + timedelta(seconds=1)
+        known = recall(participant, [question], later, thinking.embedder, thinking.store, parameters)
+        insight, evidence = await _insight(thinking, name, question, known, round)
         if insight:
             insights[insight] = encounter.memory_id(f"insight_{len(insights) + 1}"), evidence
-    ratings = await rate(own, name, list(insights), round)
+    ratings = await rate(thinking, name, list(insights), round)
     context.broker.leave(name)
     return [
         Remembered(id=id, kind="thought", text=text, created=now, importance=rating, evidence=evidence)
@@ -75,12 +76,12 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
 
 
 async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
-    """Return what could be asked about somebody's last days: about as many memories as a prompt shows."""
+    """Return questions about an agent's last days, that is, about as many memories as a prompt shows."""
     count = context.parameters.memory_items_max
     numbers = range(max(1, stream.length - 2 * count), stream.length + 1)
-    latest = [one for one in context.store.remembered(stream, numbers) if one.kind != "chat"][-count:]
+    latest = [memory for memory in context.store.remembered(stream, numbers) if memory.kind != "chat"][-count:]
     fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in _QUESTIONS]
-    prompt = ask_anybody(ask_questions(stream.agent, [one.text for one in latest], _QUESTIONS), context.layout)
+    prompt = ask_anybody(ask_questions(stream.agent, [memory.text for memory in latest], _QUESTIONS), context.layout)
     reply = await ask_model(context, round, stream.agent, "reflect", prompt, fields)
     return list(dict.fromkeys(filter(None, (text_of(reply, field) for field in _QUESTIONS))))
 
@@ -88,10 +89,10 @@ async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
 async def _insight(
     context: Context, name: str, question: str, known: Sequence[Memory], round: int
 ) -> tuple[str, tuple[str, ...]]:
-    """Return an insight, and the ids of the memories that it rests on."""
+    """Return an insight, and the ids of the memories that are its evidence."""
     fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
     fields += [ReplyField(field, "integer", minimum=1, maximum=len(known)) for field in EVIDENCE]
-    prompt = ask_anybody(ask_insight(name, question, [one.text for one in known]), context.layout)
+    prompt = ask_anybody(ask_insight(name, question, [memory.text for memory in known]), context.layout)
     reply = await ask_model(context, round, name, "reflect", prompt, fields)
     numbers = dict.fromkeys(int(reply.fields[field]) for field in EVIDENCE)
     return text_of(reply, "insight"), tuple(known[number - 1].id for number in numbers)

@@ -1,6 +1,6 @@
-"""What stays of a conversation with each of the two: an event, a summary and a thought. Source: Park et al. 2023, §4.1.
+"""Memories of a conversation, for each of the pair: an event, a summary and a thought. Source: Park et al. 2023, §4.1.
 
-After a crash it is done again under the same keys: calls of models come from the journal, memories stay as they are.
+After a crash the node runs again under the same keys: calls of models come from the journal, stored memories stay.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _TOKENS = 48
 
 
 async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Let the two keep what matters to them, each memory with an importance."""
+    """Add memories of the conversation to the streams of the pair, each with its importance."""
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
@@ -35,15 +35,15 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     for name, memories in zip(encounter.pair, kept, strict=True):
         stream = context.case.participant(name).stream
         assert stream is not None
-        vectors = town.embedder.embed([one.text for one in memories])
+        vectors = town.embedder.embed([memory.text for memory in memories])
         town.simulations.save_memories(stream.simulation, name, stream.length, memories, vectors)
         lengths[name] = stream.length + len(memories)
-        gathered[name] = gathered.get(name, 0.0) + sum(one.importance for one in memories)
+        gathered[name] = gathered.get(name, 0.0) + sum(memory.importance for memory in memories)
     return {"lengths": lengths, "gathered": gathered}
 
 
 async def keep(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
-    """Return what one of the two keeps of a conversation.
+    """Return the memories of a conversation for one of the pair.
 
     Args:
         context: That of the conversation's run.
@@ -51,21 +51,20 @@ async def keep(context: Context, encounter: Encounter, name: str, round: int) ->
         name: Who remembers.
         round: The round under which the model is asked.
     """
-    own = context.of(name, "think")
-    initiator, partner = encounter.pair
-    other = partner if name == initiator else initiator
-    question = ask_summary(name, other, context.store.turns(context.run))
+    thinking = context.of(name, "think")
+    partner = next(person for person in encounter.pair if person != name)
+    question = ask_summary(name, partner, context.store.turns(context.run))
     fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in ("summary", "thought")]
-    reply = await ask_model(own, round, name, "summarise", ask_anybody(question, own.layout), fields)
-    activity = encounter.activities[encounter.pair.index(other)]
+    reply = await ask_model(thinking, round, name, "summarise", ask_anybody(question, thinking.layout), fields)
+    activity = encounter.activities[encounter.pair.index(partner)]
     texts: dict[str, tuple[MemoryKind, str]] = {}
     if activity is not None:
-        texts["event"] = "event", seen_memory(encounter, other, activity)
+        texts["event"] = "event", seen_memory(encounter, partner, activity)
     if summary := text_of(reply, "summary"):
-        texts["summary"] = "event", summary_memory(encounter, name, other, summary)
+        texts["summary"] = "event", summary_memory(encounter, name, partner, summary)
     if thought := text_of(reply, "thought"):
         texts["thought"] = "thought", thought
-    ratings = await rate(own, name, [text for _, text in texts.values()], round)
+    ratings = await rate(thinking, name, [text for _, text in texts.values()], round)
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))
     return [

@@ -18,12 +18,12 @@ from state.randomness import keyed_generator
 from state.records import Case, HumanNeeds, Turn
 from worlds.human_needs import draw_human_needs
 
-#: The lines of the current dialogue that say what to remember (Park et al.'s conversations use the last four).
+#: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
 _LATEST_LINES = 4
 
 
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Recall what bears on the moment, and store the full prompt for the speaker."""
+    """Recall the memories that bear on the situation, and store the full prompt of the speaker."""
     context = runtime.context.of(state["speaker"])
     parameters, start, speaker = context.parameters, context.start, state["speaker"]
     listeners = [name for name in state["present"] if name != speaker]
@@ -32,8 +32,8 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     points = focal_points(start, speaker, listeners, turns)
     if inner_life is not None:
         points.append(inner_life.assessment.thought)
-    one = start.participant(speaker)
-    memories = recall(one, points, start.time, context.embedder, context.store, parameters)
+    participant = start.participant(speaker)
+    memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
@@ -50,28 +50,28 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
 
 
 def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:
-    """Return the last turns before a turn, oldest first, how a meeting opened among them."""
+    """Return the last turns before a turn, oldest first, the opening of a meeting among them."""
     turns = context.store.turns(context.run, max(1, turn - window), turn - 1)
     opening = None if isinstance(context.start, Case) else context.start.opening_turn
     return [opening, *turns] if opening is not None and turn <= window else turns
 
 
 def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Sequence[Turn]) -> list[str]:
-    """Return what memories are looked up for: the others, the situation, and what was said last."""
+    """Return the focal points of retrieval: the listeners, the situation, and the last lines."""
     if isinstance(start, Case):
-        other = start.other(speaker)
-        situation = [f"{speaker} meets {other.persona.name}", start.place, other.activity]
+        partner = start.other(speaker)
+        situation = [f"{speaker} meets {partner.persona.name}", start.place, partner.activity]
     else:
         situation = [start.title, start.place, start.description]
     points = [f"{speaker} and {listed(listeners)}", ". ".join(part for part in situation if part)]
-    said = [turn for turn in turns if turn.speaker is not None]
-    if said:
-        points.append("\n".join(f"{turn.speaker}: {turn.text}" for turn in said[-_LATEST_LINES:]))
+    lines = [f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None]
+    if lines:
+        points.append("\n".join(lines[-_LATEST_LINES:]))
     return points
 
 
 def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
-    """Return what the speaker has made of the round (stored by the steps of their cognition)."""
+    """Return the speaker's inner life in the round, as the steps of their cognition stored it."""
     store, run, round, speaker = context.store, context.run, state["round"], state["speaker"]
     need = store.step(run, round, speaker, "choose_mechanisms", InformationNeed)
     assessment = store.step(run, round, speaker, "assess", Assessment)

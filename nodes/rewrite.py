@@ -1,8 +1,8 @@
-"""Rewrite an utterance by the judge's comment, or find out whether it can be. Source: APP §4.1 and Limitations."""
+"""Rewrite an utterance by the judge's comment, or ask whether it can be rewritten. Source: APP §4.1 and Limitations."""
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at, lines_said, save_candidate, words_of, written_reply
+from nodes.generate import candidate_at, dialogue_lines, save_candidate, words_of, written_reply
 from prompts.assemble import end_question
 from prompts.names import listed
 from prompts.renaming import renaming_of
@@ -16,7 +16,7 @@ from state.records import Candidate, Prompt
 
 
 async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Ask whether the removed units suffice to know what should be said instead; only then it is rewritten."""
+    """Ask whether the removed units suffice to know what should be said instead: only then it is rewritten."""
     context = runtime.context.of(state["speaker"], "judge")
     parameters, speaker, round = context.parameters, state["speaker"], state["round"]
     candidate = candidate_at(context, state["turn"], state["attempt"])
@@ -39,12 +39,13 @@ async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> U
 
 
 async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Have the candidate at hand rewritten by the removed units and the comment; it ends the conversation as before."""
+    """Let the model rewrite the candidate by the removed units and the comment; its ending stays as it was."""
     context = runtime.context.of(state["speaker"])
     parameters, speaker, round = context.parameters, state["speaker"], state["round"]
     prompt = context.store.prompt(state["prompt"])
     candidate = candidate_at(context, state["turn"], state["attempt"])
-    rewritten = sum(one >= parameters.drawn_max for one in (*state["set_aside"], state["attempt"]))
+    tried = (*state["set_aside"], state["attempt"])
+    rewritten = sum(candidate >= parameters.drawn_max for candidate in tried)
     attempt = parameters.drawn_max + rewritten
     tokenizer = context.model.tokenizer
     (reply,) = await context.asked_by(speaker, round, "rewrite").generate(
@@ -54,25 +55,25 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
             temperature=parameters.temperature,
             top_p=parameters.top_p,
-            no_repeat_from=lines_said(prompt, tokenizer),
+            no_repeat_from=dialogue_lines(prompt, tokenizer),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
         )
     )
     ended = candidate.reply.fields.get(end_question(prompt.speaker))
-    said = written_reply(prompt, words_of(reply, prompt.speaker), ended, context)
-    save_candidate(state, context, attempt, said, prompt.speaker, "rewritten")
-    return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
+    rewritten_reply = written_reply(prompt, words_of(reply, prompt.speaker), ended, context)
+    save_candidate(state, context, attempt, rewritten_reply, prompt.speaker, "rewritten")
+    return {"attempt": attempt, "set_aside": list(tried)}
 
 
 def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candidate: Candidate) -> Conflict:
-    """Return what is to be revised, in the names that people have in the prompt."""
+    """Return the conflict that is to be revised, in the names that people have in the prompt."""
     renaming = renaming_of(context.start.names, context.parameters.names)
-    heard = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
+    lines = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return Conflict(
         speaker=prompt.speaker,
         listener=listed([renaming.name_of(name) for name in state["present"] if name != state["speaker"]]),
         statements=[unit for unit in prompt.units if unit.kind == "item" and unit.id in state["removed"]],
-        heard=heard[-1].text if heard else None,
+        last_line=lines[-1].text if lines else None,
         reply=words_of(candidate.reply, prompt.speaker),
         comment=candidate.comment,
     )

@@ -1,4 +1,4 @@
-"""Roll back to the next backup, and settle on what is said. Source: APP §4.1."""
+"""Roll back to the next backup, and select the candidate that is said. Source: APP §4.1."""
 
 from collections.abc import Sequence
 
@@ -10,30 +10,31 @@ from state.graph_state import UtteranceState
 
 
 async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Take the next backup, drawing it now if it was not drawn with the utterance."""
+    """Take the next backup; it is drawn now if it was not drawn with the utterance."""
     context = runtime.context.of(state["speaker"])
     parameters = context.parameters
-    attempt = sum(one < parameters.drawn_max for one in (*state["set_aside"], state["attempt"]))
+    tried = (*state["set_aside"], state["attempt"])
+    attempt = sum(candidate < parameters.drawn_max for candidate in tried)
     if parameters.backups == "on_demand" and parameters.generation == "single":
         await draw_candidates(state, context, range(attempt, attempt + 1))
     return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
 
 
 async def select_candidate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Settle on the candidate that is said."""
+    """Select the candidate that is said, and count the backups that were taken."""
     inconsistency = state["inconsistency"]
     parameters = runtime.context.of(state["speaker"]).parameters
     tried = [*state.get("set_aside", []), state["attempt"]]
-    if len(inconsistency) > len(tried):  # a node of the user's own took the next one, and did not say what it set aside
+    if len(inconsistency) > len(tried):  # a user's node took the next backup, and did not write set_aside
         tried = list(range(len(inconsistency)))
     chosen = 0
     if state["removed"] and inconsistency:
         chosen = tried[choose_candidate(inconsistency, parameters.inconsistency_threshold)]
-    return {"chosen": chosen, "rollbacks": sum(one < parameters.drawn_max for one in tried[1:])}
+    return {"chosen": chosen, "rollbacks": sum(candidate < parameters.drawn_max for candidate in tried[1:])}
 
 
 def choose_candidate(inconsistency: Sequence[float], threshold: float | None) -> int:
-    """Return which one is said, as it was judged: the last if it passes θ, else the lowest figure, the earliest.
+    """Return the index of the candidate that is said: the last if it passes θ, else the first with the lowest figure.
 
     Args:
         inconsistency: The figure of each candidate, in the order in which they were judged.

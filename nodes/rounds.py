@@ -1,4 +1,4 @@
-"""The two ends of a round of group chat: who is there, and what is kept of it."""
+"""The beginning and the end of a round of group chat: who is there, and what is stored of it."""
 
 from langgraph.runtime import Runtime
 
@@ -10,34 +10,38 @@ from state.records import Turn, TurnRecord
 
 
 async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Begin a round with those who are there; where fewer than two are, the clock moves on to when there are two."""
+    """Begin a round with the participants who are there.
+
+    Where fewer than two are, the clock moves on to the next moment at which two are.
+    """
     meeting = runtime.context.meeting
     now_s = state["sim_time_s"]
     if len(meeting.present(now_s)) < 2:
-        now_s = min(s for s in meeting.moments_s() if s > now_s and len(meeting.present(s)) >= 2)
+        later_s = (moment_s for moment_s in meeting.moments_s() if moment_s > now_s)
+        now_s = next(moment_s for moment_s in later_s if len(meeting.present(moment_s)) >= 2)
     round = state["round"] + 1
     present = list(meeting.present(now_s))
     return {"round": round, "turn": round, "sim_time_s": now_s, "present": present, "unprepared": []}
 
 
 async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Store the utterance, and move the clock on by the time it takes to say it."""
+    """Store the utterance, and advance the clock by the time that it takes to say it."""
     context, speaker = runtime.context, state["speaker"]
     record = spoken_turn(state, context)
     context.store.save_turn(context.run, record)
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
     mind = state["minds"][speaker]
-    spoke: Mind = {**mind, "spoke": state["round"], "spoken": mind["spoken"] + 1}
+    after_speaking: Mind = {**mind, "spoke": state["round"], "spoken": mind["spoken"] + 1}
     return {
         "sim_time_s": now_s,
         "silence_s": 0.0,
-        "minds": {speaker: spoke},
+        "minds": {speaker: after_speaking},
         "finished": group_chat_is_over(Progress(state["turn"], now_s, context.start, context.parameters)),
     }
 
 
 async def record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Store the silence as a turn of nobody's, and move the clock on by its length."""
+    """Store the silence as a turn without a speaker, and advance the clock by its length."""
     context = runtime.context
     turn = Turn(
         turn=state["turn"], round=state["round"], speaker=None, text="", sim_time_s=state["sim_time_s"], ended=False

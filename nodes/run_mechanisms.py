@@ -16,7 +16,7 @@ from state.graph_state import CognitionState
 
 
 async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Run them and store what each returned; the agent goes on without one that fails or takes too long."""
+    """Run the active mechanisms and store their findings; a mechanism that fails or takes too long is noted."""
     view = View.of(state, runtime.context)
     broker, store = view.context.broker, view.context.store
     with broker.split(view.name, state["active"]):
@@ -31,12 +31,12 @@ async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> Co
 
 
 async def find(view: View, mechanism: Mechanism) -> Finding:
-    """Return what a mechanism finds, or what went wrong with it.
+    """Return a mechanism's finding, or its problem.
 
-    The time that it waits for the model does not count: how long that takes is not the mechanism's doing.
+    The time that it waits for the model does not count towards its time limit.
 
     Raises:
-        ModelError, StorageError: The model or the store failed; that is no matter of one mechanism.
+        ModelError, StorageError: The model or the store failed, which is not the mechanism's fault.
     """
     limit = mechanism.timeout_s or view.context.parameters.mechanism_timeout_s
     try:

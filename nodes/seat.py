@@ -1,9 +1,9 @@
-"""A seat for a person: somebody at a keyboard takes part in the place of an agent, and no model thinks for them.
+"""A seat for a person, who takes part in the place of an agent; no model thinks for them.
 
-1. Where they may speak, the graph is interrupted; it goes on when the answer is known.
-2. An answer is a step like those of an agent's cognition, stored before the graph goes on: after a crash they are not
-   asked again, and a fork has what was typed before it.
-3. In the race, words make them willing; where they are given the floor, they are asked for words then.
+1. Where they may speak, the graph is interrupted, and resumed with their answer.
+2. An answer is stored like a step of an agent's cognition before the graph is resumed: after a crash they are not asked
+   again, and a fork has the answers before it.
+3. In the race they are willing if they have typed words; where the floor is given, they are asked once they have it.
 """
 
 import time
@@ -26,24 +26,24 @@ from state.store import Store
 #: The step under which an answer is stored.
 _ANSWER = "speak_by_hand"
 
-#: How an utterance came about that no model has made.
+#: The outcome of an utterance that a person has typed.
 BY_HAND: dict[str, Any] = {**untouched_outcome(), "prompt": None, "chosen": 0, "rollbacks": 0, "ended": False}
 
 
 async def attend(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Let a person hear what was said and, where the floor is raced for, ask once whether they want to speak."""
+    """Note the last message for a person and, where there is a race for the floor, ask whether they want to speak."""
     view = View.of(state, runtime.context)
     view.context.broker.seat(view.round, view.present)
     view.context.broker.leave(view.name)  # no model is asked for them
-    heard = perceive_message(view, view.message()).model_copy(update={"noticed": True})
-    mind = notice(view, heard)
+    perception = perceive_message(view, view.message()).model_copy(update={"noticed": True})
+    mind = notice(view, perception)
     if is_raced_for(view.context):
         _answer(view.context, view.name, state["round"], state["round"], state["sim_time_s"], may_pass=True)
     return {"minds": {view.name: mind}}
 
 
 async def speak_by_hand(state: DialogueState | GroupState, runtime: Runtime[Context]) -> DialogueState | GroupState:
-    """Take what a person says as the only candidate; who has not raced for the floor is asked now."""
+    """Take a person's words as the only candidate; without a race for the floor they are asked now."""
     context, speaker, now_s = runtime.context, state["speaker"], state["sim_time_s"]
     answer = _answer(context, speaker, state["turn"], state["round"], now_s, may_pass=False)
     write_by_hand(context.store, context.run, state["turn"], speaker, answer.words)
@@ -53,21 +53,21 @@ async def speak_by_hand(state: DialogueState | GroupState, runtime: Runtime[Cont
 
 
 def is_raced_for(context: Context) -> bool:
-    """Whether those who want to speak race for the floor."""
+    """Whether agents race for the floor."""
     return isinstance(context.start, Meeting) and context.parameters.order == "self_driven"
 
 
 def is_persons(name: str, context: Context) -> bool:
-    """Whether a person sits in somebody's place."""
+    """Whether a person has the seat of this participant."""
     return name == context.parameters.seat
 
 
 def _answer(context: Context, name: str, turn: int, round: int, now_s: float, may_pass: bool) -> Answer:
-    """Return what a person has answered; where they have not, the graph is interrupted until they have."""
+    """Return a person's answer; where there is none yet, the graph is interrupted."""
     answer = answer_of(context, round, name)
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
-        # Under `tertulia.conversation` it does not come back: the answer is stored then. Other tools hand words over.
+        # The driver stores the answer before it resumes the graph; other tools resume it with the words.
         answer = Answer(words=as_said(str(interrupt(asked))))
         if not answer.words and not may_pass:
             raise UsageError(f"{name} has the floor, and nothing to say was given")
@@ -76,22 +76,22 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
 
 
 def answer_of(context: Context, round: int, name: str) -> Answer | None:
-    """Return what a person has answered in a round; `None` where they were not asked, or have yet to answer."""
+    """Return a person's answer in a round; `None` where there is none (yet)."""
     return context.store.step(context.run, round, name, _ANSWER, Answer)
 
 
 def save_answer(context: Context, round: int, name: str, answer: Answer) -> None:
-    """Store what a person has answered in a round."""
+    """Store a person's answer in a round."""
     context.store.save_step(context.run, round, name, _ANSWER, answer)
 
 
 async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
-    """Ask the person who has the seat, until they have words where they must, and store what they answer.
+    """Ask the person who has the seat, again while they owe words, and store their answer.
 
     Args:
         context: The run.
-        asked: What the graph was interrupted with.
-        ask: How they are asked.
+        asked: The value with which the graph was interrupted.
+        ask: Asks the person.
 
     Raises:
         LeftError: They leave.
@@ -112,21 +112,21 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
 
 
 def invitation_of(context: Context, asked: dict[str, Any]) -> Invitation:
-    """Return what a person is told, from what the graph was interrupted with."""
+    """Return the invitation to a person, from the value with which the graph was interrupted."""
     lines = latest_turns(context, asked["turn"], context.parameters.dialogue_window)
     before = answer_of(context, asked["round"] - 1, asked["agent"]) if asked["may_pass"] else None
-    was_heard = bool(lines) and lines[-1].speaker == asked["agent"]
-    kept = None if before is None or was_heard else before.words or None
+    has_spoken = bool(lines) and lines[-1].speaker == asked["agent"]
+    kept = None if before is None or has_spoken else before.words or None
     return Invitation(**asked, lines=tuple(lines), kept=kept)
 
 
 def seconds_taken(answer: Answer | None, context: Context) -> float:
-    """Return how long a person took, a silence at most; 0 where the clock waits, or they have yet to answer."""
+    """Return the seconds that a person took, `silence_s` at most; 0 where their clock waits or there is no answer."""
     seconds = None if answer is None else answer.seconds
     return min(seconds or 0.0, context.parameters.silence_s)
 
 
 def write_by_hand(store: Store, run: str, turn: int, speaker: str, words: str) -> None:
-    """Store an utterance that no model has made, as the only candidate of its turn."""
+    """Store typed words as the only candidate of a turn."""
     reply = Reply(text=words, tokens=(), text_tokens=(0, 0), fields={speaker: words})
     store.save_candidate(run, turn, Candidate(attempt=0, text=words, reply=reply, origin="by_hand"))

@@ -1,4 +1,4 @@
-"""The two ends of a turn in a two-party dialogue: whose it is, and what is kept of it."""
+"""The beginning and the end of a turn in a two-party dialogue: who speaks, and what is stored of it."""
 
 from langgraph.runtime import Runtime
 
@@ -10,14 +10,14 @@ from state.records import Turn, TurnRecord
 
 
 async def take_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:
-    """Give the turn to the one who did not speak last; the initiator begins."""
+    """Give the turn to the participant who did not speak last; the initiator begins."""
     initiator, partner = names = runtime.context.case.names
     turn = state["turn"] + 1
     return {"turn": turn, "round": turn, "speaker": initiator if turn % 2 else partner, "present": list(names)}
 
 
 async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:
-    """Store the turn with how it came about, and move the simulated clock on by the time it takes to say it."""
+    """Store the turn and how it came about, and advance the simulated clock by the time that it takes to say it."""
     context = runtime.context
     record = spoken_turn(state, context)
     context.store.save_turn(context.run, record)
@@ -27,13 +27,13 @@ async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialog
 
 
 def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnRecord:
-    """Return the utterance that the utterance graph settled on, with how it came about."""
-    said = candidate_at(context, state["turn"], state["chosen"])
+    """Return the utterance that the utterance graph selected, with how it came about."""
+    candidate = candidate_at(context, state["turn"], state["chosen"])
     turn = Turn(
         turn=state["turn"],
         round=state["round"],
         speaker=state["speaker"],
-        text=said.text,
+        text=candidate.text,
         sim_time_s=state["sim_time_s"],
         ended=state["ended"],
     )
@@ -50,5 +50,5 @@ def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnReco
 
 
 def speaking_time_s(text: str, rate_wpm: float) -> float:
-    """Return how long it takes to say a text, in seconds, at a rate in words a minute."""
+    """Return how long it takes to say a text, in seconds, at a rate in words per minute."""
     return len(text.split()) / rate_wpm * 60

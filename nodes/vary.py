@@ -1,4 +1,4 @@
-"""Vary the prompt before it is scored: blocks left out, blocks longer or shorter, other names. Source: APP §3, §6."""
+"""Vary the prompt before it is scored: blocks removed, blocks longer or shorter, other names. Source: APP §3, §6."""
 
 from langgraph.runtime import Runtime
 
@@ -10,7 +10,7 @@ from state.randomness import keyed_generator
 
 
 async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Store the prompt as the run wants it; this is what is scored, pruned and answered."""
+    """Store the varied prompt, which then is scored, pruned and answered."""
     context = runtime.context.of(state["speaker"])
     parameters, speaker, round = context.parameters, state["speaker"], state["round"]
     prompt = without_blocks(context.store.prompt(state["prompt"]), parameters.removed_blocks)

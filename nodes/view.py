@@ -1,11 +1,11 @@
-"""What an agent sees in a round of group chat, and how it asks its model."""
+"""An agent's view of a round of group chat, and how it asks its model."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from prompts.cognition import Moment, Question, ask_agent, ask_anybody, examples_of, shared_units
+from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.render import render
 from state.cognition import Assessment, Character, Finding
 from state.context import Context
@@ -15,7 +15,7 @@ from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Turn
 
-#: Tokens in a row that an answer does not take from the example before it, with models that tend to.
+#: The number of consecutive tokens that an answer does not repeat from the example, with models that tend to.
 _NOT_FROM_THE_EXAMPLE = 3
 
 
@@ -27,12 +27,12 @@ class View:
         context: The runtime context as it is for the agent.
         name: The agent's name.
         round: The round, from 1; 0 before the meeting.
-        present: Who is there, in the scenario's order.
+        present: The names of those who are there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word.
         spoken: How often everybody spoke.
         mind: What the agent carries from round to round.
-        part: The mechanism that looks, if one does.
+        part: The mechanism that has the view, if any.
     """
 
     context: Context
@@ -80,20 +80,20 @@ class View:
         return self.meeting.time + timedelta(seconds=self.sim_time_s)
 
     def message(self) -> Turn | None:
-        """Return the last turn, or how the meeting opened; `None` where nobody has said anything yet."""
+        """Return the last turn, or the opening of the meeting; `None` before anybody has spoken."""
         return last_turn(self.context, self.round)
 
     def lines(self) -> tuple[Turn, ...]:
-        """Return what is in the agent's working memory, oldest first."""
+        """Return the turns in the agent's working memory, oldest first."""
         opening = self.meeting.opening_turn
         store, run = self.context.store, self.context.run
         turns = [store.turns(run, turn, turn)[0] if turn else opening for turn in self.mind["noticed"]]
         return tuple(turn for turn in turns if turn is not None)
 
-    def moment(self) -> Moment:
-        """Return what the agent knows, for a prompt."""
+    def situation(self) -> AgentSituation:
+        """Return the agent's situation, for a prompt."""
         message, noticed = self.message(), self.mind["noticed"]
-        return Moment(
+        return AgentSituation(
             meeting=self.meeting,
             agent=self.agent,
             character=self.character,
@@ -106,54 +106,50 @@ class View:
         )
 
     def finding(self, mechanism: str) -> Finding | None:
-        """Return what the mechanism found when it was last used; `None` if it never was."""
+        """Return the mechanism's last finding; `None` if it was never used."""
         last_used, _ = self.mind["used"].get(mechanism, (0, 0))
         return (
             self.context.store.step(self.context.run, last_used, self.name, mechanism, Finding) if last_used else None
         )
 
     def done(self) -> list[bool]:
-        """Return for each step of the agent's plan whether it is done, as they last looked at it."""
+        """Return for each step of the agent's plan whether it is done, as last evaluated."""
         finding = self.finding("goal_summary")
         return list(finding.data["done"]) if finding else [False] * len(self.character.plan)
 
     def thoughts(self) -> list[str]:
-        """Return the agent's own thoughts since it last spoke, oldest first, that of this round last."""
+        """Return the agent's thoughts since it last spoke, oldest first, that of this round last."""
         store, run, since = self.context.store, self.context.run, self.mind["spoke"]
-        steps = (store.step(run, r, self.name, "assess", Assessment) for r in range(since + 1, self.round + 1))
+        steps = (store.step(run, round, self.name, "assess", Assessment) for round in range(since + 1, self.round + 1))
         return [step.thought for step in steps if step is not None]
 
     def time_left_s(self) -> float | None:
-        """Return how long the agent still has: until they leave, or the meeting ends; `None` if neither is known."""
-        ends = [
-            self.meeting.offset_s(moment, 0.0)
-            for moment in (self.agent.leaves, self.meeting.ends)
-            if moment is not None
-        ]
+        """Return the seconds until the agent leaves or the meeting ends; `None` if neither is known."""
+        ends = [self.meeting.offset_s(time, 0.0) for time in (self.agent.leaves, self.meeting.ends) if time is not None]
         minutes = self.context.parameters.max_minutes
         ends += [] if minutes is None else [60 * minutes]
         return max(0.0, min(ends) - self.sim_time_s) if ends else None
 
     def elapsed_share(self) -> float:
-        """Return which share of the agent's time in the meeting is over, in [0, 1]; 0 where no end is known."""
-        left, came = self.time_left_s(), self.meeting.offset_s(self.agent.joins, 0.0)
-        so_far = max(0.0, self.sim_time_s - came)
-        return so_far / (so_far + left) if left is not None and so_far + left > 0 else 0.0
+        """Return the share of the agent's time in the meeting that is over, in [0, 1]; 0 where no end is known."""
+        left_s, joined_s = self.time_left_s(), self.meeting.offset_s(self.agent.joins, 0.0)
+        elapsed_s = max(0.0, self.sim_time_s - joined_s)
+        return elapsed_s / (elapsed_s + left_s) if left_s is not None and elapsed_s + left_s > 0 else 0.0
 
     async def ask(
         self, node: str, question: Question, fields: Sequence[ReplyField], attempt: int = 0, as_self: bool = True
     ) -> Reply:
-        """Put a question to the agent's model and return the answer; agents that ask at the same time share a batch.
+        """Ask the agent's model and return its answer; agents that ask at the same time share a batch.
 
         Args:
             node: The step that asks.
-            question: What is asked.
+            question: The question.
             fields: The fields of the answer.
-            attempt: Number of the try within the round, for the draws.
-            as_self: Whether the agent is asked, who they are and what the moment is in view, or just the model.
+            attempt: The number of the attempt within the round, for the draws.
+            as_self: Whether the prompt shows who the agent is and their situation, or the question alone.
         """
         layout = self.context.layout
-        prompt = ask_agent(self.moment(), question, layout) if as_self else ask_anybody(question, layout)
+        prompt = ask_agent(self.situation(), question, layout) if as_self else ask_anybody(question, layout)
         return await ask_model(self.context, self.round, self.name, node, prompt, fields, attempt, self.part)
 
 
@@ -167,17 +163,17 @@ async def ask_model(
     attempt: int = 0,
     part: str = "",
 ) -> Reply:
-    """Put a prompt to the model through the broker and return its reply.
+    """Ask the model through the broker and return its reply.
 
     Args:
-        context: The runtime context, as it is for who asks.
+        context: The runtime context of the agent.
         round: The round.
-        agent: Who asks; empty for nobody in particular.
+        agent: The agent who asks; empty for the whole conversation.
         node: The step that asks.
         prompt: The prompt; the answers that it shows as examples are not repeated.
         fields: The fields of the reply.
-        attempt: Number of the try within the round, for the draws.
-        part: The mechanism that asks, if one does.
+        attempt: The number of the attempt within the round, for the draws.
+        part: The mechanism that asks, if any.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
@@ -197,12 +193,12 @@ async def ask_model(
 def character_of(context: Context, name: str) -> Character:
     """Return a participant as they are in this run."""
     character = context.store.step(context.run, 0, name, "prepare", Character)
-    assert character is not None  # nobody takes part who was not prepared
+    assert character is not None  # every participant is prepared before the first round
     return character
 
 
 def last_turn(context: Context, round: int) -> Turn | None:
-    """Return the turn before a round, or how the meeting opened; `None` where nobody has said anything yet."""
+    """Return the turn before a round, or the opening of the meeting; `None` before anybody has spoken."""
     turns = context.store.turns(context.run, round - 1, round - 1) if round > 1 else []
     return turns[0] if turns else context.meeting.opening_turn
 
@@ -213,6 +209,6 @@ def text_of(reply: Reply, field: str) -> str:
 
 
 def is_named(name: str, text: str) -> bool:
-    """Whether a text names somebody, in whole or by their first name, as a word of its own."""
-    names = {name, name.split()[0]} if name.split() else {name}
-    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text, re.IGNORECASE) for one in names)
+    """Whether a text contains a person's full name or first name as a whole word."""
+    forms = {name, name.split()[0]} if name.split() else {name}
+    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE) for form in forms)

@@ -1,6 +1,6 @@
-"""Prompts that put questions about a stored conversation to a model that takes no part in it.
+"""Prompts that ask a model about a stored conversation in which it takes no part.
 
-The conversation stands first, so that a model that keeps the beginning of a prompt reads it once for all questions.
+The conversation stands first, so that a model that caches the beginning of a prompt reads it once for all questions.
 """
 
 import json
@@ -38,12 +38,12 @@ def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterabl
     """Return the prompt that asks what each of several lines does.
 
     Args:
-        before: Lines that precede them, to be understood, not to be told.
+        before: Lines that precede them, as context.
         turns: The lines.
         acts: Names of speech acts; the answer has one for each line, or `none`.
     """
     texts = template("speech_acts")
-    lines = [texts.fill("numbered", {"number": one.turn, "name": one.speaker, "text": one.text}) for one in turns]
+    lines = [texts.fill("numbered", {"number": turn.turn, "name": turn.speaker, "text": turn.text}) for turn in turns]
     asked = [
         ("lines", "text", texts.fill("these", {})),
         *(("lines", "item", line) for line in lines),
@@ -55,7 +55,7 @@ def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterabl
 
 
 def shared_units(prompt: Prompt) -> int:
-    """Return how many units at the beginning other prompts about the same lines have in common."""
+    """Return how many units at the beginning are shared with other prompts about the same lines."""
     return sum(unit.block == _CONVERSATION for unit in prompt.units)
 
 
@@ -69,7 +69,8 @@ def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[tuple[str, str, st
     ]
     conversation = [("text", texts.fill("lead", {})), *(("item", line) for line in lines)] if lines else []
     output = texts.fill("form", {"form": json.dumps(form, ensure_ascii=False)})
-    parts = [*((_CONVERSATION, *one) for one in conversation), *asked, ("output_instruction", "text", output)]
+    shown = ((_CONVERSATION, kind, text) for kind, text in conversation)
+    parts = [*shown, *asked, ("output_instruction", "text", output)]
     units = tuple(
         Unit(id=f"{block}.{at}", block=block, kind="item" if kind == "item" else "text", text=text)
         for at, (block, kind, text) in enumerate(parts)

@@ -1,4 +1,4 @@
-"""Assembling: from what a speaker knows to the modular prompt for their next utterance. Source: APP §2, Tables 1 and 9.
+"""Assembling the modular prompt for an utterance from what the speaker knows. Source: APP §2, Tables 1 and 9.
 
 A prompt is a sequence of blocks, a block a sequence of units: items (information) and texts (instructions).
 """
@@ -17,13 +17,13 @@ from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn
 
 @dataclass(frozen=True)
 class InnerLife:
-    """What a speaker in a group chat brings beside memories. Source: ChatAgents §III-A.
+    """The inner life of a speaker in a group chat: character, plan, findings, assessment. Source: ChatAgents §III-A.
 
     Attributes:
-        character: Who they are in this run.
-        done: By sub-goal of the character's plan, whether it is done.
+        character: Their personality and plan in this run.
+        done: By sub-goal of the plan, whether it is done.
         findings: Pairs of a mechanism and a sentence that it returned.
-        assessment: What they make of it all.
+        assessment: Their view of the situation, and their thought.
         clock: The time of day.
     """
 
@@ -36,18 +36,18 @@ class InnerLife:
 
 @dataclass(frozen=True)
 class UtteranceMaterial:
-    """What the prompt for one utterance is made of.
+    """What the prompt for an utterance is assembled from.
 
     Attributes:
-        start: Who talks, where, and what they said to each other before.
-        speaker: Whose utterance is asked for.
-        listeners: Who hears it.
-        memories: What the speaker recalls, in the order in which it shall stand.
+        start: The case, or the meeting.
+        speaker: The name of the speaker.
+        listeners: The names of the listeners.
+        memories: The memories that the speaker recalls, in the order of the prompt.
         turns: The last turns of the current dialogue, oldest first.
         human_needs: How the speaker feels, if that was drawn.
         previous_dialogues_max: How many earlier dialogues to show, the latest.
         asks_ending: Whether the reply shall say if it ends the conversation.
-        inner_life: What a speaker in a group chat brings; `None` in a dialogue of two.
+        inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
     """
 
     start: Start
@@ -62,15 +62,15 @@ class UtteranceMaterial:
 
     @property
     def listener(self) -> str:
-        """The names of those who hear it, as in speech."""
+        """The names of the listeners, as in a sentence."""
         return listed(self.listeners)
 
 
 def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, removable: str) -> Prompt:
-    """Return the full prompt for one utterance.
+    """Return the full prompt for an utterance.
 
     Args:
-        material: What the speaker knows.
+        material: What it is assembled from.
         layout: `single_message` (the paper's) or `chat_turns` (for chat-tuned models).
         blocks: Initials of the blocks in the order in which they shall stand.
         removable: Initials of the blocks whose items may be removed.
@@ -78,12 +78,12 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
     order = [BLOCK_INITIALS[initial] for initial in blocks]
     instructions = ["task", "special_rules", "output_instruction"]
     if layout == "chat_turns":
-        # The dialogue is the end of the prompt here, so what is not part of it must stand before.
+        # The dialogue is the end of the prompt in this layout, so that all other blocks must stand before it.
         at = order.index("current_dialogue")
         order = ["opening", *order[:at], *instructions, "example", *order[at:]]
     else:
         order = ["opening", *order, *instructions]
-    may_go = {BLOCK_INITIALS[initial] for initial in removable}
+    removable_blocks = {BLOCK_INITIALS[initial] for initial in removable}
     units: list[Unit] = []
     for block in order:
         counts = {"item": 0, "text": 0}
@@ -95,7 +95,7 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
                     block=block,
                     kind="item" if part.kind == "item" else "text",
                     text=part.text,
-                    removable=part.kind == "item" and block in may_go,
+                    removable=part.kind == "item" and block in removable_blocks,
                     speaker=part.speaker,
                 )
             )
@@ -103,12 +103,12 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
 
 
 def reply_object(speaker: str, text: str, ended: bool | None) -> str:
-    """Return an utterance as the JSON object that is asked for. Source: APP Table 9, output instruction.
+    """Return an utterance as the JSON object that a reply shall be. Source: APP Table 9, output instruction.
 
     Args:
         speaker: Who speaks.
         text: What they say.
-        ended: Whether it ended the conversation; `None` where the reply does not say.
+        ended: Whether it ends the conversation; `None` where replies do not say.
     """
     ending = {} if ended is None else {end_question(speaker): ended}
     return json.dumps({speaker: text, **ending}, ensure_ascii=False)
@@ -138,14 +138,14 @@ class _Part:
 
 
 def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
-    """Fill an entry as the group says it, or the layout, or else the plain one."""
+    """Fill an entry of the first template that has it: group chat's, the layout's, or the plain one."""
     sources = [(template("utterance"), entry)]
     if layout != "single_message":
         sources.insert(0, (template(layout), entry))
     if material.inner_life is not None:
         sources[:0] = [(template("group"), f"{layout}.{entry}"), (template("group"), entry)]
-    own, key = next((texts, key) for texts, key in sources if key in texts)
-    return own.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
+    source, key = next((texts, key) for texts, key in sources if key in texts)
+    return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
 
 
 def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[_Part]]:
@@ -153,7 +153,7 @@ def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[_Part]]:
 
 
 def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[_Part]) -> list[_Part]:
-    """A block that is empty from the start is not rendered."""
+    """Return the items of a block behind its lead; nothing where there are none, as empty blocks are not rendered."""
     items = list(items)
     return [_Part("text", _fill(material, f"{block}.lead")), *items] if items else []
 
@@ -166,7 +166,7 @@ def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 
 
 def _character(material: UtteranceMaterial) -> Iterable[_Part]:
-    """What the basic information of a participant in a meeting holds beside the persona."""
+    """Yield the basic information of a participant in a meeting beside the persona."""
     if material.inner_life is None or isinstance(material.start, Case):
         return
     attendee = material.start.participant(material.speaker)
@@ -201,7 +201,7 @@ def _memory(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     return _with_lead(
         material,
         "memory",
-        (_Part("item", _fill(material, "memory.item", memory=one.text), one.id) for one in material.memories),
+        (_Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in material.memories),
     )
 
 
@@ -312,15 +312,14 @@ def _line(material: UtteranceMaterial, turn: Turn) -> str:
 def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
     parts = []
     if not material.turns or material.turns[0].speaker == material.speaker:
-        # Chat templates want the user to begin.
+        # Chat templates require that the user begins.
         entry = "current_dialogue.opens" if not material.turns else "current_dialogue.resumes"
         parts.append(_Part("text", _fill(material, entry, "chat_turns")))
     for turn in material.turns:
-        own = turn.speaker == material.speaker
         ended = turn.ended if material.asks_ending else None
-        if own:
+        if turn.speaker == material.speaker:
             text = reply_object(material.speaker, turn.text, ended)
-        else:  # among several, a line says whose it is
+        else:  # in a group chat a line names its speaker
             text = turn.text if material.inner_life is None else _line(material, turn)
         parts.append(_Part("item", text, f"turn_{turn.turn}", turn.speaker))
     return parts
@@ -333,10 +332,10 @@ def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 
 def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     ended = False if material.asks_ending else None
-    other = material.listeners[0] if material.listeners else material.listener
+    listener = material.listeners[0] if material.listeners else material.listener
     reply = reply_object(material.speaker, _fill(material, "example.speaker", layout), ended)
     return [
-        _Part("text", _fill(material, "example.listener", layout, other=other), speaker=other),
+        _Part("text", _fill(material, "example.listener", layout, other=listener), speaker=listener),
         _Part("text", reply, speaker=material.speaker),
     ]
 

@@ -1,6 +1,6 @@
-"""Prompts of an agent's cognition: who they are, what the moment is, and one question. Source: ChatAgents §III-A.
+"""Prompts of an agent's cognition: who they are, their situation, and a question. Source: ChatAgents §III-A.
 
-What stays the same for a whole meeting stands first (`shared_units`): a model that keeps it reads it once.
+What stays the same for a whole meeting stands first (`shared_units`), so that a model that caches it reads it once.
 """
 
 import json
@@ -22,18 +22,18 @@ _ASKS, _ANSWERS = "question", "answer"
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What an agent knows in a round, before anything is thought about it.
+class AgentSituation:
+    """The situation of an agent in a round, as the prompts of their cognition describe it.
 
     Attributes:
-        meeting: Where they are.
-        agent: Who thinks.
-        character: Who they are in this run.
+        meeting: The meeting.
+        agent: The agent, as the scenario has them.
+        character: Their personality and plan in this run.
         now: The simulated time.
         present: Names of those who are there.
         emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
-        lines: What the agent noticed of the conversation, oldest first.
-        missed: Whether the last message passed them by.
+        lines: The turns that the agent noticed, oldest first.
+        missed: Whether the agent did not notice the last message.
     """
 
     meeting: Meeting
@@ -73,13 +73,13 @@ class Question:
     source: str = "cognition"
 
 
-def ask_agent(moment: Moment, question: Question, layout: Layout) -> Prompt:
-    """Return the prompt that puts a question to an agent: who they are, what the moment is, the question."""
-    return _prompt(moment.name, list(_self(moment)), list(_moment(moment)), question, layout)
+def ask_agent(situation: AgentSituation, question: Question, layout: Layout) -> Prompt:
+    """Return the prompt that puts a question to an agent: who they are, their situation, the question."""
+    return _prompt(situation.name, list(_self(situation)), list(_moment(situation)), question, layout)
 
 
 def ask_anybody(question: Question, layout: Layout) -> Prompt:
-    """Return the prompt that puts a question to the model itself, which then is nobody."""
+    """Return the prompt that puts a question to the model itself, and not to an agent."""
     return _prompt("", [], [], question, layout)
 
 
@@ -101,57 +101,57 @@ def line_of(turn: Turn) -> str:
     return template("cognition").fill("moment.line", {"name": turn.speaker, "text": turn.text})
 
 
-def clock(moment: datetime) -> str:
-    """Return a time of day."""
-    return f"{moment:%H:%M}"
+def clock(time: datetime) -> str:
+    """Return a time of day as `HH:MM`."""
+    return f"{time:%H:%M}"
 
 
 _Part = tuple[str, str, str]
 
 
-def _self(moment: Moment) -> Iterable[_Part]:
-    agent, texts = moment.agent, template("cognition")
+def _self(situation: AgentSituation) -> Iterable[_Part]:
+    agent, texts = situation.agent, template("cognition")
 
     def item(entry: str, **variables: object) -> _Part:
         return (_SELF, "item", texts.fill(f"self.{entry}", variables))
 
-    yield (_SELF, "text", texts.fill("self.lead", {"name": moment.name}))
+    yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
     if agent.persona.background:
         yield item("background", value=agent.persona.background)
-    yield item("traits", value=", ".join(moment.character.big_five))
-    yield from (item("description", value=one) for one in moment.character.descriptions)
+    yield item("traits", value=", ".join(situation.character.big_five))
+    yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)
-    yield from (item("relation", other=other, value=value) for other, value in agent.relations)
+    yield from (item("relation", other=name, value=relation) for name, relation in agent.relations)
     yield from (item("goal", value=goal.text) for goal in agent.goals)
     if agent.interests:
         yield item("interest", value=", ".join(agent.interests))
-    about = {"title": moment.meeting.title, "value": moment.meeting.description}
+    about = {"title": situation.meeting.title, "value": situation.meeting.description}
     yield (_SELF, "item", texts.fill("moment.meeting", about))
-    if moment.meeting.place:
-        yield (_SELF, "item", texts.fill("moment.place", {"place": moment.meeting.place}))
+    if situation.meeting.place:
+        yield (_SELF, "item", texts.fill("moment.place", {"place": situation.meeting.place}))
 
 
-def _moment(moment: Moment) -> Iterable[_Part]:
-    agent, texts = moment.agent, template("cognition")
+def _moment(situation: AgentSituation) -> Iterable[_Part]:
+    agent, texts = situation.agent, template("cognition")
 
     def item(entry: str, **variables: object) -> _Part:
         return ("moment", "item", texts.fill(f"moment.{entry}", variables))
 
-    yield item("clock", time=clock(moment.now))
+    yield item("clock", time=clock(situation.now))
     if agent.leaves is not None:
         entry = "leaves_for" if agent.leaves_for else "leaves"
         yield item(entry, time=clock(agent.leaves), value=agent.leaves_for or "")
-    others = [name for name in moment.present if name != moment.name]
+    others = [name for name in situation.present if name != situation.name]
     if others:
         yield item("people", people=listed(others))
-    yield item("feeling", emotion=moment.emotion, strength=round(10 * moment.emotion_strength))
-    if not moment.lines:
+    yield item("feeling", emotion=situation.emotion, strength=round(10 * situation.emotion_strength))
+    if not situation.lines:
         yield ("moment", "text", texts.fill("moment.nothing", {}))
     else:
         yield ("moment", "text", texts.fill("moment.heard", {}))
-        yield from (("moment", "item", line_of(turn)) for turn in moment.lines)
-    if moment.missed:
+        yield from (("moment", "item", line_of(turn)) for turn in situation.lines)
+    if situation.missed:
         yield ("moment", "text", texts.fill("moment.missed", {}))
 
 

@@ -1,21 +1,21 @@
-"""The prompt that tells parting from going on, for models too small to say whether a conversation ended."""
+"""The prompt that distinguishes parting from going on, for models too small to say whether a conversation ended."""
 
 from prompts.templates import template
 from state.language_model import RenderedPrompt, Tokenizer
 from state.records import Prompt, Unit
 
 
-def assemble_ending(said: str | None, reply: str, tokenizer: Tokenizer) -> tuple[RenderedPrompt, tuple[str, str]]:
+def assemble_ending(before: str | None, reply: str, tokenizer: Tokenizer) -> tuple[RenderedPrompt, tuple[str, str]]:
     """Return the prompt, and its two continuations: they part, they go on talking.
 
     Args:
-        said: The line before the reply; `None` if the reply opens the conversation.
+        before: The line before the reply; `None` if the reply opens the conversation.
         reply: The utterance that may have ended it.
         tokenizer: The tokenizer of the model.
     """
     texts = template("ending")
-    before = texts.fill("nothing_said", {}) if said is None else said
-    text = texts.fill("text", {"said": before, "reply": reply})
+    line = texts.fill("nothing_said", {}) if before is None else before
+    text = texts.fill("text", {"said": line, "reply": reply})
     tokens = tuple(tokenizer.encode(text))
     prompt = Prompt(units=(Unit(id="text", block="ending", kind="text", text=text),), speaker="", layout="plain_text")
     rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)

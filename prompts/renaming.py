@@ -30,45 +30,45 @@ _BEGINNINGS = frozenset('.!?…:"“”\n([{-')
 
 @dataclass(frozen=True)
 class Renaming:
-    """What people are called in prompts.
+    """The names that people have in prompts.
 
     Attributes:
-        names: By their own full name, the one that they have there; only of those who have another.
-        people: The own names of all.
+        names: The new names by full original names, of those who have another name.
+        people: The original full names of all.
     """
 
     names: Mapping[str, str]
     people: tuple[str, ...]
 
     def name_of(self, person: str) -> str:
-        """Return what somebody is called in prompts."""
+        """Return the name that a person has in prompts."""
         return self.names.get(person, person)
 
     def rename(self, text: str) -> str:
-        """Return a text with the names that people have in prompts."""
+        """Return a text with the new names."""
         return _replaced(text, _forms(self.names, self.people))
 
     def put_back(self, text: str) -> str:
-        """Return a text with people's own names; last names by themselves become theirs too."""
-        own = {new: old for old, new in self.names.items()}
+        """Return a text with the original names; new last names that stand alone are replaced, too."""
+        originals = {new: old for old, new in self.names.items()}
         called = [self.name_of(person) for person in self.people]
-        lasts = Counter(name.split()[-1] for name in called)
-        somebodys = {*called, *map(first_name, called), *(person.split()[-1] for person in self.people)}
+        counts = Counter(name.split()[-1] for name in called)
+        taken = {*called, *map(first_name, called), *(person.split()[-1] for person in self.people)}
         last_names = {
             new.split()[-1]: old.split()[-1]
-            for new, old in own.items()
-            if lasts[new.split()[-1]] == 1 and new.split()[-1] not in somebodys
+            for new, old in originals.items()
+            if counts[new.split()[-1]] == 1 and new.split()[-1] not in taken
         }
-        return _replaced(text, last_names | _forms(own, called))
+        return _replaced(text, last_names | _forms(originals, called))
 
 
 def renaming_of(people: Sequence[str], choice: str) -> Renaming:
-    """Return what people are called in prompts.
+    """Return the names that people have in prompts.
 
     Args:
-        people: Their own names, in the scenario's order.
-        choice: `own`, `famous`, `rare` or `A=B,C=D`; of A the first name is enough where only one has it. Who is not
-            among the people is passed over: in a town, only two are there at a time.
+        people: Their original names, in the scenario's order.
+        choice: `own`, `famous`, `rare` or `A=B,C=D`; for A a first name that only one person has is enough. Names of
+            nobody here are passed over: in a town, only two are there at a time.
 
     Raises:
         UsageError: Two would be called the same, or the list has fewer names than there are people.
@@ -111,10 +111,10 @@ def check_known(people: Sequence[str], choice: str) -> None:
 
 
 def check_names(people: Sequence[str], parameters: Parameters) -> None:
-    """Refuse names that can't be given, or that would be taken for somebody's own when they are not put back.
+    """Refuse names that can't be given, or that could be confused with original names in utterances.
 
     Raises:
-        UsageError: As `check_known` and `renaming_of`, or what is said keeps a new name that has one of the own names.
+        UsageError: As `check_known` and `renaming_of`, or a new name that is not put back contains an original name.
     """
     check_known(people, parameters.names)
     renaming = renaming_of(people, parameters.names)
@@ -128,7 +128,7 @@ def check_names(people: Sequence[str], parameters: Parameters) -> None:
 
 
 def renamed(prompt: Prompt, renaming: Renaming) -> Prompt:
-    """Return the prompt with the names that people have in prompts, in every unit, and as speakers."""
+    """Return the prompt with the new names, in the texts of all units and as speakers."""
     units = tuple(
         unit.model_copy(
             update={
@@ -147,7 +147,7 @@ def first_name(name: str) -> str:
 
 
 def _known_as(people: Sequence[str]) -> dict[str, str]:
-    """Return people by their full names, and by first names that one alone has."""
+    """Return people by their full names, and by first names that only one person has."""
     firsts = Counter(map(first_name, people))
     by_first = {first_name(person): person for person in people if firsts[first_name(person)] == 1}
     return by_first | {person: person for person in people}
@@ -160,13 +160,13 @@ def _without_titles(name: str) -> list[str]:
 
 
 def _forms(names: Mapping[str, str], people: Sequence[str]) -> dict[str, str]:
-    """Return what is replaced by what: full names, with their titles or without, and first names that one alone has.
+    """Return the replacements: full names, with titles or without, and first names that only one person has.
 
-    Everybody else's full name is there for itself, so that no part of it is taken for somebody's name. A first name
-    becomes the new one, or the full new name where somebody else has that first name too.
+    All other full names stand for themselves, so that no part of them is taken for a person's name. A first name
+    becomes the new first name, or the full new name where several people have that first name.
 
     Args:
-        names: New names by old ones, of those who get another.
+        names: New names by old names, of those who get another.
         people: The old names of all.
     """
     firsts, new_firsts = (

@@ -18,7 +18,7 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
         prompt: The units in order; the layout says how they become messages.
         tokenizer: The tokenizer of the model.
         reply_prefix: A beginning of the reply, put at the end of the prompt.
-        shared_units: So many units at the beginning stand in other prompts too.
+        shared_units: The number of units at the beginning that other prompts share.
     """
     messages = as_messages(prompt)
     markup = tokenizer.chat_markup(tuple(role for role, _ in messages))
@@ -48,7 +48,7 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
 
 
 def as_read_by(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> Reply:
-    """Return a reply that another model wrote, in the tokens of one that reads it.
+    """Return a reply that another model wrote, in the tokens of a model that reads it.
 
     Args:
         tokenizer: The reader's tokenizer.
@@ -72,8 +72,8 @@ def as_read_by(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> Re
 def as_messages(prompt: Prompt) -> list[tuple[Role, list[Unit]]]:
     """Return the units as messages.
 
-    `single_message` is one message of the user. In `chat_turns` the speaker's own lines are the assistant's and those
-    of others the user's; what nobody says is the system's, and the user's once the first line has been said.
+    `single_message` is a single message of the user. In `chat_turns` the speaker's lines are the assistant's and all
+    other lines the user's; units without a speaker are the system's before the first line, and the user's behind it.
     """
     if prompt.layout != "chat_turns":
         return [("user", list(prompt.units))]
@@ -81,6 +81,6 @@ def as_messages(prompt: Prompt) -> list[tuple[Role, list[Unit]]]:
     spoken = False
     for unit in prompt.units:
         spoken = spoken or unit.speaker is not None
-        own = unit.speaker is not None and unit.speaker == prompt.speaker
-        roles.append(("assistant" if own else "user" if spoken else "system", unit))
+        is_speakers = unit.speaker is not None and unit.speaker == prompt.speaker
+        roles.append(("assistant" if is_speakers else "user" if spoken else "system", unit))
     return [(role, [unit for _, unit in group]) for role, group in groupby(roles, key=lambda pair: pair[0])]

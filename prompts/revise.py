@@ -14,24 +14,24 @@ class Conflict:
     """An utterance that contradicts what was removed from its prompt.
 
     Attributes:
-        speaker: Who was about to say it.
-        listener: To whom, as in speech.
+        speaker: Whose utterance it is.
+        listener: The listeners' names, as in a sentence.
         statements: The removed items.
-        heard: What was said last; `None` where nothing was.
+        last_line: The line before it; `None` where it opens the conversation.
         reply: The utterance.
-        comment: What the judge says of it, if it says anything.
+        comment: The judge's comment, if it gives any.
     """
 
     speaker: str
     listener: str
     statements: Sequence[Unit]
-    heard: str | None
+    last_line: str | None
     reply: str
     comment: str | None
 
 
 def assemble_rewriting(conflict: Conflict) -> Prompt:
-    """Return the prompt that asks for the utterance as it should be."""
+    """Return the prompt that asks for a revised utterance."""
     value = json.dumps({conflict.speaker: f"what {conflict.speaker} says"}, ensure_ascii=False)
     return _prompt(conflict, "rewrite", value)
 
@@ -56,8 +56,8 @@ def _units(conflict: Conflict, question: str, value: str) -> Iterator[Unit]:
     for number, unit in enumerate(conflict.statements, 1):
         line = texts.fill("statement", {"statement": unit.text.removeprefix("- ")})
         yield Unit(id=f"statements.{number}", block="statements", kind="item", text=line)
-    if conflict.heard is not None:
-        yield text("heard", "current_dialogue", "heard", heard=conflict.heard)
+    if conflict.last_line is not None:
+        yield text("heard", "current_dialogue", "heard", heard=conflict.last_line)
     yield text("about", "task", "about", reply=conflict.reply)
     if conflict.comment is not None:
         yield text("comment", "task", "comment", comment=conflict.comment)

@@ -1,4 +1,4 @@
-"""What a model that can't be held to a grammar is told about the form of its reply."""
+"""The form of a reply in words, and as a JSON Schema, for models whose decoding can't be constrained."""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from prompts.templates import template
 from state.language_model import ReplyField
 
-#: English words to a token, about.
+#: Words per token of English text, roughly.
 _WORDS_A_TOKEN = 0.75
 
 _TYPES = {"speech": "string", "text": "string", "choice": "string", "integer": "integer", "boolean": "boolean"}
@@ -19,7 +19,7 @@ def ask_for(fields: Sequence[ReplyField]) -> str:
 
 
 def ask_again(fields: Sequence[ReplyField], problem: str) -> str:
-    """Return the sentence that asks once more, and says what was wrong with the answer."""
+    """Return the sentence that asks again, and says what was wrong with the answer."""
     return template("shape").fill("mend", {"shape": _shape(fields), "problem": problem})
 
 
@@ -27,12 +27,12 @@ def schema_of(fields: Sequence[ReplyField]) -> dict[str, Any]:
     """Return the JSON Schema of a reply of these fields, in their order."""
     properties: dict[str, dict[str, Any]] = {}
     for field in fields:
-        own: dict[str, Any] = {"type": _TYPES[field.kind], "description": _described(field)}
+        schema: dict[str, Any] = {"type": _TYPES[field.kind], "description": _described(field)}
         if field.kind == "integer":
-            own |= {"minimum": field.minimum, "maximum": field.maximum}
+            schema |= {"minimum": field.minimum, "maximum": field.maximum}
         if field.kind == "choice":
-            own["enum"] = list(field.choices)
-        properties[field.name] = own
+            schema["enum"] = list(field.choices)
+        properties[field.name] = schema
     return {
         "title": "reply",
         "description": "the reply",

@@ -9,7 +9,7 @@ import yaml
 
 
 class PromptTemplate:
-    """The entries of one template file, by `section.entry` or by `entry`.
+    """The entries of a template file, by `section.entry` or by `entry`.
 
     Raises:
         ValueError: On reading, if an entry uses a variable that the file does not declare, or holds a stray `$`.

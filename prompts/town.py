@@ -1,6 +1,6 @@
-"""What is asked after a conversation in a town, and how its people remember. Source: Park et al. 2023, §4.1 and §4.2.
+"""Questions after a conversation in a town, and the sentences of memories. Source: Park et al. 2023, §4.1 and §4.2.
 
-The model answers as nobody: it is asked about a person, not as them.
+The model is asked about a person, not in the role of that person.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ _SOURCE = "town"
 EVIDENCE = ("first", "second", "third")
 
 
-def ask_summary(name: str, other: str, turns: Sequence[Turn]) -> Question:
-    """Return the question what a conversation was about, and what one of the two takes away from it."""
+def ask_summary(name: str, partner: str, turns: Sequence[Turn]) -> Question:
+    """Return the question what a conversation was about, and what a participant takes away from it."""
     return Question(
         "summarise",
         form={"summary": "what they talked about", "thought": f"what {name} takes away from it"},
@@ -26,14 +26,14 @@ def ask_summary(name: str, other: str, turns: Sequence[Turn]) -> Question:
             "summary": "They went through what is left to do before the fair, and who could lend a cart.",
             "thought": "There may be too little time left, and nobody wants to be the one to say so.",
         },
-        items=[template(_SOURCE).fill("summarise.line", {"name": one.speaker, "text": one.text}) for one in turns],
-        variables={"name": name, "other": other},
+        items=[template(_SOURCE).fill("summarise.line", {"name": turn.speaker, "text": turn.text}) for turn in turns],
+        variables={"name": name, "other": partner},
         source=_SOURCE,
     )
 
 
 def ask_importance(name: str, texts: Sequence[str]) -> Question:
-    """Return the question how much each of several memories weighs. Source: Park et al. 2023, §4.1."""
+    """Return the question how important each of several memories is. Source: Park et al. 2023, §4.1."""
     numbers = [str(number) for number in range(1, len(texts) + 1)]
     ratings = (4, 2, 7)
     return Question(
@@ -47,7 +47,7 @@ def ask_importance(name: str, texts: Sequence[str]) -> Question:
 
 
 def ask_questions(name: str, texts: Sequence[str], fields: Sequence[str]) -> Question:
-    """Return the question what could be asked about somebody's last days. Source: Park et al. 2023, §4.2."""
+    """Return the question which questions could be asked about a person's last days. Source: Park et al. 2023, §4.2."""
     examples = (
         "Whom does she turn to when something goes wrong?",
         "What is she saving the money for?",
@@ -64,7 +64,7 @@ def ask_questions(name: str, texts: Sequence[str], fields: Sequence[str]) -> Que
 
 
 def ask_insight(name: str, question: str, texts: Sequence[str]) -> Question:
-    """Return the question that asks for an insight, and for what it rests on. Source: Park et al. 2023, §4.2."""
+    """Return the question for an insight, and for the memories that it rests on. Source: Park et al. 2023, §4.2."""
     return Question(
         "insight",
         form={"insight": "one sentence", **dict.fromkeys(EVIDENCE, "the number of a memory")},
@@ -75,16 +75,16 @@ def ask_insight(name: str, question: str, texts: Sequence[str]) -> Question:
     )
 
 
-def summary_memory(encounter: Encounter, name: str, other: str, summary: str) -> str:
-    """Return the sentence in which somebody remembers a conversation."""
+def summary_memory(encounter: Encounter, name: str, partner: str, summary: str) -> str:
+    """Return the sentence of the memory of a conversation."""
     entry = "memory.summary" if encounter.place is None else "memory.summary_at"
-    values = {"name": name, "other": other, "place": encounter.place, "value": summary, "date": _day(encounter.time)}
+    values = {"name": name, "other": partner, "place": encounter.place, "value": summary, "date": _day(encounter.time)}
     return template(_SOURCE).fill(entry, values)
 
 
-def seen_memory(encounter: Encounter, other: str, activity: str) -> str:
-    """Return the sentence in which somebody remembers what the other was doing."""
-    values = {"other": other, "activity": activity, "date": _day(encounter.time)}
+def seen_memory(encounter: Encounter, partner: str, activity: str) -> str:
+    """Return the sentence of the memory of what the partner was doing."""
+    values = {"other": partner, "activity": activity, "date": _day(encounter.time)}
     return template(_SOURCE).fill("memory.seen", values)
 
 
@@ -93,5 +93,5 @@ def _numbered(texts: Sequence[str]) -> list[str]:
     return [fill("statement", {"number": at, "value": text}) for at, text in enumerate(texts, start=1)]
 
 
-def _day(moment: datetime) -> str:
-    return f"{moment:%A} {moment.day} {moment:%B}"
+def _day(time: datetime) -> str:
+    return f"{time:%A} {time.day} {time:%B}"

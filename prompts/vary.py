@@ -1,7 +1,6 @@
-"""Varying a prompt: blocks left out, blocks brought to a length, several candidates asked for.
+"""Variations of a prompt: blocks removed, blocks of another length, several candidates in one reply.
 
-Source: APP §3, §5 and App. E.
-Other names are in `prompts/renaming.py`. Prompts go in and prompts come out; what is drawn comes from a generator.
+Source: APP §3, §5 and App. E. Other names are in `prompts/renaming.py`.
 """
 
 import json
@@ -19,22 +18,22 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
     """Return the prompt without these blocks, by initials: `bmpe` is RMbmpe of APP Table 2."""
-    gone = {BLOCK_INITIALS[letter] for letter in letters}
-    return prompt.model_copy(update={"units": tuple(unit for unit in prompt.units if unit.block not in gone)})
+    removed = {BLOCK_INITIALS[letter] for letter in letters}
+    return prompt.model_copy(update={"units": tuple(unit for unit in prompt.units if unit.block not in removed)})
 
 
 # --- lengths --------------------------------------------------------------------------------------------------------
 
 
 def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: random.Random) -> Prompt:
-    """Return the prompt with blocks of these lengths: items that are drawn are dropped, or stand twice or more.
+    """Return the prompt with blocks of these lengths: items are drawn to be dropped, or to be copied.
 
-    A copy stands behind its original, and is a unit of its own: `memory.m3.copy_1`. Texts of a block are not counted.
+    A copy stands behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted.
 
     Args:
         prompt: The prompt.
         lengths: By initial of a block.
-        generator: Of the items to drop or to copy.
+        generator: Draws the items to drop or to copy.
 
     Raises:
         UsageError: A block has no items, or whole items can't make its length.
@@ -71,7 +70,7 @@ def _copies(unit: Unit, times: int) -> Iterable[Unit]:
 
 
 def _times(sizes: Sequence[int], length: BlockLength, generator: random.Random) -> list[int] | None:
-    """Return how often every item shall stand; `None` where whole items can't make the length."""
+    """Return how often every item shall stand; `None` where no selection of whole items has the length."""
     targets = [length.count] if length.exact else _nearest_totals(sizes, length.count)[:1]
     total, target = sum(sizes), targets[0]
     return (
@@ -80,7 +79,10 @@ def _times(sizes: Sequence[int], length: BlockLength, generator: random.Random) 
 
 
 def _dropping(sizes: Sequence[int], surplus: int, generator: random.Random) -> list[int] | None:
-    """Drop items of just this size together, drawn: in a drawn order, each that can be among them."""
+    """Return how often every item stands when items of exactly this total size are dropped, in a random order.
+
+    `None` where no selection of items has that size.
+    """
     order = generator.sample(range(len(sizes)), len(sizes))
     # can_make[i]: bit s is set where items order[i:] have a selection of size s
     can_make = [1]
@@ -97,7 +99,7 @@ def _dropping(sizes: Sequence[int], surplus: int, generator: random.Random) -> l
 
 
 def _copying(sizes: Sequence[int], missing: int, generator: random.Random) -> list[int] | None:
-    """Copy items of just this size together, drawn one after the other."""
+    """Return how often every item stands when copies of exactly this total size are drawn; `None` if none have it."""
     can_make = _sums_with_repetition(sizes, missing)
     if not can_make[missing]:
         return None
@@ -109,19 +111,18 @@ def _copying(sizes: Sequence[int], missing: int, generator: random.Random) -> li
     return times
 
 
-def _sums_with_repetition(sizes: Sequence[int], most: int) -> list[bool]:
-    """Return for each number up to `most` whether items, each as often as one likes, have that size together."""
+def _sums_with_repetition(sizes: Sequence[int], highest: int) -> list[bool]:
+    """Return for each number up to `highest` whether items, each any number of times, have that total size."""
     can_make = [True]
-    for number in range(1, most + 1):
+    for number in range(1, highest + 1):
         can_make.append(any(0 < size <= number and can_make[number - size] for size in set(sizes)))
     return can_make
 
 
 def _nearest_totals(sizes: Sequence[int], target: int) -> list[int]:
-    """Return the totals that whole items can make and that are nearest to a target, the nearest first, at most two.
+    """Return at most two totals of whole items nearest to a target, the nearest first, the smaller first if as near.
 
-    Of two that are as near the smaller is first. What is shorter than the block as it is comes by dropping, what is
-    longer by copying.
+    Totals below that of the block are reached by dropping items, totals above it by copying.
     """
     total = sum(sizes)
     if target <= total:
@@ -132,23 +133,23 @@ def _nearest_totals(sizes: Sequence[int], target: int) -> list[int]:
     else:
         longest = target - total + max(sizes)
         reachable = {total + more for more, can in enumerate(_sums_with_repetition(sizes, longest)) if can}
-    below = max((one for one in reachable if one <= target), default=None)
-    above = min((one for one in reachable if one >= target), default=None)
-    found = {one for one in (below, above) if one is not None}
-    return sorted(found, key=lambda one: (abs(one - target), one))
+    below = max((total for total in reachable if total <= target), default=None)
+    above = min((total for total in reachable if total >= target), default=None)
+    nearest = {total for total in (below, above) if total is not None}
+    return sorted(nearest, key=lambda total: (abs(total - target), total))
 
 
 # --- several candidates ---------------------------------------------------------------------------------------------
 
 
 def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Prompt:
-    """Return the prompt that asks for so many utterances in one reply, each about something else. Source: APP §5."""
+    """Return the prompt that asks for several utterances in one reply, each about something else. Source: APP §5."""
     texts = template("sequential")
     shape: dict[str, str] = {}
-    for said, ends in candidate_keys(number):
-        shape[said] = texts.fill("said", {"speaker": prompt.speaker})
+    for text_key, ending_key in candidate_keys(number):
+        shape[text_key] = texts.fill("said", {"speaker": prompt.speaker})
         if asks_ending:
-            shape[ends] = "true or false"
+            shape[ending_key] = "true or false"
     value = json.dumps(shape, ensure_ascii=False)
 
     def asking(unit: Unit) -> Unit:
@@ -161,12 +162,12 @@ def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Pro
 
 
 def candidate_keys(number: int) -> list[tuple[str, str]]:
-    """Return for each of so many candidates the key of what is said, and the key of whether that ends it all."""
+    """Return for each candidate the key of its text, and the key of whether it ends the conversation."""
     texts = template("sequential")
     return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
 
 
 def candidates_prefix(prompt: Prompt) -> str:
     """Return the beginning of a reply with several candidates that stands at the end of a prompt of this layout."""
-    ((said, _),) = candidate_keys(1)
-    return f'{{{json.dumps(said)}: "' if prompt.layout == "chat_turns" else ""
+    ((text_key, _),) = candidate_keys(1)
+    return f'{{{json.dumps(text_key)}: "' if prompt.layout == "chat_turns" else ""

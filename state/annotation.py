@@ -1,4 +1,4 @@
-"""What a model answered when it was asked about a stored conversation. Nothing of the run depends on it."""
+"""Annotations: answers of a model about a stored conversation. Nothing of the run depends on them."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Records of what goes on in an agent during a round of group chat; one for each step. Source: ChatAgents §III."""
+"""Records of an agent's cognition during a round of group chat, one for each step. Source: ChatAgents §III."""
 
 import json
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from state.records import Record, Reply
 
 
 class SubGoal(Record):
-    """One step of a plan. Source: ChatAgents App. A (planning module)."""
+    """A step of a plan. Source: ChatAgents App. A (planning module)."""
 
     goal: int = Field(ge=0, description="index of the goal that it serves")
     text: str
@@ -17,7 +17,7 @@ class SubGoal(Record):
 
 
 class Character(Record):
-    """An agent as they enter the meeting: drawn or given traits, ten descriptions, a plan. Stored under round 0."""
+    """An agent's personality and plan as they enter the meeting, stored under round 0. Traits are given or drawn."""
 
     big_five: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -25,7 +25,7 @@ class Character(Record):
 
 
 class Perception(Record):
-    """Whether the last message got through. Source: ChatAgents §III-A, perceptual filtering."""
+    """How relevant the last message is, and whether it is noticed. Source: ChatAgents §III-A, perceptual filtering."""
 
     turn: int = Field(ge=0, description="the turn that is perceived; 0: how the meeting opened")
     similarities: dict[str, float] = Field(description="cosine of the message to profile, background and emotion")
@@ -36,26 +36,26 @@ class Perception(Record):
 
 
 class MechanismChoice(Record):
-    """Whether a mechanism is switched on, and why."""
+    """The choice whether a mechanism is switched on, and the reason."""
 
     active: bool
     reason: str
 
 
 class InformationNeed(Record):
-    """Which mechanisms an agent wants. Source: ChatAgents §III-A, Fig. 6."""
+    """The mechanisms that an agent chooses in a round. Source: ChatAgents §III-A, Fig. 6."""
 
     key_information: str
     mechanisms: dict[str, MechanismChoice]
 
 
 class Finding(Record):
-    """What a mechanism returned.
+    """The result of a mechanism.
 
     Attributes:
-        lines: Sentences for the prompts that follow, each an item of its own.
-        data: The same as structured data, JSON only; the mechanism finds its last one again in the next round.
-        problem: Why there is none, if the mechanism failed or took too long.
+        lines: Sentences for the prompts that follow; each becomes an item.
+        data: The same as structured data, JSON only; in the next round the mechanism can read it again.
+        problem: Why there is no result, if the mechanism failed or took too long.
     """
 
     lines: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Finding(Record):
 
 
 class Assessment(Record):
-    """What an agent makes of it all. Source: ChatAgents §III-A, contextual assessment."""
+    """An agent's view of the situation, and their thought. Source: ChatAgents §III-A, contextual assessment."""
 
     situation: str
     thought: str = Field(description="private")
@@ -90,17 +90,17 @@ class WillingnessParts(Record):
 
 
 class Bid(Record):
-    """An agent in the competition for the floor. Source: ChatAgents App. B, Eq. 1 to 6.
+    """An agent's bid in the competition for the floor. Source: ChatAgents App. B, Eq. 1 to 6.
 
     Attributes:
-        parts: The parts of willingness when they were last looked at, the silence so far included; `None` for a person.
+        parts: The parts of willingness at the last evaluation, the silence so far included; `None` for a person.
         willingness: W, their weighted sum; `None` for a person.
         willing: Whether W reached θ; for a person, whether they wanted to say something.
         similarity: S̄, the mean weighted similarity of the thought to earlier ones above the cut-off; 0: none was.
         similarity_max: S_max of Eq. 3; `None` without an earlier thought.
         latency_scale_s, latency_spread_s: μ and σ of Eq. 4 and 5.
-        persistence: The factor on the draw: 1, or less for who was willing before and not heard.
-        latency_s: The draw with its factor, or the time that a person took; `None` for who did not draw.
+        persistence: The factor on the draw: below 1 for an agent who was willing before and did not get the floor.
+        latency_s: The draw with its factor, or the time that a person took; `None` where nothing was drawn.
         won: Whether they got the floor.
     """
 
@@ -117,14 +117,14 @@ class Bid(Record):
 
 
 class Floor(Record):
-    """How the floor was given in a round; stored once a round, for nobody's agent.
+    """How the floor was given in a round; stored once a round, without an agent.
 
     Attributes:
         order: The speaking order.
         waited_s: Seconds from the round's beginning to the first word; `None` in a round of silence.
-        looks: How often willingness was looked at.
-        tied: Who tied for the floor, where there was a tie.
-        reason: Why, where somebody chose.
+        looks: How often willingness was evaluated.
+        tied: The agents who tied for the floor, where there was a tie.
+        reason: Why the speaker was chosen, where somebody chose.
     """
 
     order: str
@@ -138,17 +138,17 @@ CallKind = Literal["generate", "generate_scored", "score", "log_likelihood", "pr
 
 
 class Call(Record):
-    """A call of a model with what it returned; its key is (run, round, agent, node, attempt).
+    """A call of a model with its result; its key is (run, round, agent, node, attempt).
 
     Attributes:
         round, agent, node: Who asked, and in which step.
-        attempt: Which call of that step in that round it is, from 0.
-        kind: What was asked of the model.
+        attempt: The number of the call within that step and round, from 0.
+        kind: The method of the model that was called.
         model: Its id.
         prompt: Content hash of the prompt.
-        parameters: What was asked for besides: the fields of the reply, sampling, options.
-        replies: What was generated.
-        values: What was computed: a score for each unit, a log-likelihood, probabilities.
+        parameters: The arguments besides: the fields of the reply, sampling, options.
+        replies: The replies that were generated.
+        values: The figures that were computed: a score for each unit, a log-likelihood, probabilities.
         prompt_tokens, reply_tokens: Read, and written in all replies together; `None` where it is not known.
         seconds: Its share of the time that its batch took; `None` where it is not known.
     """
@@ -168,13 +168,13 @@ class Call(Record):
     seconds: float | None = None
 
     def is_same_question(self, other: "Call") -> bool:
-        """Whether the two asked the same of the same model."""
-        mine, theirs = (call.model_dump(include={"kind", "model", "prompt", "parameters"}) for call in (self, other))
-        return mine == theirs
+        """Whether both calls asked the same of the same model."""
+        fields = {"kind", "model", "prompt", "parameters"}
+        return self.model_dump(include=fields) == other.model_dump(include=fields)
 
 
 class Visit(Record):
-    """One execution of a node in a turn: the state that it was given, and its update. All of it is plain JSON.
+    """An execution of a node in a turn: the state that it was given, and its update, as plain JSON.
 
     Attributes:
         node: The node, under its name in the graph.

@@ -1,4 +1,4 @@
-"""The runtime context of a node: everything that it gets besides its state, and that can't be checkpointed."""
+"""The runtime context of a node: all that it gets besides its state and that can't be checkpointed."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,9 +13,9 @@ from state.store import AnyRecord, Store
 
 
 class Broker(Protocol):
-    """Through which nodes call models: every call is stored, and one that is stored already is not made again.
+    """Calls models for nodes. Every call is stored, and a stored call is not made again.
 
-    Calls of agents that think at the same time meet, to run as one batch: when everybody who is seated waits for one.
+    Calls of agents that think at the same time run as one batch, once every agent who is seated waits for a call.
     """
 
     def clear(self) -> None:
@@ -31,11 +31,11 @@ class Broker(Protocol):
         """Seat several parts of an agent, which make calls side by side, in the agent's place while inside."""
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
-        """Return a model as one step asks it; its calls are numbered from 0 in the order in which they are made.
+        """Return a model as a step asks it; its calls are numbered from 0 in the order in which they are made.
 
         Args:
             model: The agent's model.
-            agent: Who asks; for one who is not seated a call is made at once.
+            agent: Who asks; a call of an agent who is not seated is made at once.
             round: The round.
             node: The step that asks.
             part: The part of the agent that asks, if it was split.
@@ -44,12 +44,11 @@ class Broker(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """What a node gets besides its state: everything that can't be checkpointed.
+    """All that a node gets besides its state and that can't be checkpointed.
 
     Attributes:
-        participant_models: By participant, for those who have them: a model of their own, and the parameters as they
-            suit it.
-        roles: By role, where a model takes it for everybody: that model, and the parameters as they suit it.
+        participant_models: By participant who has one: a model, and the parameters as they suit it.
+        roles: By role that a model takes for everybody: that model, and the parameters as they suit it.
         role: The role of whoever asks through this context.
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
@@ -70,14 +69,14 @@ class Context:
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def of(self, agent: str, role: ModelRole | None = None) -> "Context":
-        """Return the context as it is for one agent in a role: either may have a model of its own, the role's first."""
+        """Return the context as it is for an agent in a role. A role's model comes before a participant's."""
         role = role or self.role
-        own = self.participant_models.get(agent, (self.model, self.parameters))
-        model, parameters = self.roles.get(role, own)
+        participants = self.participant_models.get(agent, (self.model, self.parameters))
+        model, parameters = self.roles.get(role, participants)
         return replace(self, model=model, parameters=parameters, role=role)
 
     def asked_by(self, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
-        """Return an agent's model as one step asks it: this is how nodes call models (see `Broker.asked_by`)."""
+        """Return an agent's model as a step asks it: this is how nodes call models (see `Broker.asked_by`)."""
         return self.broker.asked_by(self.of(agent).model, agent, round, node, part)
 
     def settings(self, name: str, kind: type[AnyRecord]) -> AnyRecord:
@@ -91,12 +90,12 @@ class Context:
 
     @property
     def case(self) -> Case:
-        """The case of a dialogue; only its nodes ask for it."""
+        """The case of a dialogue; only nodes of dialogues may ask for it."""
         assert isinstance(self.start, Case)
         return self.start
 
     @property
     def meeting(self) -> Meeting:
-        """The meeting of a group chat; only its nodes ask for it."""
+        """The meeting of a group chat; only nodes of meetings may ask for it."""
         assert isinstance(self.start, Meeting)
         return self.start

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 class TertuliaError(Exception):
-    """Base of all errors that are told to the user as one line."""
+    """Base of all errors that the user sees as one line."""
 
 
 class UsageError(TertuliaError):
@@ -47,7 +47,7 @@ class ModelError(TertuliaError):
 
 
 class AttentionUnavailableError(ModelError):
-    """The attention of a model can't be had exactly, so its prompts can't be scored by Eq. 1."""
+    """A model's attention is not exactly known, so that its prompts can't be scored by Eq. 1."""
 
 
 class ContextWindowError(ModelError):
@@ -59,7 +59,7 @@ class StorageError(TertuliaError):
 
 
 class ExtensionError(UsageError):
-    """Nodes or mechanisms of the user's own can't be loaded, or are declared wrongly."""
+    """A user's nodes or mechanisms can't be loaded, or are declared wrongly."""
 
 
 class LeftError(TertuliaError):
@@ -67,7 +67,7 @@ class LeftError(TertuliaError):
 
 
 class NodeError(TertuliaError):
-    """A node of the user's own failed, or did not keep what it declares."""
+    """A user's node failed, or did not keep what it declares."""
 
 
 def nearest_hint(name: str, known: Iterable[str]) -> str:

@@ -5,9 +5,14 @@ from typing import Annotated, Any, TypeVar
 
 from typing_extensions import TypedDict
 
+from state.meeting import Meeting, Start
+
+#: How strongly an agent feels at the beginning of a meeting, in [0, 1].
+_FIRST_EMOTION_STRENGTH = 0.3
+
 
 class UtteranceInput(TypedDict, total=False):
-    """What one utterance needs to know of the conversation.
+    """The input of the utterance graph: where the conversation stands.
 
     Attributes:
         round: The round, from 1.
@@ -25,7 +30,7 @@ class UtteranceInput(TypedDict, total=False):
 
 
 class UtteranceOutcome(TypedDict, total=False):
-    """How an utterance came about.
+    """The outcome of an utterance, without its prompt.
 
     Attributes:
         scores: Attention score by unit id; `None` where nothing was scored.
@@ -33,7 +38,7 @@ class UtteranceOutcome(TypedDict, total=False):
         chosen: Attempt number of the candidate that is said.
         rollbacks: How many backups were taken (what was rewritten is not counted).
         ended: Whether the utterance ends the conversation.
-        scored_by, judged_by: Who did it; `None` where nobody did.
+        scored_by, judged_by: What scored and judged it; `None` where nothing did.
     """
 
     scores: dict[str, float] | None
@@ -46,7 +51,7 @@ class UtteranceOutcome(TypedDict, total=False):
 
 
 class UtteranceOutput(UtteranceOutcome, total=False):
-    """What one utterance gives the conversation.
+    """The output of the utterance graph.
 
     Attributes:
         prompt: Content hash of the full prompt.
@@ -64,7 +69,7 @@ class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
     """The state of the utterance graph.
 
     Attributes:
-        attempt: The candidate at hand: 0 for the first, then its backups; behind those what was rewritten.
+        attempt: The number of the candidate at hand: 0 for the first, then its backups, then rewritten candidates.
         set_aside: The candidates that were at hand before, in order.
         inconsistency: The judge's figure for each candidate that was at hand, in order.
         conflict: Whether the candidate at hand conflicts and may still be revised.
@@ -94,14 +99,14 @@ class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
 
 
 class Mind(TypedDict):
-    """What an agent carries from round to round.
+    """The state of an agent that lasts from round to round.
 
     Attributes:
         emotion: What they feel, one of `EMOTIONS`.
         emotion_strength: How strongly, in [0, 1].
         spoke: The round in which they last spoke; 0: not yet.
         spoken: How often they spoke.
-        unheard: For how many rounds in a row they were willing and not heard.
+        unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         used: By mechanism, the round in which it was last used, and how often it was.
         noticed: The last turns that entered working memory, oldest first; 0 is how the meeting opened.
     """
@@ -116,7 +121,7 @@ class Mind(TypedDict):
 
 
 class OpenBid(TypedDict):
-    """What an agent brings to the competition for the floor.
+    """An agent's bid for the floor before the race.
 
     Attributes:
         topic, goal, emotion, personality: The parts of willingness, before any silence of this round.
@@ -136,7 +141,7 @@ V = TypeVar("V")
 
 
 def by_agent(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
-    """Merge what agents who think side by side write under their own names."""
+    """Merge the updates of agents who think side by side; each writes under its name."""
     return {**old, **new}
 
 
@@ -145,7 +150,7 @@ Bids = Annotated[dict[str, OpenBid], by_agent]
 
 
 class CognitionInput(TypedDict, total=False):
-    """What an agent's cognition gets of the round.
+    """The input of an agent's cognition.
 
     Attributes:
         round: The round, from 1; 0 before the meeting.
@@ -167,7 +172,7 @@ class CognitionInput(TypedDict, total=False):
 
 
 class CognitionOutput(TypedDict, total=False):
-    """What an agent's cognition comes to."""
+    """The output of an agent's cognition."""
 
     minds: Minds
     bids: Bids
@@ -213,7 +218,7 @@ class TownState(TypedDict, total=False):
     Attributes:
         day, number: Those of the last encounter; 0 before the first.
         lengths: Of the two, how many memories their streams have since that conversation.
-        gathered: By resident, the importance of what was kept since they last reflected.
+        gathered: By resident, the summed importance of new memories since they last reflected.
         finished: Whether the last day is over.
     """
 
@@ -224,20 +229,54 @@ class TownState(TypedDict, total=False):
     finished: bool
 
 
+def first_state(start: Start) -> DialogueState | GroupState:
+    """Return the state in which a dialogue or a meeting begins.
+
+    In a meeting everybody feels what the scenario says, and nobody is prepared yet.
+    """
+    if not isinstance(start, Meeting):
+        return {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
+    minds = {
+        attendee.persona.name: Mind(
+            emotion=attendee.emotion,
+            emotion_strength=_FIRST_EMOTION_STRENGTH,
+            spoke=0,
+            spoken=0,
+            unheard=0,
+            used={},
+            noticed=[],
+        )
+        for attendee in start.participants
+    }
+    meeting: GroupState = {
+        "turn": 0,
+        "round": 0,
+        "speaker": "",
+        "present": [],
+        "sim_time_s": 0.0,
+        "silence_s": 0.0,
+        "finished": False,
+        "unprepared": list(minds),
+        "minds": minds,
+        "bids": {},
+    }
+    return meeting
+
+
 def updated(state: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state with an update, merged as the graphs merge it."""
+    """Return the state after an update, merged as the graphs merge it."""
     merged = {key: by_agent(state.get(key, {}), update[key]) for key in ("minds", "bids") if key in update}
     return {**state, **update, **merged}
 
 
 def cognition_of(state: GroupState, name: str) -> CognitionInput:
-    """Return what one participant's cognition gets of the round."""
+    """Return the input of a participant's cognition."""
     return {
         "round": state["round"],
         "agent": name,
         "present": state["present"],
         "sim_time_s": state["sim_time_s"],
         "silence_s": state["silence_s"],
-        "spoken": {other: mind["spoken"] for other, mind in state["minds"].items()},
+        "spoken": {agent: mind["spoken"] for agent, mind in state["minds"].items()},
         "mind": state["minds"][name],
     }

@@ -1,6 +1,6 @@
-"""The contracts of tokenizer, language model and embedder, and what is asked of them.
+"""The contracts of tokenizer, language model and embedder, and the requests to them.
 
-They are protocols: a local model, a hosted one, a scripted one for tests and the rehearsal stand in for each other.
+They are protocols: a local model, a hosted model, a scripted model for tests and the rehearsal stand in for each other.
 Nothing here knows torch.
 """
 
@@ -18,7 +18,7 @@ Role = Literal["system", "user", "assistant"]
 #: What a model is there for: to speak, to think before that, to judge it, or to score by its attention.
 ModelRole = Literal["speak", "think", "judge", "score"]
 
-#: What is to be done about a model whose attention can't be seen.
+#: The remedy for a model whose attention can't be seen, for an error.
 NO_ATTENTION = (
     "shows no attention; set surrogate=smollm2, so that a local model scores what it says, or "
     "nodes.score=embedding_similarity"
@@ -79,8 +79,8 @@ class RenderedPrompt:
         token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
         unit_blocks: The block of each unit, by unit id.
         reply_prefix: The beginning of the reply that stands at the end of the prompt, empty if there is none.
-        shared_prefix: Tokens at the beginning that other prompts share. They are always read by themselves first, so
-            that it makes no difference to the numbers whether they were kept from an earlier prompt or read again.
+        shared_prefix: The number of tokens at the beginning that other prompts share. They are always read by
+            themselves first, so that the numbers are the same whether they were cached or read again.
         source: The prompt that was rendered; `None` where it is made of tokens alone.
     """
 
@@ -102,7 +102,7 @@ class RenderedPrompt:
 
 @dataclass(frozen=True)
 class ReplyField:
-    """One field of a JSON reply.
+    """A field of a JSON reply.
 
     Attributes:
         name: The key.
@@ -123,16 +123,16 @@ class ReplyField:
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """Asks for replies to one prompt, a JSON object of the given fields, one reply per generator.
+    """A request for replies to a prompt, each a JSON object of the given fields, one reply per generator.
 
     Attributes:
         prompt: The prompt; its `reply_prefix` is a beginning of the reply.
         fields: The fields of the reply, in order.
-        generators: One keyed generator per row; a row draws from nothing else.
+        generators: A keyed generator for each row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
-        no_repeat_from: What was said before, as tokens; speech does not repeat it.
-        no_repeat_ngram: So many tokens in a row may not come again, from `no_repeat_from` or from the text itself; 0:
-            any may.
+        no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
+        no_repeat_ngram: The number of consecutive tokens that may not be repeated, from `no_repeat_from` or from the
+            text itself; 0 for no limit.
     """
 
     prompt: RenderedPrompt
@@ -154,19 +154,19 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class ModelTraits:
-    """What a model is good at; the `auto` settings of a run follow it.
+    """The traits of a model; the `auto` settings of a run follow them.
 
     Attributes:
         context_window: Tokens of prompt and reply together; `None` if unlimited.
-        layout: The prompt layout that suits it.
-        judge: The judge that suits it.
+        layout: The prompt layout that suits the model.
+        judge: The judge that suits the model.
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
-        no_repeat_ngram: Tokens in a row that its speech should not repeat from the dialogue; 0 for any.
+        no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
-        text_only: Whether it is somebody else's process, which shows nothing but text. Its calls are made side by side,
-            one for each reply, and stored one by one as they come.
+        text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
+            each reply, and each is stored as it returns.
     """
 
     context_window: int | None
@@ -180,19 +180,19 @@ class ModelTraits:
     text_only: bool = False
 
     def require_scores(self, parameters: Parameters) -> None:
-        """See to it that what such a model says can be scored, where λ or the record wants that.
+        """Check that prompts of such a model can be scored, where λ or the record needs scores.
 
         Raises:
-            UsageError: It shows no attention, and nobody scores in its place.
+            UsageError: It shows no attention, and nothing else scores in its place.
         """
-        somebody_else = parameters.surrogate is not None or "score" in parameters.nodes
-        if self.text_only and parameters.scores_are_wanted and not somebody_else:
+        has_substitute = parameters.surrogate is not None or "score" in parameters.nodes
+        if self.text_only and parameters.scores_are_wanted and not has_substitute:
             raise UsageError(
                 f"lambda={parameters.removal_factor:g} needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
             )
 
     def resolve(self, parameters: Parameters) -> Parameters:
-        """Return the parameters with every `auto` replaced by what suits the model, and its thresholds filled in.
+        """Return the parameters with every `auto` replaced by what suits the model, and with its thresholds.
 
         Raises:
             UsageError: The judge needs a threshold that was never calibrated for this model.
@@ -224,7 +224,7 @@ class ModelTraits:
 
 
 class LanguageModel(Protocol):
-    """A source of text. One that can't show its attention raises `AttentionUnavailableError` when asked to score."""
+    """A language model. Asked to score, it raises `AttentionUnavailableError` if it can't show its attention."""
 
     @property
     def id(self) -> str:
@@ -232,11 +232,11 @@ class LanguageModel(Protocol):
 
     @property
     def traits(self) -> ModelTraits:
-        """What it is good at."""
+        """The traits of the model."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Its tokenizer."""
+        """The tokenizer of the model."""
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request.
@@ -247,7 +247,7 @@ class LanguageModel(Protocol):
         """
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
-        """Return the replies to several prompts, decoded as one batch where the model is local; one list per request.
+        """Return the replies to several prompts, a list per request; a local model decodes them as one batch.
 
         Raises:
             ContextWindowError: A prompt and its longest reply do not fit.
@@ -257,7 +257,7 @@ class LanguageModel(Protocol):
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
-        """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
+        """Return one reply per generator, and the attention score of every unit averaged over them (Eq. 1)."""
 
     async def score(
         self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
@@ -271,11 +271,11 @@ class LanguageModel(Protocol):
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
-        """Return how likely each option is to come next, of these options alone; they sum to 1."""
+        """Return the probability that each option comes next, among these options; they sum to 1."""
 
 
 class Embedder(Protocol):
-    """Texts to vectors of unit length."""
+    """An embedder: texts to vectors of unit length."""
 
     @property
     def id(self) -> str:

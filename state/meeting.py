@@ -1,4 +1,4 @@
-"""Records of a group chat: who meets, when and why. Source: ChatAgents §III, App. A to D."""
+"""Records of a group chat: its participants, their goals, and the meeting. Source: ChatAgents §III, App. A to D."""
 
 from datetime import datetime
 from typing import Literal
@@ -37,7 +37,7 @@ class Goal(Record):
 
 
 class WillingnessWeights(Record):
-    """How much each part counts in an agent's willingness. Source: ChatAgents App. B, Eq. 1 (α, β, γ, δ)."""
+    """The weights of the parts of an agent's willingness. Source: ChatAgents App. B, Eq. 1 (α, β, γ, δ)."""
 
     topic: float = Field(default=0.25, ge=0, le=1)
     goal: float = Field(default=0.25, ge=0, le=1)
@@ -90,40 +90,40 @@ class Meeting(HasWithheld):
     ends: datetime | None = Field(default=None, description="the scheduled end that everybody knows of")
     place: str | None = None
     opening: Utterance | None = Field(
-        default=None, description="a line that was said before the first round; None: the description is perceived"
+        default=None, description="a line that stands before the first round; None: the description is perceived"
     )
     participants: tuple[Attendee, ...] = Field(min_length=2)
     mechanisms: tuple[str, ...] = Field(description="names of the mechanisms that agents may switch on, in order")
 
     def participant(self, name: str) -> Attendee:
         """Return the participant of that name (`KeyError` if there is none)."""
-        for one in self.participants:
-            if one.persona.name == name:
-                return one
+        for attendee in self.participants:
+            if attendee.persona.name == name:
+                return attendee
         raise KeyError(name)
 
     @property
     def kind(self) -> RunKind:
-        """What kind of run starts here."""
+        """The kind of run that starts here."""
         return "group_chat"
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all participants, in the scenario's order."""
-        return tuple(one.persona.name for one in self.participants)
+        return tuple(attendee.persona.name for attendee in self.participants)
 
     def present(self, sim_time_s: float) -> tuple[str, ...]:
-        """Return who is there at a moment, in seconds from the start, in the scenario's order."""
+        """Return the names of those who are there after so many seconds, in the scenario's order."""
         return tuple(
-            one.persona.name
-            for one in self.participants
-            if self.offset_s(one.joins, 0.0) <= sim_time_s < self.offset_s(one.leaves, float("inf"))
+            attendee.persona.name
+            for attendee in self.participants
+            if self.offset_s(attendee.joins, 0.0) <= sim_time_s < self.offset_s(attendee.leaves, float("inf"))
         )
 
     def moments_s(self) -> list[float]:
-        """Return when somebody comes or leaves, in seconds from the start, in order."""
-        moments = (moment for one in self.participants for moment in (one.joins, one.leaves))
-        return sorted({0.0, *(self.offset_s(moment, 0.0) for moment in moments if moment is not None)})
+        """Return the times at which somebody comes or leaves, in seconds from the start, ascending."""
+        times = (time for attendee in self.participants for time in (attendee.joins, attendee.leaves))
+        return sorted({0.0, *(self.offset_s(time, 0.0) for time in times if time is not None)})
 
     @property
     def opening_turn(self) -> Turn | None:
@@ -133,9 +133,9 @@ class Meeting(HasWithheld):
         return Turn(turn=0, round=0, speaker=self.opening.speaker, text=self.opening.text, sim_time_s=0.0, ended=False)
 
     def offset_s(self, moment: datetime | None, default: float) -> float:
-        """Return a moment in seconds from the start of the meeting; `default` where there is none."""
+        """Return a time in seconds from the start of the meeting; `default` where there is none."""
         return default if moment is None else (moment - self.time).total_seconds()
 
 
-#: What a run starts from: two people at one moment, or a meeting.
+#: What a run starts from: a case of two people, or a meeting.
 Start = Case | Meeting

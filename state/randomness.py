@@ -12,12 +12,12 @@ import random
 def keyed_generator(
     seed: int, *, round: int = 0, agent: str = "", node: str, attempt: int = 0, row: int = 0
 ) -> random.Random:
-    """Return the generator that belongs to one place of one run.
+    """Return the random generator for one draw of a run.
 
     Args:
         seed: The run's seed, any integer.
         round: The round, from 1; 0 for draws made once for the whole run.
-        agent: The name of the agent who draws, empty for draws that belong to nobody.
+        agent: The name of the agent who draws; empty for draws of the whole conversation.
         node: The step that draws, for example `generate`.
         attempt: The number of the try within the round, from 0.
         row: The row of a batch, from 0.

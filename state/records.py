@@ -1,4 +1,4 @@
-"""Frozen, JSON-able records: what is said, remembered, prompted, judged and stored."""
+"""Frozen, JSON-able records of utterances, memories, prompts, judgements and runs."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -33,14 +33,14 @@ class Record(BaseModel):
 
 
 class HasWithheld(Record):
-    """A record that says what its source holds but can't be known for its moment."""
+    """A record with a list of what was withheld: facts of its source that nobody can know yet at its time."""
 
-    withheld: tuple[str, ...] = Field(default=(), description="what the source holds but can't be known for the moment")
+    withheld: tuple[str, ...] = Field(default=(), description="facts of the source that nobody can know yet")
 
     @model_validator(mode="before")
     @classmethod
     def _read_former_name(cls, values: Any) -> Any:
-        """Read the field under the name that it had in stores of version 5 and before."""
+        """Read the field under its name in stores of version 5 and before."""
         if isinstance(values, dict) and "left_out" in values:
             return {"withheld" if name == "left_out" else name: value for name, value in values.items()}
         return values
@@ -50,7 +50,7 @@ class HasWithheld(Record):
 
 
 class Memory(Record):
-    """One entry of an agent's memory stream. Source: Park et al. 2023, memory stream; APP §2."""
+    """An entry of an agent's memory stream. Source: Park et al. 2023, memory stream; APP §2."""
 
     id: str
     kind: MemoryKind
@@ -60,19 +60,19 @@ class Memory(Record):
 
 
 class Remembered(Memory):
-    """A memory of a stream; a thought may rest on others. Source: Park et al. 2023, §4.2."""
+    """A memory of a stream, with the memories that it was drawn from. Source: Park et al. 2023, §4.2."""
 
     evidence: tuple[str, ...] = Field(default=(), description="ids of the memories that an insight was drawn from")
 
 
 class Stream(Record):
-    """A memory stream in a simulation, as it was at one moment.
+    """A memory stream in a simulation, as it was at some time.
 
     Attributes:
-        simulation: The simulation.
-        agent: Whose it is.
-        length: How many memories it had; those that came later are not seen.
-        embedder: What its memories were embedded with.
+        simulation: The id of the simulation.
+        agent: The name of the agent who remembers.
+        length: The number of memories that it had; later ones are not seen.
+        embedder: The id of the embedder of its memories.
         without: Ids of memories that are passed over.
     """
 
@@ -98,7 +98,7 @@ class Dialogue(Record):
 
 
 class Persona(Record):
-    """What is true of a person at any moment of a scenario; `None` where it can't be known for the moment."""
+    """What is true of a person throughout a scenario; a field is `None` where it is not known."""
 
     name: str = Field(min_length=1)
     age: int | None = None
@@ -117,7 +117,7 @@ class HumanNeeds(Record):
 
 
 class Participant(Record):
-    """A person as they enter a case: memories are strictly from before it."""
+    """A person as they enter a case. Their memories are strictly from before it."""
 
     persona: Persona
     memories: tuple[Memory, ...]
@@ -128,7 +128,7 @@ class Participant(Record):
 
 
 class Case(HasWithheld):
-    """One starting point of a two-party dialogue: the same agents at the same moment. Source: APP §2."""
+    """A starting point of a two-party dialogue: two agents at a time and a place. Source: APP §2."""
 
     scenario: str = Field(description="the name under which a user runs it again")
     time: datetime
@@ -140,10 +140,10 @@ class Case(HasWithheld):
     )
 
     def participant(self, name: str) -> Participant:
-        """Return the participant of that name (one of the two; `KeyError` otherwise)."""
-        for one in (self.initiator, self.partner):
-            if one.persona.name == name:
-                return one
+        """Return the participant of that name (`KeyError` if it is neither of the two)."""
+        for participant in (self.initiator, self.partner):
+            if participant.persona.name == name:
+                return participant
         raise KeyError(name)
 
     def other(self, name: str) -> Participant:
@@ -152,7 +152,7 @@ class Case(HasWithheld):
 
     @property
     def kind(self) -> RunKind:
-        """What kind of run starts here."""
+        """The kind of run that starts here."""
         return "dialogue"
 
     @property
@@ -161,7 +161,7 @@ class Case(HasWithheld):
         return self.initiator.persona.name, self.partner.persona.name
 
     def present(self, sim_time_s: float) -> tuple[str, ...]:
-        """Return who is there at a moment, in seconds from the start: the two."""
+        """Return the names of those who are there after so many seconds: always the two."""
         return self.names
 
 
@@ -199,8 +199,8 @@ class Prompt(Record):
 class Reply(Record):
     """What a model replied to one prompt."""
 
-    text: str = Field(description="the whole reply as written, JSON included, beginning with what was begun for it")
-    tokens: tuple[int, ...] = Field(description="exactly the tokens of the response, without those begun for it")
+    text: str = Field(description="the whole reply as written, JSON included, its prefix at the beginning")
+    tokens: tuple[int, ...] = Field(description="exactly the tokens of the response, without those of its prefix")
     text_tokens: tuple[int, int] = Field(description="[first, past_last] of the tokens that hold the first text field")
     fields: dict[str, str | bool | int]
     usage: tuple[int, int] | None = Field(
@@ -232,7 +232,7 @@ class Candidate(Record):
 
 
 class Turn(Record):
-    """One turn of a conversation, as everybody heard it. A recorded silence has no speaker.
+    """A turn of a conversation, as everybody perceives it. A recorded silence has no speaker.
 
     Turn 0 is how a meeting opened; it is shown and perceived like a turn, and stored with the meeting.
     """
@@ -248,7 +248,7 @@ class Turn(Record):
 
 
 class TurnRecord(Record):
-    """How a turn came about: what was in the prompt, what was removed, who scored and who judged."""
+    """A turn, and how it came about: its prompt, what was removed, who scored and who judged."""
 
     turn: Turn
     prompt: str | None = Field(default=None, description="content hash of the full prompt")
@@ -261,7 +261,7 @@ class TurnRecord(Record):
 
 
 class ParticipantModel(Record):
-    """A model that one participant has to themselves, and the run's parameters as they suit it."""
+    """The model of a single participant, and the run's parameters as they suit it."""
 
     model: str
     parameters: dict[str, object]

@@ -18,7 +18,7 @@ _CONTROLS = re.compile(
 
 
 class Invitation(Record):
-    """What a person is told when they may say something.
+    """The invitation to a person to say something.
 
     Attributes:
         agent: Whose seat it is.
@@ -26,7 +26,7 @@ class Invitation(Record):
         sim_time_s: Simulated seconds since the conversation began.
         may_pass: Whether they may stay silent: where several race for the floor.
         lines: The last lines of the conversation, oldest first; silences have no speaker.
-        kept: What they wanted to say in the round before, and did not get the floor for; `None` if there is nothing.
+        kept: What they wanted to say in the round before without getting the floor; `None` if there is nothing.
         again: Whether they were asked already and said nothing, where nobody else can speak.
     """
 
@@ -41,10 +41,10 @@ class Invitation(Record):
 
 
 class Answer(Record):
-    """What a person has typed; it is stored before anything is made of it.
+    """The answer of a person to an invitation; it is stored before it is used.
 
     Attributes:
-        words: What they want to say, as `as_said` leaves it; empty: they stay silent.
+        words: What they want to say, as `as_said` returns it; empty if they stay silent.
         seconds: How long they took, where the clock runs; `None` where it waits. Who asks may leave it to be measured.
     """
 
@@ -52,14 +52,14 @@ class Answer(Record):
     seconds: float | None = Field(default=None, ge=0)
 
 
-#: Asks a person; `None` comes back where they leave.
+#: Asks a person, and returns their answer, or `None` where they leave.
 Ask = Callable[[Invitation], Awaitable[Answer | None]]
 
 
 def as_said(text: str) -> str:
-    """Return what was typed as it is said: on one line, without what only a terminal obeys, `LONGEST` at most.
+    """Return typed text as an utterance: on one line, without control sequences, `LONGEST` characters at most.
 
-    A longer text ends with its last whole word; who has typed it is to be told.
+    A longer text ends with its last whole word; the caller tells the person.
     """
     words = in_one_line(text)
     if len(words) <= LONGEST:
@@ -69,5 +69,5 @@ def as_said(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return what was typed on one line, without what only a terminal obeys."""
+    """Return typed text on one line, without a terminal's control sequences."""
     return " ".join(_CONTROLS.sub("", _ESCAPES.sub("", text)).split())

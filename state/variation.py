@@ -1,4 +1,4 @@
-"""How prompts may be varied, as users write it in a setting. Source: APP §6 and App. E."""
+"""Variations of prompts as users write them in settings. Source: APP §6 and App. E."""
 
 import re
 from typing import Any, Literal
@@ -13,12 +13,12 @@ NAME_CHOICES = ("own", "famous", "rare")
 
 
 class BlockLength(Record):
-    """How long a block shall be.
+    """The length that a block shall have.
 
     Attributes:
-        count: So many.
-        unit: Of these.
-        exact: Whether it is to be met, or as nearly as whole items allow.
+        count: The number of units.
+        unit: What is counted.
+        exact: Whether the length must be met exactly, or only as nearly as whole items allow.
     """
 
     count: int = Field(ge=1)
@@ -69,7 +69,7 @@ def with_letters(lengths: Any) -> Any:
 
 
 def read_names(text: str) -> dict[str, str]:
-    """Return new names by old ones: `A=B,C=D`.
+    """Return new names by old names: `A=B,C=D`.
 
     Raises:
         ValueError: It is not of this form, or a name stands twice on one side.

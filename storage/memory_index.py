@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from state.parameters import Parameters
+from state.recall import may_be_recalled, recency
 from state.records import Memory
 from state.store import Recollection
 
@@ -57,7 +58,7 @@ class MemoryIndex:
             vector: Its embedding, of unit length.
         """
         self.length = number
-        if not comes_to_mind(memory):
+        if not may_be_recalled(memory):
             return
         at = self._size
         if at == len(self._numbers):
@@ -114,8 +115,8 @@ class MemoryIndex:
         (oldest, newest), (lowest, highest) = spans
         size = len(alive)
         # Scaled to [0, 1], recency does not depend on the moment from which one looks back.
-        kept = parameters.recency_decay ** ((newest - self._created_s[:size]) / 3600)
-        least = parameters.recency_decay ** ((newest - oldest) / 3600)
+        kept = recency(newest - self._created_s[:size], parameters.recency_decay)
+        least = recency(newest - oldest, parameters.recency_decay)
         score = parameters.retrieval_recency * (kept - least) / ((1 - least) or 1)
         score += parameters.retrieval_importance * (self._importance[:size] - lowest) / ((highest - lowest) or 1)
         score[~alive] = -np.inf
@@ -169,11 +170,6 @@ class MemoryIndex:
             new = np.zeros(shape, old.dtype)
             new[: self._size] = old.reshape(-1, *shape[1:])[: self._size]
             setattr(self, name, new)
-
-
-def comes_to_mind(memory: Memory) -> bool:
-    """Whether a memory is ever recalled: chats have a block of their own, and nobody recalls what was idle."""
-    return memory.kind != "chat" and not memory.text.endswith(" is idle")
 
 
 def _seconds(moment: datetime) -> float:

@@ -16,8 +16,8 @@ from graphs.group_chat import GroupGraph, build_group_chat_graph
 from nodes.seat import BY_HAND, invite
 from state.context import Context
 from state.errors import UsageError
-from state.graph_state import DialogueState, GroupState, Mind
-from state.meeting import Attendee, Meeting, Start
+from state.graph_state import DialogueState, GroupState, Mind, first_state
+from state.meeting import Attendee, Meeting
 from state.seat import Ask
 from tertulia.events import Emit, StepStarted, TurnFinished, ignore
 from tertulia.tracing import Tracer
@@ -136,30 +136,6 @@ async def _enter(
     before = first_state_of_fork(trace.visits[-1].before, context)
     await graph.aupdate_state(config, {**before, **BY_HAND}, as_node="speak_by_hand")
     return None
-
-
-def first_state(start: Start) -> DialogueState | GroupState:
-    """Return the state in which a conversation begins; in a meeting nobody is prepared yet."""
-    if not isinstance(start, Meeting):
-        return DialogueState(turn=0, round=0, speaker="", sim_time_s=0.0, finished=False)
-    minds = {
-        attendee.persona.name: Mind(
-            emotion=attendee.emotion, emotion_strength=0.3, spoke=0, spoken=0, unheard=0, used={}, noticed=[]
-        )
-        for attendee in start.participants
-    }
-    return {
-        "turn": 0,
-        "round": 0,
-        "speaker": "",
-        "present": [],
-        "sim_time_s": 0.0,
-        "silence_s": 0.0,
-        "finished": False,
-        "unprepared": list(minds),
-        "minds": minds,
-        "bids": {},
-    }
 
 
 def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:

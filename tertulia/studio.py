@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from state.errors import UsageError
+from state.graph_state import first_state
 from state.records import Record, RunKind
 from storage.store import SqliteStore
 from tertulia.driver import ending_noted
@@ -76,8 +77,6 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
         TertuliaError: A setting is not acceptable.
     """
     from langgraph.graph import END, START, StateGraph
-
-    from tertulia.conversation import first_state
 
     chosen = _settings(config.get("configurable", {}))
     wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}

@@ -1,4 +1,4 @@
-"""What every declaration of a node or a mechanism is held to; a wrong one is refused where it is made, with words."""
+"""Checks of the declarations of nodes and mechanisms; a wrong declaration is refused where it is made."""
 
 import inspect
 import math
@@ -14,12 +14,12 @@ from state.records import Record
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
-#: What nothing can be called: `--set` takes the first otherwise, and the others name steps in the store.
+#: Names that can't be used: `--set` has another meaning for the first, and the others name steps in the store.
 _TAKEN = ("nodes", "prepare", "bid", "floor")
 
 
 def check_name(what: str, name: Any) -> None:
-    """Check a name: it stands in scenarios, settings, prompts and records."""
+    """Check a name, as it stands in scenarios, settings, prompts and records."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ExtensionError(f"{what} {name!r}: a name is of small letters, digits and _, and begins with a letter")
     if name in _TAKEN:
@@ -27,13 +27,13 @@ def check_name(what: str, name: Any) -> None:
 
 
 def check_line(what: str, field: str, text: Any) -> None:
-    """Check a text that goes into prompts and tables."""
+    """Check that a text for prompts and tables is a line."""
     if not isinstance(text, str) or not text.strip() or len(text.splitlines()) != 1:
         raise ExtensionError(f"{what}: {field} is one line of text, not {text!r:.60}")
 
 
 def check_async(what: str, function: Any, *arguments: str) -> None:
-    """Check that a function is asynchronous and takes these arguments, by place."""
+    """Check that a function is asynchronous and takes these positional arguments."""
     called = f"async def run({', '.join(arguments)})"
     if not callable(function):
         raise ExtensionError(f"{what}: run is a function, `{called}`, not {function!r:.60}")
@@ -44,7 +44,7 @@ def check_async(what: str, function: Any, *arguments: str) -> None:
 
 
 def check_call(what: str, field: str, function: Callable[..., Any], *arguments: str) -> None:
-    """Check that a function takes these arguments, by place."""
+    """Check that a function takes these positional arguments."""
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError:
@@ -54,7 +54,7 @@ def check_call(what: str, field: str, function: Callable[..., Any], *arguments: 
 
 
 def check_parameters(what: str, parameters: Any) -> None:
-    """Check a class of parameters: every one has a default, and takes one value."""
+    """Check a class of parameters: each has a default, and takes a single value."""
     if parameters is None:
         return
     if not (isinstance(parameters, type) and issubclass(parameters, Record)):
@@ -70,7 +70,7 @@ def check_parameters(what: str, parameters: Any) -> None:
 
 
 def check_limit(what: str, timeout_s: Any) -> None:
-    """Check a time limit in seconds; `None` is none."""
+    """Check a time limit in seconds; `None` for no limit."""
     if timeout_s is None:
         return
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:

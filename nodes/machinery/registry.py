@@ -63,7 +63,7 @@ NODES: Mapping[str, Node] = {
         ),
         _shipped("vary_prompt", vary_prompt, "prompt", "leaves blocks out, sets their lengths, gives other names"),
         _shipped("score", score_attention, "prompt", "attention of responses to the full prompt", DEFAULT_SCORER),
-        _shipped("score", score_similarity, "prompt", "cosine with what was said last", "embedding_similarity"),
+        _shipped("score", score_similarity, "prompt", "cosine with the last lines", "embedding_similarity"),
         _shipped("score", score_by_leaving_out, "prompt", "how much a response owes to the unit", "leave_one_out"),
         _shipped("score", score_length, "prompt", "length in tokens", "length"),
         _shipped("score", score_random, "prompt", "a draw for each unit", "random"),
@@ -84,7 +84,7 @@ NODES: Mapping[str, Node] = {
             "select_candidate",
             select_candidate,
             "removed attempt set_aside inconsistency",
-            "settles on the candidate that is said",
+            "selects the candidate that is said",
         ),
         _shipped("decide_ending", decide_ending, "chosen", "finds out whether that ends the conversation"),
     )

@@ -1,4 +1,4 @@
-"""A time limit for what a user has written: its waiting for a model does not count, as that is not its doing."""
+"""A time limit for users' functions. Their waiting for a model does not count."""
 
 import asyncio
 import inspect
@@ -13,17 +13,17 @@ from state.language_model import LanguageModel
 
 @asynccontextmanager
 async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[Context]:
-    """Limit how long something may take.
+    """Limit the time of what runs inside.
 
     Args:
-        limit_s: Seconds; `None`: as long as it takes.
+        limit_s: Seconds; `None` for no limit.
         context: The runtime context.
 
     Yields:
-        The context through which the clock stands still while a model is waited for.
+        The context to use inside, through which the clock stops during calls of models.
 
     Raises:
-        TimeoutError: It took longer. What blocks can't be stopped, and is told when it is done.
+        TimeoutError: It took longer. Blocking code can't be stopped; the error then comes when it is done.
     """
     async with asyncio.timeout(limit_s) as deadline:
         yield replace(context, broker=cast(Broker, _PatientBroker(context.broker, deadline)))
@@ -32,7 +32,7 @@ async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[C
 
 
 class _PatientBroker:
-    """A broker that stops a clock while a model is waited for."""
+    """A broker that stops a clock during calls of models."""
 
     def __init__(self, broker: Broker, deadline: asyncio.Timeout) -> None:
         self._broker, self._deadline = broker, deadline
@@ -43,12 +43,12 @@ class _PatientBroker:
         return getattr(self._broker, name)
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> Any:
-        """Return a model as one step asks it, each call of which stops the clock."""
+        """Return a model as a step asks it, each call of which stops the clock."""
         return _PatientModel(self._broker.asked_by(model, agent, round, node, part), self)
 
     @contextmanager
     def clock_stopped(self) -> Iterator[None]:
-        """Stop the clock while inside, once for any number of calls that are waited for."""
+        """Stop the clock while inside, once for any number of concurrent calls."""
         ends = self._deadline.when()
         if self._deadline.expired() or (ends is None and not self._waiting):
             yield  # there is no limit, or it is over

@@ -1,4 +1,4 @@
-"""Look at one's plan: what is done, what comes next. Source: ChatAgents App. A (planning module)."""
+"""Review the plan: what is done, what comes next. Source: ChatAgents App. A (planning module)."""
 
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View, text_of
@@ -10,7 +10,7 @@ _NEXT_TOKENS = 16
 
 
 async def summarise_goals(view: View) -> Finding:
-    """Let the agent mark the steps that the conversation has settled; what is done stays done."""
+    """Let the agent mark the steps of its plan that are done; a step that is done stays done."""
     plan, done = view.character.plan, view.done()
     if not plan:
         return Finding(lines=(f"{view.name} has no plan for this meeting.",), data={"done": [], "progress": None})

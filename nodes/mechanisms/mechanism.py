@@ -1,4 +1,4 @@
-"""What a mechanism is."""
+"""A mechanism: a way to think that an agent may switch on."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from state.records import Record
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A way to think that an agent may switch on.
+    """A cognitive mechanism.
 
     Attributes:
         name: Its key in scenarios, prompts and records.
         title: Its name in tables.
         description: What it is for, in a sentence to the agent who chooses; it goes into the prompt of that choice.
-        example: Whether it is on in a made-up moment, and why, in a few words that would fit most meetings; models that
-            learn from examples see it, and small ones repeat some of it.
-        run: From the agent's view to what it finds. It may ask the agent's model (`View.ask`), and must not block: what
-            computes for long belongs in a thread. What it raises, and a run over the time limit, is noted as a problem.
+        example: Whether it is on in a made-up situation, and why, in a few words that would fit most meetings; models
+            that learn from examples see it, and small models repeat some of it.
+        run: From the agent's view to its finding. It may ask the agent's model (`View.ask`), and must not block: long
+            computations belong in a thread. An exception, or a run over the time limit, is noted as a problem.
         condition: Where given, the agent is not asked: the mechanism is on when this returns a reason.
         parameters: The class of its parameters, each with a default; `view.context.settings` gives them.
         timeout_s: Seconds that it may take, its waiting for the model not counted; `None`: those of the run

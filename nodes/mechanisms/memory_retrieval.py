@@ -10,16 +10,16 @@ from state.cognition import Finding, Perception
 from state.language_model import ReplyField
 from state.records import Memory
 
-#: Memories that come to mind at a time.
+#: The number of memories that are recalled at a time.
 _RECALLED = 3
-#: Tokens of the agent's own words for what it looks for.
+#: The number of tokens of a query.
 _QUERY_TOKENS = 16
 
 
 async def recall(view: View) -> Finding:
     """Let the agent say what to recall, and return the memories nearest to it by relevance, recency and importance.
 
-    The stream is what the agent knew before the meeting, and what it noticed in it that has left working memory.
+    The stream has the agent's memories from before the meeting, and turns that have left its working memory.
     """
     question = Question(
         "recall", form={"recall": "what you try to remember"}, example={"recall": "what was said about it last time"}
@@ -30,17 +30,21 @@ async def recall(view: View) -> Finding:
     parameters = view.context.parameters.model_copy(
         update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED}
     )
-    stream = [*view.agent.memories, *heard_before(view)]
+    stream = [*view.agent.memories, *noticed_before(view)]
     found = retrieve_memories(stream, [query], view.now, view.context.embedder, parameters)
     data = {"query": query, "memories": [memory.id for memory in found]}
     return Finding(lines=tuple(memory.text for memory in found), data=data)
 
 
-def heard_before(view: View) -> list[Memory]:
-    """Return what the agent noticed in this meeting and no longer has in working memory."""
+def noticed_before(view: View) -> list[Memory]:
+    """Return the turns of this meeting that the agent noticed and no longer has in working memory, as memories."""
     context = view.context
-    perceived = context.store.steps(context.run, "perceive", Perception)
-    importance = {p.turn: p.importance for (_, agent), p in perceived.items() if agent == view.name and p.noticed}
+    perceptions = context.store.steps(context.run, "perceive", Perception)
+    importance = {
+        perception.turn: perception.importance
+        for (_, agent), perception in perceptions.items()
+        if agent == view.name and perception.noticed
+    }
     return [
         Memory(
             id=f"turn_{turn.turn}",

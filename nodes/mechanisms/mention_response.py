@@ -1,4 +1,4 @@
-"""Notice that one was spoken to. Source: ChatAgents App. A names it as an example of a module that may be added."""
+"""Notice being addressed by name. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View, is_named
@@ -6,7 +6,7 @@ from state.cognition import Finding
 
 
 async def answer_mention(view: View) -> Finding:
-    """Say who named the agent and expects an answer. No model is asked."""
+    """Return who named the agent and may expect an answer. No model is asked."""
     message = view.message()
     assert message is not None  # the condition held
     asked = message.text.rstrip().endswith("?")
@@ -15,7 +15,7 @@ async def answer_mention(view: View) -> Finding:
 
 
 def was_mentioned(view: View) -> str | None:
-    """Return why the mechanism is on: somebody else has just named the agent."""
+    """Return the reason why the mechanism is on: another participant has just named the agent."""
     message = view.message()
     if message is None or message.speaker in (None, view.name) or not is_named(view.name, message.text):
         return None

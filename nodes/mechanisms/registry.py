@@ -1,4 +1,4 @@
-"""All mechanisms, by name. A new one is a file beside this one and a line here, or an extension (docs/extending.md)."""
+"""All shipped mechanisms by name. A new one is a file here and a line below, or an extension (docs/extending.md)."""
 
 from collections.abc import Mapping
 
@@ -27,6 +27,6 @@ MECHANISMS: Mapping[str, Mechanism] = {
 
 
 def mechanism_of(context: Context, name: str) -> Mechanism:
-    """Return a mechanism of the run: a shipped one, or one of its extensions."""
+    """Return a mechanism of the run, of its extensions or shipped."""
     found: Mechanism = context.mechanisms[name] if name in context.mechanisms else MECHANISMS[name]
     return found

@@ -6,7 +6,7 @@ from state.cognition import Finding
 
 
 async def count_speech(view: View) -> Finding:
-    """Return how often everybody spoke, who leads and who has been silent. No model is asked."""
+    """Return how often everybody spoke, who spoke most and who has been silent. No model is asked."""
     counts = {name: view.spoken.get(name, 0) for name in view.meeting.names}
     total = sum(counts.values())
     most = [name for name in view.present if counts[name] and counts[name] == max(counts.values())]

@@ -1,11 +1,11 @@
-"""Look at the clock: time left against what is left to do. Source: ChatAgents App. A (temporal control)."""
+"""Compare the time that is left with the plan that is left. Source: ChatAgents App. A (temporal control)."""
 
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from prompts.cognition import clock
 from state.cognition import Finding
 
-#: Share of the time that is over, from which one is pressed; and how far progress may lag behind it.
+#: The share of elapsed time from which there is a hurry, and how far progress may lag behind elapsed time.
 _LATE = 0.8
 _LAG = 0.25
 
@@ -18,8 +18,9 @@ async def analyse_time(view: View) -> Finding:
     pace = pace_of(elapsed, open_share)
     lines = [f"It is {clock(view.now)}."]
     if left is not None:
-        own = view.agent.leaves is not None
-        lines.append(f"{view.name} has {round(left / 60)} minutes left{' before they have to go' if own else ''}.")
+        leaves_early = view.agent.leaves is not None
+        suffix = " before they have to go" if leaves_early else ""
+        lines.append(f"{view.name} has {round(left / 60)} minutes left{suffix}.")
     lines += {"hurry": ["There is no time to lose."], "calm": ["There is no need to hurry."]}.get(pace, [])
     return Finding(
         lines=tuple(lines),

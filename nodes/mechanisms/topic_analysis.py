@@ -8,22 +8,22 @@ from state.cognition import Finding
 from state.language_model import ReplyField
 
 _TOPIC_TOKENS = 8
-#: What an agent may do with a topic, and how that reads.
+#: The moves that an agent may make with a topic, each with its sentence.
 _MOVES = {
     "keep": "It is worth staying with it.",
     "shift": "It is time for something else.",
     "pause": "It can wait.",
 }
 
-#: Topics that an agent keeps in each state, the latest.
+#: The number of latest topics that are kept in each state.
 _KEPT = 6
 
 
 async def analyse_topics(view: View) -> Finding:
-    """Let the agent name the topic and say what to do with it; the states of the topics follow from that.
+    """Let the agent name the topic and choose a move, and return the states of all topics after it.
 
-    `keep` leaves the topic open, `shift` files it under discussed, `pause` puts it off. At first the open topics are
-    the role's own interests.
+    `keep` leaves the topic open, `shift` moves it to discussed, `pause` to paused. At first the open topics are the
+    agent's interests.
     """
     last = view.finding("topic_analysis")
     states = (
@@ -53,11 +53,13 @@ async def analyse_topics(view: View) -> Finding:
 
 
 def moved(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:
-    """Return the states of the topics after a move; a topic stands in one state only, the latest last."""
-    others = {state: [t for t in topics if t.casefold() != topic.casefold()] for state, topics in states.items()}
+    """Return the states of the topics after a move; a topic has a single state, and the latest stands last."""
+    after = {
+        state: [known for known in topics if known.casefold() != topic.casefold()] for state, topics in states.items()
+    }
     target = {"shift": "discussed", "pause": "paused"}.get(move, "open")
-    others[target].append(topic)
-    return {state: topics[-_KEPT:] for state, topics in others.items()}
+    after[target].append(topic)
+    return {state: topics[-_KEPT:] for state, topics in after.items()}
 
 
 MECHANISM = Mechanism(

@@ -1,7 +1,7 @@
 """Score every prompt unit by the attention that responses to the full prompt pay to it. Source: APP §3.1, Eq. 1.
 
-What a model has written that shows no attention is read by a surrogate: a local model, to which prompt and response are
-given in its own tokens, as if it had written them.
+The responses of a model that shows no attention are scored by a surrogate: a local model that reads prompt and
+response in its own tokens, as if it had written them.
 """
 
 from langgraph.runtime import Runtime
@@ -40,19 +40,19 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
 async def scores_by_reading(
     reader: LanguageModel, prompt: Prompt, replies: list[Reply], options: ScoringOptions
 ) -> dict[str, float]:
-    """Return the attention that a model pays to every unit where it reads what another has written, averaged.
+    """Return the attention score of every unit, averaged over replies that another model has written.
 
     Args:
-        reader: Shows its attention.
-        prompt: The prompt that was answered.
-        replies: The answers, all by one writer.
+        reader: The model that reads them, and shows its attention.
+        prompt: The prompt.
+        replies: The replies to it.
         options: How attention is reduced.
     """
     totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
     for reply in replies:
         reply_prefix = reply_prefix_of(prompt)
         read = as_read_by(reader.tokenizer, reply, reply_prefix)
-        if options.rows == "utterance_only":  # what stands before the utterance is then the end of the prompt
+        if options.rows == "utterance_only":  # the tokens before the utterance count as the end of the prompt
             first, past_last = read.text_tokens
             reply_prefix += reader.tokenizer.decode(read.tokens[:first])
             response = read.tokens[first:past_last]

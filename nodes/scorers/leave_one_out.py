@@ -1,7 +1,7 @@
 """Score every prompt unit by how much less likely a response to the full prompt is without it. Needs no attention.
 
-One response is generated, and its likelihood computed once for each unit: as many calls of the model as the prompt has
-units, and one more. The comparison is the likelihood judge's, unit by unit (`nodes/judge.py`).
+A response is generated, and its likelihood computed without each unit: as many calls of the model as the prompt has
+units, and two more. The comparison is that of the likelihood judge, unit by unit (`nodes/judge.py`).
 """
 
 from langgraph.runtime import Runtime
@@ -15,7 +15,7 @@ from state.randomness import keyed_generator
 
 
 async def score_by_leaving_out(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Take the drop in the response's mean log-likelihood, in nats per token; where it becomes likelier, 0."""
+    """Score each unit by the drop of the response's mean log-likelihood without it, in nats per token, at least 0."""
     context = runtime.context.of(state["speaker"])
     prompt = context.store.prompt(state["prompt"])
     model = context.asked_by(state["speaker"], state["round"], "score")
@@ -25,7 +25,7 @@ async def score_by_leaving_out(state: UtteranceState, runtime: Runtime[Context])
     full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), response)
     scores = {}
     for unit in prompt.units:
-        without = prompt.model_copy(update={"units": tuple(other for other in prompt.units if other != unit)})
+        without = prompt.model_copy(update={"units": tuple(kept for kept in prompt.units if kept != unit)})
         scores[unit.id] = max(
             0.0, full - await model.log_likelihood(render(without, model.tokenizer, reply_prefix), response)
         )

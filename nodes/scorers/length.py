@@ -7,7 +7,7 @@ from state.graph_state import UtteranceState
 
 
 async def score_length(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Count the tokens of each unit."""
+    """Score each unit by its number of tokens."""
     context = runtime.context.of(state["speaker"])
     tokenizer = context.model.tokenizer
     units = context.store.prompt(state["prompt"]).units

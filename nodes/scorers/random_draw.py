@@ -1,4 +1,4 @@
-"""Score every prompt unit by a draw: the baseline that any other scorer has to beat. Needs no attention."""
+"""Score every prompt unit at random: the baseline for all other scorers. Needs no attention."""
 
 from langgraph.runtime import Runtime
 
@@ -8,7 +8,7 @@ from state.randomness import keyed_generator
 
 
 async def score_random(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Draw a number in [0, 1) for each unit."""
+    """Score each unit by a uniform draw from [0, 1)."""
     context = runtime.context
     generator = keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="random_score")
     units = context.store.prompt(state["prompt"]).units

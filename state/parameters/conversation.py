@@ -16,16 +16,17 @@ class TownParameters(ParameterGroup):
     reflection_threshold: float = Field(
         40.0,
         gt=0,
-        description="importance of new memories that makes one reflect (GA §4.2: 150, where all that is seen counts)",
+        description="summed importance of new memories from which an agent reflects (GA §4.2: 150, with observations)",
     )
 
 
 class SeatParameters(ParameterGroup):
     """A seat for a person (docs/runs.md)."""
 
-    seat: str | None = Field(None, description="whose words somebody at the keyboard types; unset: nobody's")
+    seat: str | None = Field(None, description="the participant whose words a person types; unset: nobody")
     seat_clock: Literal["waits", "runs"] = Field(
-        "waits", description="whether the time that they take counts: waits: a latency is drawn, as for everybody"
+        "waits",
+        description="runs: the time that the person takes counts; waits: a latency is drawn, as for agents",
     )
 
 
@@ -36,7 +37,7 @@ class LimitParameters(ParameterGroup):
         16, ge=1, description="most turns: 16 as in the logs (APP Table 8), 100 rounds of group chat (CA App. C)"
     )
     max_minutes: float | None = Field(None, gt=0, description="simulated minutes after which a conversation ends")
-    speaking_rate_wpm: float = Field(150.0, gt=0, description="words a minute")
+    speaking_rate_wpm: float = Field(150.0, gt=0, description="words per minute of speech")
 
 
 class NodeParameters(ParameterGroup):

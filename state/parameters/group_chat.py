@@ -28,8 +28,10 @@ class FloorParameters(ParameterGroup):
 
     order: Order = Field("self_driven", description="who speaks next (CA Fig. 1)")
     willingness_threshold: float = Field(0.5, ge=0, le=4, description="θ of willingness (CA App. B)")
-    latency_scale_s: float = Field(2.0, gt=0, description="μ₀ for who has no latency of their own (CA Table III)")
-    latency_spread_s: float = Field(1.0, ge=0, description="σ₀ for who has no latency of their own (CA Table III)")
+    latency_scale_s: float = Field(2.0, gt=0, description="μ₀ of agents whose scenario gives no latency (CA Table III)")
+    latency_spread_s: float = Field(
+        1.0, ge=0, description="σ₀ of agents whose scenario gives no latency (CA Table III)"
+    )
     latency_form: Literal["as_printed", "moment_matched"] = Field(
         "as_printed", description="as_printed: μ is the median of the draw (CA Eq. 6); moment_matched: its mean"
     )
@@ -39,11 +41,16 @@ class FloorParameters(ParameterGroup):
     scale_sensitivity: float = Field(0.5, ge=0, description="k₁ of CA Eq. 4")
     spread_sensitivity: float = Field(0.3, ge=0, description="k₂ of CA Eq. 5")
     persistence_factor: float = Field(
-        0.7, gt=0, le=1, description="on the latency of who was willing and not heard (CA App. B)"
+        0.7,
+        gt=0,
+        le=1,
+        description="factor on the latency of who was willing without getting the floor (CA App. B)",
     )
     persistence: Literal["once", "compounding"] = Field(
-        "once", description="whether the factor grows with every round unheard"
+        "once", description="whether the factor is applied again for every such round"
     )
-    tie_s: float = Field(0.1, ge=0, description="latencies that differ by no more tie (CA App. B)")
-    reevaluation_s: float = Field(1.5, gt=0, description="Δt until willingness is looked at again (CA App. B)")
+    tie_s: float = Field(0.1, ge=0, description="latencies that differ by no more seconds tie (CA App. B)")
+    reevaluation_s: float = Field(
+        1.5, gt=0, description="Δt in seconds until willingness is evaluated again (CA App. B)"
+    )
     silence_s: float = Field(10.0, gt=0, description="seconds without speech that make a silence (CA App. C)")

@@ -16,17 +16,19 @@ class SamplingParameters(ParameterGroup):
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto", description="precision of the model's weights; auto: what the hardware likes"
     )
-    judge_model: str | None = Field(None, description="a model to judge for everybody; unset: who speaks")
-    thinking_model: str | None = Field(None, description="a model to think for everybody in a group; unset: who speaks")
+    judge_model: str | None = Field(None, description="the model that judges for everybody; unset: the speaker's")
+    thinking_model: str | None = Field(
+        None, description="the model that thinks for everybody in a group chat; unset: the agent's"
+    )
     surrogate: str | None = Field(
-        None, description="a local model that scores what a model has said that shows no attention (docs/models.md)"
+        None, description="a local model that scores the replies of a model that shows no attention (docs/models.md)"
     )
     temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
     no_repeat_ngram: int | None = Field(
         None,
         ge=0,
-        description="tokens in a row that speech may not repeat from the dialogue; 0: any; unset: the model's",
+        description="consecutive tokens that speech may not repeat from the dialogue; 0: no limit; unset: the model's",
     )
     max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")
     ending: Literal["auto", "reply", "continuation", "off"] = Field(
@@ -42,10 +44,10 @@ class ServerParameters(ParameterGroup):
     """Requests to models on other people's servers."""
 
     request_timeout_s: float = Field(120.0, gt=0, description="seconds that a request to a remote model may take")
-    max_retries: int = Field(6, ge=0, le=100, description="times that a request that failed for a while is tried again")
-    max_concurrency: int = Field(8, ge=1, le=1024, description="requests to a remote model at the same time")
+    max_retries: int = Field(6, ge=0, le=100, description="retries of a request that failed temporarily")
+    max_concurrency: int = Field(8, ge=1, le=1024, description="concurrent requests to a remote model")
     requests_per_minute: float | None = Field(
-        None, gt=0, description="of each remote model, at most; unset: any number"
+        None, gt=0, description="requests to each remote model per minute, at most; unset: any number"
     )
     max_reply_tokens: int | None = Field(
         None, ge=16, description="tokens that a remote model may write, hidden thinking included; unset: its own limit"

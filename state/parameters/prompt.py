@@ -97,7 +97,7 @@ class VariationParameters(ParameterGroup):
     )
     sequential_candidates: int = Field(10, ge=2, le=20, description="utterances in one reply (APP §5)")
     retain: Literal["highest", "lowest"] | None = Field(
-        None, description="in the place of λ: keep one removable item, by its score in its block (APP §3.2, Fig. 5b)"
+        None, description="instead of λ: keep a single removable item, by its score in its block (APP §3.2, Fig. 5b)"
     )
     retain_block: Block = Field("m", description="block that has the one item, by initial or name (APP Fig. 5b)")
     removed_blocks: RemovableBlocks = Field(
@@ -109,9 +109,11 @@ class VariationParameters(ParameterGroup):
         "many words, `m~250w` as near as items allow (APP App. E, Table 7)",
     )
     names: Names = Field(
-        "own", description="what people are called in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
+        "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
     )
-    names_put_back: bool = Field(True, description="whether what is said has people's own names again (APP is silent)")
+    names_put_back: bool = Field(
+        True, description="whether utterances have people's original names again (APP is silent)"
+    )
 
     @property
     def lengths(self) -> dict[str, BlockLength]:

@@ -46,7 +46,8 @@ def going_on(**script: Any) -> ScriptedModel:
 
 def conversation(store: SqliteStore) -> Conversation:
     """All that is stored of the turns of the run."""
-    return [(store.turn_record("k3f9", one.turn), store.candidates("k3f9", one.turn)) for one in store.turns("k3f9")]
+    numbers = [turn.turn for turn in store.turns("k3f9")]
+    return [(store.turn_record("k3f9", number), store.candidates("k3f9", number)) for number in numbers]
 
 
 def note(steps: Steps, event: Event) -> None:

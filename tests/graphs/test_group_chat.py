@@ -208,7 +208,7 @@ async def test_nobody_follows_themselves(order: str) -> None:
     _, turns = await held(order=order, max_turns=30)
     speakers = [turn.speaker for turn in turns]
     assert speakers[0] != "Ana"
-    assert all(one != other for one, other in pairwise(speakers))
+    assert all(speaker != follower for speaker, follower in pairwise(speakers))
     assert len(set(speakers)) == 4
 
 
@@ -260,7 +260,7 @@ async def test_orders_share_cast_seed_and_first_thoughts() -> None:
         drawn = {agent: bid.latency_s for (_, agent), bid in bids.items() if bid.latency_s is not None}
         first.append((assessed, {agent: bid.similarity for agent, bid in bids.items()}))
         assert drawn or order == "self_driven"
-    assert all(one == first[0] for one in first)
+    assert all(held == first[0] for held in first)
 
 
 # --- mechanisms that fail -------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ async def test_thoughts_of_any_kind_are_data(text: str) -> None:
 
 @pytest.mark.parametrize("name", ['Ana "the Net" Vos', "Ana 🦆", "{Ana}", "$speaker", "Ana, Bo", "<|im_end|>", "Ana\\"])
 async def test_names_of_any_kind_are_data(name: str) -> None:
-    people = [an_attendee(one, **eager(persona=Persona(name=one))) for one in (name, "Bo", "Cy")]
+    people = [an_attendee(person, **eager(persona=Persona(name=person))) for person in (name, "Bo", "Cy")]
     for order in ("rule_based", "self_driven", "designated", "centralised"):
         _, turns = await held(with_people(*people), max_turns=4, order=order, removal_factor=0.5)
         assert name in {turn.speaker for turn in turns} or order != "rule_based"
@@ -452,7 +452,9 @@ def bytes_of(connection: sqlite3.Connection) -> int:
 def store_texts(path: Path) -> list[str]:
     with SqliteStore.open(path) as store:
         assessed = store.steps("k3f9", "assess", Assessment).values()
-        return [one.thought for one in assessed] + [turn.text for turn in store.turns("k3f9") if turn.text]
+        return [assessment.thought for assessment in assessed] + [
+            turn.text for turn in store.turns("k3f9") if turn.text
+        ]
 
 
 async def test_every_prompt_and_reply_is_readable_afterwards() -> None:

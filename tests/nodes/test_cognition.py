@@ -1,7 +1,7 @@
 """The steps of an agent's cognition, each by itself: what is perceived, asked, found, assessed and decided."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.runtime import Runtime
@@ -13,7 +13,7 @@ from models.rehearsal import RehearsalTokenizer
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide, propensity_of
-from nodes.mechanisms.memory_retrieval import heard_before
+from nodes.mechanisms.memory_retrieval import noticed_before
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.mechanisms.time_analysis import pace_of
 from nodes.mechanisms.topic_analysis import moved
@@ -26,10 +26,10 @@ from prompts.names import listed
 from prompts.render import render
 from state.cognition import Assessment, Finding, InformationNeed, Perception
 from state.context import Context
+from state.graph_state import GroupState, first_state
 from state.meeting import Meeting
 from state.parameters import Layout
 from state.records import Turn, TurnRecord, Utterance
-from tertulia.conversation import first_state
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
 
@@ -53,23 +53,23 @@ class Scene:
         return self
 
     def state(self, name: str = "Ana", **mind: Any) -> dict[str, Any]:
-        known = first_state(self.meeting)["minds"][name]
+        known = cast(GroupState, first_state(self.meeting))["minds"][name]
         return {
             "round": len(self.said) + 1,
             "agent": name,
             "present": list(self.meeting.names),
             "sim_time_s": 8.0 * (len(self.said) + 1),
             "silence_s": 0.0,
-            "spoken": {one: self.said.count(one) for one in self.meeting.names},
+            "spoken": {agent: self.said.count(agent) for agent in self.meeting.names},
             "mind": {**known, **mind},
         }
 
     async def after(self, *steps: Any, name: str = "Ana", **mind: Any) -> dict[str, Any]:
         """The state of the agent behind these steps, prepared beforehand."""
         state = self.state(name, **mind)
-        for one in self.meeting.names:
+        for agent in self.meeting.names:
             self._alone(0)
-            await prepare({**self.state(one), "round": 0}, Runtime(context=self.context))
+            await prepare({**self.state(agent), "round": 0}, Runtime(context=self.context))
         self._alone(len(self.said) + 1)
         for step in steps:
             state = {**state, **await step(state, Runtime(context=self.context))}
@@ -197,10 +197,10 @@ async def test_memory_holds_what_was_noticed_and_has_left_working_memory() -> No
         )
         scene.context.store.save_step("k3f9", round, "Ana", "perceive", perception)
     view = await scene.view(noticed=[3])
-    assert [(memory.id, memory.text, memory.importance) for memory in heard_before(view)] == [
+    assert [(memory.id, memory.text, memory.importance) for memory in noticed_before(view)] == [
         ("turn_1", "Bo: First.", 4.0)
     ]
-    assert heard_before(await scene.view(noticed=[1, 3])) == []
+    assert noticed_before(await scene.view(noticed=[1, 3])) == []
 
 
 async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:
@@ -341,9 +341,9 @@ def test_propensity_is_given_or_follows_from_extraversion() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_a_prompt_of_cognition_holds_its_agent_moment_and_question(layout: Layout) -> None:
     scene = Scene().says(("Bo", "Who pays?"), None)
-    moment = (await scene.view("Bo", noticed=[0, 1])).moment()
+    situation = (await scene.view("Bo", noticed=[0, 1])).situation()
     question = Question("assess", {"thought": "what you think"}, {"thought": "Hm."}, ["- A finding."])
-    prompt = ask_agent(moment, question, layout)
+    prompt = ask_agent(situation, question, layout)
     shown = "\n".join(unit.text for unit in prompt.units)
     for part in ("You are Bo.", "owes her a favour", "The crane has to be mended", "Bo: Who pays?", "- A finding."):
         assert part in shown
@@ -359,7 +359,7 @@ async def test_what_stays_the_same_stands_first_and_is_the_stem(layout: Layout) 
         view = (
             await Scene().says(*lines).view("Bo", noticed=[0, len(lines)], emotion="glad" if len(lines) > 1 else "sad")
         )
-        prompt = ask_agent(view.moment(), Question("assess", {"thought": "t"}, {"thought": "Hm."}), layout)
+        prompt = ask_agent(view.situation(), Question("assess", {"thought": "t"}, {"thought": "Hm."}), layout)
         rendered = render(prompt, tokenizer, shared_units=shared_units(prompt))
         assert 0 < rendered.shared_prefix < len(rendered.input_ids)
         stems.append(rendered.input_ids[: rendered.shared_prefix])
@@ -376,7 +376,7 @@ def test_a_question_to_nobody_has_no_stem(layout: Layout) -> None:
 async def test_no_text_breaks_a_prompt(text: str) -> None:
     meeting = a_quay(description=text, opening=Utterance(speaker=text, text=text))
     view = await Scene(meeting).says(("Bo", text)).view("Bo", noticed=[0, 1])
-    prompt = ask_agent(view.moment(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
+    prompt = ask_agent(view.situation(), Question("assess", {"thought": text}, {"thought": text}, [text]), "chat_turns")
     assert sum(text in unit.text for unit in prompt.units) >= 4
     assert any(json.loads(unit.text) == {"thought": text} for unit in prompt.units if unit.id == "example.2")
 

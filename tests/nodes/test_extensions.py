@@ -529,7 +529,10 @@ async def test_a_failure_of_the_model_stays_its_own() -> None:
 
 
 def with_own(*nodes: Node, mechanisms: tuple[Mechanism, ...] = ()) -> Registry:
-    return Registry(own_nodes={node.name: node for node in nodes}, own_mechanisms={one.name: one for one in mechanisms})
+    return Registry(
+        own_nodes={node.name: node for node in nodes},
+        own_mechanisms={mechanism.name: mechanism for mechanism in mechanisms},
+    )
 
 
 async def held_with(registry: Registry, model: ScriptedModel | None = None, **settings: Any) -> Context:

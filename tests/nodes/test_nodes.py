@@ -37,14 +37,13 @@ from nodes.turns import record_turn, speaking_time_s, take_turn
 from prompts.remove import remove_units
 from state.context import Context
 from state.errors import ModelError, UsageError
-from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState
+from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState, first_state
 from state.language_model import ScoringOptions
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import TurnRecord
 from state.seat import Answer
 from storage.checkpoints import PlainSerializer
-from tertulia.conversation import first_state
 
 START: dict[str, Any] = {
     "round": 1,
@@ -292,7 +291,9 @@ async def test_every_attempt_draws_from_a_generator_of_its_own() -> None:
     context = a_context(ScriptedModel(speech=lambda generator: f"I say {generator.random()}."))
     await after(await generated(context), context, roll_back, roll_back)
     keyed = [keyed_generator(7, round=1, agent="Mara", node="generate", attempt=n).random() for n in range(3)]
-    assert [one.text for one in context.store.candidates("k3f9", 1)] == [f"I say {number}." for number in keyed]
+    assert [candidate.text for candidate in context.store.candidates("k3f9", 1)] == [
+        f"I say {number}." for number in keyed
+    ]
 
 
 async def test_what_was_said_is_not_to_be_repeated() -> None:
@@ -422,7 +423,7 @@ async def test_backups_are_taken_until_one_passes_or_none_is_left(
     context, outcome = await spoken([*ratings, 1])
     assert (outcome["rollbacks"], outcome["chosen"]) == (attempts - 1, chosen)
     candidates = context.store.candidates("k3f9", 1)
-    assert [one.inconsistency for one in candidates] == ratings
+    assert [candidate.inconsistency for candidate in candidates] == ratings
 
 
 async def test_backups_on_demand_and_with_the_utterance_are_the_same() -> None:
@@ -432,7 +433,7 @@ async def test_backups_on_demand_and_with_the_utterance_are_the_same() -> None:
         told.append((outcome, context.store.candidates("k3f9", 1), context.model.asked("generate")))
     (first, on_demand, calls), (second, with_utterance, fewer_calls) = told
     assert (first, on_demand) == (second, with_utterance)
-    assert len({one.text for one in on_demand}) > 1
+    assert len({candidate.text for candidate in on_demand}) > 1
     assert (len(calls), len(fewer_calls)) == (8, 5)
 
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from models.rehearsal import RehearsalEmbedder
 from nodes.memory import retrieve_memories
 from nodes.retrieve import focal_points
 from state.parameters import Parameters
+from state.recall import recency
 from state.records import Memory
 
 
@@ -139,3 +141,9 @@ def test_focal_points_are_the_other_one_the_situation_and_what_was_said_last() -
 def test_recency_decays_by_the_hour(hours: int) -> None:
     early = [memory.model_copy(update={"created": memory.created - timedelta(hours=hours)}) for memory in STREAM]
     assert numbers(recalled(early, **only("recency"), memory_items_min=2, memory_items_max=2)) == [3, 2]
+
+
+def test_recency_halves_by_its_decay_per_hour() -> None:
+    assert recency(0.0, 0.5) == 1
+    assert recency(7200.0, 0.5) == 0.25
+    assert recency(np.array([0.0, 3600.0]), 0.5).tolist() == [1.0, 0.5]

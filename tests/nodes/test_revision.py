@@ -52,7 +52,7 @@ def asked_by_name(context: Context, node: str) -> list[str]:
 
 
 def candidates(context: Context) -> dict[int, Candidate]:
-    return {one.attempt: one for one in context.store.candidates(context.run, 1)}
+    return {candidate.attempt: candidate for candidate in context.store.candidates(context.run, 1)}
 
 
 # --- ways to revise -------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ async def test_a_conflict_goes_this_way(
     main_line = "begin_utterance retrieve_memory score prune generate judge"
     assert steps == f"{main_line} {path} select_candidate decide_ending".split()
     assert (outcome["chosen"], outcome["rollbacks"]) == (chosen, rollbacks)
-    assert {one.inconsistency for one in candidates(context).values()} - {None} == set(map(float, ratings))
+    assert {candidate.inconsistency for candidate in candidates(context).values()} - {None} == set(map(float, ratings))
 
 
 async def test_what_is_rewritten_is_told_by_what_and_judged_again() -> None:
@@ -151,10 +151,10 @@ async def test_a_likelihood_judge_reads_what_was_rewritten_as_if_it_had_been_sai
         "I lost it.",
         "I have it.",
     ]
-    for one in candidates(context).values():
-        at, past = one.reply.text_tokens
-        assert RehearsalTokenizer().decode(one.reply.tokens[at:past]) == one.text
-        assert RehearsalTokenizer().decode(one.reply.tokens) == one.reply.text
+    for candidate in candidates(context).values():
+        reply, (first, past_last) = candidate.reply, candidate.reply.text_tokens
+        assert RehearsalTokenizer().decode(reply.tokens[first:past_last]) == candidate.text
+        assert RehearsalTokenizer().decode(reply.tokens) == reply.text
     assert (steps.count("rewrite"), outcome["chosen"]) == (1, 4)
     assert "What is wrong with it" not in asked_by_name(context, "rewrite")[0]  # this judge gives no reason
 
@@ -198,7 +198,7 @@ async def test_of_each_candidate_it_is_known_whether_it_ends_the_conversation() 
 async def test_candidates_that_begin_with_who_says_them_lose_that_and_equal_ones_stay() -> None:
     model = Choosing(speech=["Mara: Hm.", "Hm.", "Mara is here."])
     context, _, _ = await spoken(model, generation="sequential", sequential_candidates=3, removal_factor=0)
-    assert sorted(one.text for one in candidates(context).values()) == ["Hm.", "Hm.", "Mara is here."]
+    assert sorted(candidate.text for candidate in candidates(context).values()) == ["Hm.", "Hm.", "Mara is here."]
 
 
 async def test_there_are_no_more_backups_than_were_written() -> None:
@@ -353,4 +353,4 @@ async def test_candidates_that_were_stored_before_are_read_as_drawn_and_backups(
             row["reply"] = json.dumps({k: v for k, v in json.loads(row["reply"]).items() if k in Reply.model_fields})
             row.pop("checksum")
             store._candidates.insert(row, replace=True)
-        assert [one.origin for one in context.store.candidates("k3f9", 1)] == ["drawn", "backup"]
+        assert [candidate.origin for candidate in context.store.candidates("k3f9", 1)] == ["drawn", "backup"]

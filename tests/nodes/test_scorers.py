@@ -63,7 +63,7 @@ async def test_leaving_out_takes_the_drop_in_likelihood_of_one_response() -> Non
     assert {unit: score for unit, score in scores.items() if score} == {"memory.m3": 1.0}
     asked = model.asked("log_likelihood")
     assert len(asked) == len(prompt.units) + 1
-    assert [len(one.token_spans) for one in asked] == [
+    assert [len(rendered.token_spans) for rendered in asked] == [
         len(prompt.units),
         *repeat(len(prompt.units) - 1, len(asked) - 1),
     ]

@@ -25,12 +25,13 @@ from models.batching import BatchingBroker
 from state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
 from state.context import Context
 from state.errors import LeftError, ModelError, UsageError
+from state.graph_state import first_state
 from state.meeting import Meeting, Start
 from state.records import Turn
 from state.seat import LONGEST, Answer, Ask, Invitation, as_said
 from storage.checkpoints import open_checkpoints
 from storage.store import SqliteStore
-from tertulia.conversation import drive, first_state
+from tertulia.conversation import drive
 
 RUN = "k3f9"
 Words = Callable[[Invitation], str]
@@ -80,7 +81,7 @@ async def test_in_a_dialogue_a_person_has_every_other_turn() -> None:
     turns = await sat(context, typist)
     assert [turn.speaker for turn in turns] == ["Mara", "Piotr", "Mara", "Piotr", "Mara"]
     assert [turn.text for turn in turns if turn.speaker == "Piotr"] == ["I say number 2.", "I say number 4."]
-    assert [(one.agent, one.turn, one.may_pass, one.kept) for one in typist.asked] == [
+    assert [(asked.agent, asked.turn, asked.may_pass, asked.kept) for asked in typist.asked] == [
         ("Piotr", 2, False, None),
         ("Piotr", 4, False, None),
     ]
@@ -114,7 +115,7 @@ async def test_who_has_the_floor_and_says_nothing_is_asked_again() -> None:
     typist = Typist(lambda invitation: "Well." if invitation.again else " \t\n")
     turns = await sat(a_seated("Mara", a_pier(), max_turns=2), typist)
     assert turns[0].text == "Well."
-    assert [one.again for one in typist.asked] == [False, True]
+    assert [invitation.again for invitation in typist.asked] == [False, True]
 
 
 async def test_nobody_is_asked_where_nobody_can_be() -> None:
@@ -129,9 +130,9 @@ async def test_in_a_meeting_a_person_is_asked_once_a_round_and_races() -> None:
     typist = Typist(in_even_rounds)
     context = a_seated("Bo", a_quay(), max_turns=20)
     turns = await sat(context, typist)
-    assert [one.round for one in typist.asked] == list(range(1, 21))
+    assert [invitation.round for invitation in typist.asked] == list(range(1, 21))
     bids = context.store.steps(RUN, "bid", Bid)
-    wanted = [bool(in_even_rounds(one)) for one in typist.asked]
+    wanted = [bool(in_even_rounds(invitation)) for invitation in typist.asked]
     assert [bids[round, "Bo"].willing for round in range(1, 21)] == wanted
     assert [bids[round, "Bo"].latency_s is not None for round in range(1, 21)] == wanted
     said = [turn for turn in turns if turn.speaker == "Bo"]
@@ -189,7 +190,7 @@ async def test_who_is_given_the_floor_is_asked_only_then() -> None:
     turns = await sat(a_seated("Bo", a_quay(), order="rule_based", max_turns=8), typist)
     own = [turn.round for turn in turns if turn.speaker == "Bo"]
     assert own == [1, 5]
-    assert [(one.round, one.may_pass) for one in typist.asked] == [(1, False), (5, False)]
+    assert [(invitation.round, invitation.may_pass) for invitation in typist.asked] == [(1, False), (5, False)]
 
 
 async def test_where_the_speaker_designates_a_person_does_so_in_their_words() -> None:
@@ -290,14 +291,14 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
     with SqliteStore.open(path, create=True) as store:
         context = a_seated(seat, start, store=store, **settings)
         async with open_checkpoints(path) as checkpointer:
-            await drive(context, checkpointer, lambda _: copy(), typist)
-        asked = {one.round for one in typist.asked}
+            await drive(context, checkpointer, lambda *_: copy(), typist)
+        asked = {invitation.round for invitation in typist.asked}
         assert len(typist.asked) == len(asked) > 1
         for left in copies[:: max(1, len(copies) // 5)] + at_questions:
             again = Typist(typist._words, seconds=1.5)
             known = answered(left)
             await resumed(left, start, seat, again, **settings)
-            assert {one.round for one in again.asked} == asked - known
+            assert {invitation.round for invitation in again.asked} == asked - known
             with SqliteStore.open(left, create=False) as other:
                 assert differences((store, RUN), (other, RUN)) == []
 
@@ -407,13 +408,11 @@ async def test_the_seat_is_given_back_or_to_somebody_else_in_a_fork() -> None:
 
 @pytest.mark.parametrize(("start", "seat"), [(a_pier(), "Mara"), (a_quay(), "Bo")])
 async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat: str) -> None:
-
     context = a_seated(seat, start, max_turns=1)
     config: Any = {"configurable": {"thread_id": "t"}}
-    if isinstance(start, Meeting):
-        graph: Any = build_group_chat_graph(checkpointer=InMemorySaver())
-    else:
-        graph = build_dialogue_graph(InMemorySaver())
+    checkpointer = InMemorySaver()
+    is_meeting = isinstance(start, Meeting)
+    graph: Any = build_group_chat_graph(checkpointer=checkpointer) if is_meeting else build_dialogue_graph(checkpointer)
     stopped = await graph.ainvoke(first_state(start), config, context=context)
     (asked,) = stopped["__interrupt__"]
     assert (asked.value["agent"], asked.value["round"]) == (seat, 1)

@@ -79,19 +79,19 @@ def test_a_length_in_words_is_exact_or_an_error_and_the_error_is_right(sizes: li
     sums = {0}
     if count <= total:
         for size in sizes:
-            sums |= {one + size for one in sums}
+            sums |= {reached + size for reached in sums}
     else:
         sums = {total}
         for _ in range(count):
-            sums |= {one + size for one in sums for size in sizes if one + size <= count}
+            sums |= {reached + size for reached in sums for size in sizes if reached + size <= count}
     if count in sums:
         assert words(brought_to(prompt, f"m={count}w", seed)) == count
     else:
         with pytest.raises(UsageError, match=rf"m={count}w can't be reached.*m~{count}w"):
             brought_to(prompt, f"m={count}w", seed)
     near = words(brought_to(prompt, f"m~{count}w", seed))
-    reachable = [one for one in sums if one] or [total]
-    assert abs(near - count) <= min(abs(one - count) for one in reachable)
+    reachable = [length for length in sums if length] or [total]
+    assert abs(near - count) <= min(abs(length - count) for length in reachable)
 
 
 def test_what_is_dropped_and_what_is_copied_is_drawn() -> None:
