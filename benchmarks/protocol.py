@@ -1,8 +1,8 @@
 """A group chat with a model on a server that is slow and fails: `python -m benchmarks.protocol`.
 
 1. A meeting of 20 rounds against a small local server (`tests/support/protocol_server.py`), each answer 200 ms late,
-   one request in ten failing (429, 500, cut, no JSON, half of it). Its wall time is compared with the longest chain: the
-   calls of a round that can only be made one after another, summed over the rounds.
+   one request in ten failing (429, 500, cut, no JSON, half of it). Its wall time is compared with the longest chain:
+   the calls of a round that can only be made one after another, summed over the rounds.
 2. The same run by the command line, killed with `kill -9` when the server has answered so many requests and holds the
    others, and resumed each time: how many answers were given twice.
 3. The same, killed at random moments, with answers on their way.
