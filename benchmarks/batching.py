@@ -1,10 +1,10 @@
-"""What one phase of a group chat costs as one batch, against the same calls one after another (`make bench`).
+"""Time of a group chat's phase as one batch, against the same calls one after another (`make bench`).
 
 Five people of the shipped town each have a prompt of their own and answer in JSON. Rounding differs between the two
-ways, and with it what is drawn and how long the replies are. So the tokens that each person draws are noted in a first
-run; every measured run samples as always and then takes the noted token, so that both ways write the same replies,
-token by token, which is checked. No prompt is in memory when a run begins. Times are wall times, measured in turn; a
-ratio is one of neighbours in time, and the median stands with the range.
+ways, and with it what is drawn and how long the replies are. So the tokens that each person draws are recorded in a
+first run; every measured run samples as always and then takes the recorded token, so that both ways write the same
+replies, token by token, which is checked. No prompt is in memory when a run begins. Times are wall times, measured
+alternately; each ratio is of two neighbouring runs, and the median is shown with the range.
 """
 
 import asyncio
@@ -44,32 +44,32 @@ TASK = (
 )
 
 
-class NotedGenerator(random.Random):
-    """A generator whose row takes the tokens that it drew the first time.
+class RecordedGenerator(random.Random):
+    """A generator whose row takes the tokens that it drew in the first run.
 
     Attributes:
-        tokens: What was drawn so far, or is to be drawn again.
-        drawing: The generator that was asked last, of all of them.
+        tokens: The tokens drawn so far.
+        drawing: The generator, of all of them, that was used last.
     """
 
-    drawing: "NotedGenerator"
+    drawing: "RecordedGenerator"
 
     def __init__(self, seed: str, tokens: Sequence[int] | None = None) -> None:
         super().__init__(seed)
-        self.again = None if tokens is None else iter(tokens)
+        self.recorded = None if tokens is None else iter(tokens)
         self.tokens: list[int] = []
 
     def random(self) -> float:
-        """Return the next number; whoever asks is about to draw a token."""
-        NotedGenerator.drawing = self
+        """Return the next number, with which a token will be drawn."""
+        RecordedGenerator.drawing = self
         return super().random()
 
 
-def draw_noted(logits: torch.Tensor, number: float, temperature: float, top_p: float) -> int:
-    """Draw a token as always, then take the noted one if there is one."""
+def draw_recorded(logits: torch.Tensor, number: float, temperature: float, top_p: float) -> int:
+    """Draw a token as always, then take the recorded token if there is one."""
     drawn = draw_token(logits, number, temperature, top_p)
-    row = NotedGenerator.drawing
-    row.tokens.append(drawn if row.again is None else next(row.again))
+    row = RecordedGenerator.drawing
+    row.tokens.append(drawn if row.recorded is None else next(row.recorded))
     return row.tokens[-1]
 
 
@@ -90,37 +90,37 @@ def measure(precision: str) -> dict[str, str]:
     model = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
     assert isinstance(model, CausalLanguageModel)
     prompts = [prompt_for(person, model.tokenizer) for person in townspeople()]
-    with patch("models.decoding.draw_token", draw_noted):
-        first = [NotedGenerator(str(row)) for row in range(PEOPLE)]
+    with patch("models.decoding.draw_token", draw_recorded):
+        first = [RecordedGenerator(str(row)) for row in range(PEOPLE)]
         expected, _ = _one_by_one(model, _requests(prompts, first))
-        apart: list[float] = []
-        together: list[float] = []
+        single_s: list[float] = []
+        batch_s: list[float] = []
         for _ in range(REPETITIONS):
-            for times, way in ((apart, _one_by_one), (together, _one_batch)):
-                again = [NotedGenerator(str(row), noted.tokens) for row, noted in enumerate(first)]
-                replies, spent_s = way(model, _requests(prompts, again))
+            for times, way in ((single_s, _one_by_one), (batch_s, _one_batch)):
+                generators = [RecordedGenerator(str(row), drawn.tokens) for row, drawn in enumerate(first)]
+                replies, spent_s = way(model, _requests(prompts, generators))
                 assert [reply.tokens for reply in replies] == [reply.tokens for reply in expected]
                 times.append(spent_s)
-    ratios = [batch / single for single, batch in zip(apart, together, strict=True)]
+    ratios = [batch / single for single, batch in zip(single_s, batch_s, strict=True)]
     return {
         "tokens in the prompts": ", ".join(str(len(prompt.input_ids)) for prompt in prompts),
         "tokens in the replies": ", ".join(str(len(reply.tokens)) for reply in expected),
-        "one by one, s": f"{statistics.median(apart):.1f}",
-        "one batch, s": f"{statistics.median(together):.1f}",
+        "one by one, s": f"{statistics.median(single_s):.1f}",
+        "one batch, s": f"{statistics.median(batch_s):.1f}",
         "one batch / one by one": f"{statistics.median(ratios):.2f}  ({min(ratios):.2f}–{max(ratios):.2f})",
         "  target": f"≤ {TARGETS[precision]}" if precision in TARGETS else "",
     }
 
 
 def townspeople() -> list[Participant]:
-    """Return people of the shipped town, each as they are when they first meet somebody."""
+    """Return people of the shipped town, each as of their first conversation."""
     cases = [listed.case for listed in list_cases("tidewell").cases if isinstance(listed.case, Case)]
-    met = {who.persona.name: who for case in reversed(cases) for who in (case.partner, case.initiator)}
-    return list(met.values())[:PEOPLE]
+    people = {person.persona.name: person for case in reversed(cases) for person in (case.partner, case.initiator)}
+    return list(people.values())[:PEOPLE]
 
 
 def prompt_for(person: Participant, tokenizer: Tokenizer) -> RenderedPrompt:
-    """Return who somebody is, as many of their last memories as there is room for, and the task."""
+    """Return a prompt of a persona, as many of their last memories as fit, and the task."""
     persona = person.persona
     about = [f"You are {persona.name}, {persona.age}, {persona.traits}.", persona.background, persona.lifestyle]
     texts = [text for text in about if text] + [TASK]

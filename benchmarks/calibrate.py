@@ -41,37 +41,43 @@ async def contrasts(name: str) -> dict[float, list[float]]:
     for listed in list_cases("tidewell").cases:
         case = listed.case
         assert isinstance(case, Case)
-        opening = Turn(
-            turn=1,
-            round=1,
-            speaker=case.initiator.persona.name,
-            text=f"Good day, {case.partner.persona.name}! What have you been doing?",
-            sim_time_s=0,
-            ended=False,
-        )
-        for turns in ([], [opening]):
-            speaker = (case.partner if turns else case.initiator).persona.name
-            listeners = [name for name in case.names if name != speaker]
-            context = Context("", 0, case, parameters, model, embedder, None, None)  # type: ignore[arg-type]
-            stream = case.participant(speaker).memories
-            points = focal_points(case, speaker, listeners, turns)
-            memories = retrieve_memories(stream, points, case.time, embedder, parameters)
-            asks_ending = parameters.ending == "reply"
-            material = UtteranceMaterial(case, speaker, listeners, memories, turns, asks_ending=asks_ending)
-            prompt = assemble_prompt(material, model.traits.layout, parameters.blocks, parameters.removable_blocks)
-            generators = tuple(
-                keyed_generator(0, round=listed.number, agent=speaker, node="calibrate", row=row)
-                for row in range(REPLIES)
-            )
-            request = utterance_request(prompt, generators, model.tokenizer, parameters)
-            replies, scores = await model.generate_scored(request, ScoringOptions())
-            for factor in FACTORS:
-                removed = removed_with_blocks(prompt, prune_units(prompt.units, scores, factor))
-                for attempt, reply in enumerate(replies):
-                    candidate = read_candidate(attempt, reply, speaker)
-                    moment: UtteranceState = {"speaker": speaker, "round": listed.number}
-                    judged = await judge_by_likelihood(moment, context, prompt, removed, candidate)
-                    found[factor].append(judged.inconsistency)
+        context = Context("", 0, case, parameters, model, embedder, None, None)  # type: ignore[arg-type]
+        for turns in ([], [greeting(case)]):
+            for factor, values in (await contrasts_of(context, listed.number, turns)).items():
+                found[factor] += values
+    return found
+
+
+def greeting(case: Case) -> Turn:
+    """Return a first turn of a case."""
+    text = f"Good day, {case.partner.persona.name}! What have you been doing?"
+    return Turn(turn=1, round=1, speaker=case.initiator.persona.name, text=text, sim_time_s=0, ended=False)
+
+
+async def contrasts_of(context: Context, number: int, turns: list[Turn]) -> dict[float, list[float]]:
+    """Return the contrasts of replies to the next prompt of a case, by λ."""
+    case, model, parameters = context.case, context.model, context.parameters
+    assert isinstance(case, Case)
+    speaker = (case.partner if turns else case.initiator).persona.name
+    listeners = [name for name in case.names if name != speaker]
+    points = focal_points(case, speaker, listeners, turns)
+    stream = case.participant(speaker).memories
+    memories = retrieve_memories(stream, points, case.time, context.embedder, parameters)
+    material = UtteranceMaterial(case, speaker, listeners, memories, turns, asks_ending=parameters.ending == "reply")
+    prompt = assemble_prompt(material, model.traits.layout, parameters.blocks, parameters.removable_blocks)
+    generators = tuple(
+        keyed_generator(0, round=number, agent=speaker, node="calibrate", row=row) for row in range(REPLIES)
+    )
+    request = utterance_request(prompt, generators, model.tokenizer, parameters)
+    replies, scores = await model.generate_scored(request, ScoringOptions())
+    state: UtteranceState = {"speaker": speaker, "round": number}
+    found: dict[float, list[float]] = {factor: [] for factor in FACTORS}
+    for factor in FACTORS:
+        removed = removed_with_blocks(prompt, prune_units(prompt.units, scores, factor))
+        for attempt, reply in enumerate(replies):
+            candidate = read_candidate(attempt, reply, speaker)
+            judged = await judge_by_likelihood(state, context, prompt, removed, candidate)
+            found[factor].append(judged.inconsistency)
     return found
 
 

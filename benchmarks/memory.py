@@ -1,4 +1,4 @@
-"""How much peak memory a way of scoring adds to plain generation; each way in a process of its own."""
+"""Peak memory that a way of scoring adds to plain generation; each way in a separate process."""
 
 import random
 import subprocess
@@ -40,11 +40,11 @@ def _main(way: str, length: int, precision: str) -> None:
         for step in range(RESPONSE - 1):
             state.forward([[response[step]] for response in responses])
 
-    decode(capture=False)  # what is allocated once is there before the measuring begins
-    _forget_peak()
+    decode(capture=False)  # what is allocated only once is not measured
+    _reset_peak()
     decode(capture=False)
     plain = _peak_mb()
-    _forget_peak()
+    _reset_peak()
     if way == "eager":
         for response in responses:
             attention_by_definition(opened.model, prompt, response)
@@ -53,8 +53,8 @@ def _main(way: str, length: int, precision: str) -> None:
     print(plain, _peak_mb())
 
 
-def _forget_peak() -> None:
-    """Let the peak of resident memory begin anew (Linux: proc_pid_clear_refs(5))."""
+def _reset_peak() -> None:
+    """Reset the peak of resident memory (Linux: proc_pid_clear_refs(5))."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

@@ -1,8 +1,8 @@
 """A group chat with a model on a server that is slow and fails: `python -m benchmarks.protocol`.
 
-1. A meeting of 20 rounds against a small local server (`tests/protocol_server.py`), each answer 200 ms late, one
-   request in ten failing (429, 500, cut, no JSON, half of it). Its wall time is held against the longest chain: the
-   calls of a round that can only be made one after another, summed over the rounds.
+1. A meeting of 20 rounds against a small local server (`tests/support/protocol_server.py`), each answer 200 ms late,
+   one request in ten failing (429, 500, cut, no JSON, half of it). Its wall time is compared with the longest chain:
+   the calls of a round that can only be made one after another, summed over the rounds.
 2. The same run by the command line, killed with `kill -9` when the server has answered so many requests and holds the
    others, and resumed each time: how many answers were given twice.
 3. The same, killed at random moments, with answers on their way.
@@ -67,13 +67,15 @@ async def held(failure_rate: float) -> dict[str, str]:
     """Hold the meeting and return its figures."""
     with serving(failure_rate=failure_rate, latency_s=LATENCY_S) as served, SqliteStore.open(":memory:") as store:
         context = a_context(served, store)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         await drive(context, InMemorySaver())
-        wall_s = time.perf_counter() - begun
+        wall_s = time.perf_counter() - started
         calls = store.calls(context.run)
         rounds = [[call for call in calls if call.round == number] for number in range(ROUNDS + 1)]
         chain_s = sum(map(longest_chain_s, rounds))
-        at_best = [[call.model_copy(update={"seconds": LATENCY_S}) for call in one] for one in rounds]
+        at_best = [
+            [call.model_copy(update={"seconds": LATENCY_S}) for call in calls_of_round] for calls_of_round in rounds
+        ]
         least_s = sum(map(longest_chain_s, at_best))
         return {
             "turns": str(len(store.turns(context.run))),
@@ -124,9 +126,9 @@ def longest_chain_s(calls: Sequence[Call]) -> float:
         else:
             steps[call.agent][call.node] += call.seconds or 0
     thinking = [
-        sum(s for node, s in own.items() if node in (*_BEFORE, *_AFTER))
-        + max((s for node, s in own.items() if node not in (*_BEFORE, *_AFTER)), default=0)
-        for own in steps.values()
+        sum(s for node, s in seconds.items() if node in (*_BEFORE, *_AFTER))
+        + max((s for node, s in seconds.items() if node not in (*_BEFORE, *_AFTER)), default=0)
+        for seconds in steps.values()
     ]
     return max(thinking, default=0) + sum(speaking.values())
 
@@ -137,7 +139,7 @@ def killed_when_held() -> tuple[int, int, int, int]:
         file = Path(folder) / "tertulia.db"
         for kills, answers in enumerate((*KILLED_AT, None)):
             served.hold_from = answers
-            process = begun(served, file, kills)
+            process = start_run(served, file, kills)
             while answers is not None and process.poll() is None:
                 time.sleep(0.05)
                 if served.held and served.is_held(stored(file)):
@@ -152,7 +154,7 @@ def killed_at_random() -> tuple[int, int, int, int]:
     with serving(latency_s=0.1, failure_rate=FAILURES) as served, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tertulia.db"
         for attempt in range(RANDOM_KILLS + 1):
-            process = begun(served, file, attempt)
+            process = start_run(served, file, attempt)
             before = sum(served.answered.values())
             while attempt < RANDOM_KILLS and process.poll() is None and sum(served.answered.values()) < before + 5:
                 time.sleep(0.05)
@@ -164,10 +166,10 @@ def killed_at_random() -> tuple[int, int, int, int]:
         return kills, stored(file), sum(served.answered.values()), served.paid_twice
 
 
-def begun(served: Served, file: Path, attempt: int) -> subprocess.Popen[bytes]:
-    """Begin the run by the command line, or resume it."""
-    begin = ("run", "team_building", "--model", served.model, "--lambda", "0", "--rounds", str(ROUNDS))
-    arguments = ("resume", "@last") if attempt else begin
+def start_run(served: Served, file: Path, attempt: int) -> subprocess.Popen[bytes]:
+    """Start the run by the command line, or resume it."""
+    first = ("run", "team_building", "--model", served.model, "--lambda", "0", "--rounds", str(ROUNDS))
+    arguments = ("resume", "@last") if attempt else first
     command = [sys.executable, "-m", "cli.main", *arguments, "--store", str(file)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

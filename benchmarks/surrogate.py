@@ -1,9 +1,9 @@
-"""How well one model's attention stands in for another's: `python -m benchmarks.surrogate [FOLDER…]`.
+"""Agreement of a surrogate's attention scores with the writer's: `python -m benchmarks.surrogate [FOLDER…]`.
 
-The embedded model writes replies to full prompts of the shipped town and scores the units by its own attention. Then
-each surrogate reads the same prompts and replies. Compared are the ranks of the removable units (Spearman), and what
-Algorithm 1 would remove (Jaccard). Two rows say what figures mean: the writer's own attention over other replies, above
-which nothing can come, and the length of units, which knows no attention. A FOLDER, or hub id, is one surrogate more.
+The writer is the embedded model: it replies to full prompts of the shipped town, and its attention scores the units.
+Then each surrogate reads the same prompts and replies. Compared are the ranks of the removable units (Spearman), and
+what Algorithm 1 would remove (Jaccard). Two rows are for comparison: the writer's attention over other replies, an
+upper bound, and the length of units, without any attention. A FOLDER, or hub id, is another surrogate.
 """
 
 import asyncio
@@ -45,12 +45,12 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Sample:
-    """A prompt, what the writer replied to it, and its own attention over these replies and over others."""
+    """A prompt, the writer's replies to it, and its attention scores over these replies and over others."""
 
     prompt: Prompt
     replies: list[Reply]
-    own: Scores
-    again: Scores
+    scores: Scores
+    scores_of_others: Scores
 
 
 def main(names: Sequence[str]) -> None:
@@ -68,17 +68,21 @@ async def measure(layout: Layout, names: Sequence[str]) -> dict[str, list[str]]:
     writer = opened("smollm2")
     samples = [await sample_of(writer, prompt, number) for number, prompt in enumerate(prompts(layout))]
     found = {
-        "the writer, over other replies": [agreement(one.prompt, one.own, one.again) for one in samples],
-        "length in tokens": [agreement(one.prompt, one.own, lengths(one.prompt, writer.tokenizer)) for one in samples],
+        "the writer, over other replies": [
+            agreement(sample.prompt, sample.scores, sample.scores_of_others) for sample in samples
+        ],
+        "length in tokens": [
+            agreement(sample.prompt, sample.scores, lengths(sample.prompt, writer.tokenizer)) for sample in samples
+        ],
     }
     readers = RELATIONS | {name: partial(opened, name) for name in names}
     for name, open_reader in readers.items():
         reader = open_reader()
         print(f"{layout}: {name}", file=sys.stderr)
         found[name] = []
-        for one in samples:
-            read = await scores_by_reading(reader, one.prompt, one.replies, ScoringOptions())
-            found[name].append(agreement(one.prompt, one.own, read))
+        for sample in samples:
+            read = await scores_by_reading(reader, sample.prompt, sample.replies, ScoringOptions())
+            found[name].append(agreement(sample.prompt, sample.scores, read))
     return {name: [quartiles(values) for values in zip(*rows, strict=True)] for name, rows in found.items()}
 
 
@@ -90,7 +94,7 @@ def opened(name: str, precision: Precision = "float32") -> CausalLanguageModel:
 
 
 def rounded(bits: int) -> CausalLanguageModel:
-    """Return the writer with every matrix of its layers rounded, in groups of 32, to so many bits."""
+    """Return the writer with every matrix of its layers rounded to a number of bits, in groups of 32."""
     model = opened("smollm2")
     inner: Any = model.model.base_model
     most = 2 ** (bits - 1)
@@ -152,15 +156,15 @@ def prompt_of(case: Case, greeted: bool, layout: Layout, embedder: Embedder, par
 
 
 async def sample_of(writer: CausalLanguageModel, prompt: Prompt, number: int) -> Sample:
-    """Let the writer reply to a prompt twice as often as a run does, and score each half."""
+    """Return the writer's replies to a prompt, twice as many as in a run, with the scores of each half."""
     parameters = Parameters(ending="off")
     halves = []
     for half in range(2):
         generators = tuple(keyed_generator(half, round=number, node="surrogate", row=row) for row in range(RESPONSES))
         request = utterance_request(prompt, generators, writer.tokenizer, parameters)
         halves.append(await writer.generate_scored(request, ScoringOptions()))
-    (replies, own), (_, again) = halves
-    return Sample(prompt, replies, own, again)
+    (replies, scores), (_, scores_of_others) = halves
+    return Sample(prompt, replies, scores, scores_of_others)
 
 
 def lengths(prompt: Prompt, tokenizer: Tokenizer) -> Scores:
@@ -168,14 +172,14 @@ def lengths(prompt: Prompt, tokenizer: Tokenizer) -> Scores:
     return {unit.id: float(len(tokenizer.encode(unit.text))) for unit in prompt.units}
 
 
-def agreement(prompt: Prompt, own: Scores, other: Scores) -> list[float]:
+def agreement(prompt: Prompt, first: Scores, second: Scores) -> list[float]:
     """Return Spearman's ρ over the removable units, and the overlap of what is removed at each λ."""
     ids = [unit.id for unit in prompt.units if unit.removable]
-    ranks = float(spearmanr([own[id] for id in ids], [other[id] for id in ids]).statistic)
+    ranks = float(spearmanr([first[id] for id in ids], [second[id] for id in ids]).statistic)
     overlaps = []
     for factor in FACTORS:
-        one, two = (set(prune_units(prompt.units, scores, factor)) for scores in (own, other))
-        overlaps.append(len(one & two) / len(one | two))
+        removed, same = (set(prune_units(prompt.units, scores, factor)) for scores in (first, second))
+        overlaps.append(len(removed & same) / len(removed | same))
     return [ranks, *overlaps]
 
 

@@ -1,7 +1,7 @@
-"""What an utterance costs, against one plain generation of the same prompt and length (`make bench`).
+"""Cost of an utterance, relative to a plain generation of the same prompt and length (`make bench`).
 
-The prompts are those of the shipped town, the model is the embedded one, in float32 and in the precision that this
-machine likes. Times are CPU times of the process; each ratio is the median over prompts, measured in turn.
+The prompts are those of the shipped town, the model is the embedded one, in float32 and in the precision that
+suits this machine. Times are CPU times of the process; each ratio is the median over prompts, measured in turn.
 """
 
 import asyncio
@@ -207,7 +207,7 @@ def _context(
 
 
 class _Clocked:
-    """A model that keeps its own time, so that what is left of a turn is graph and storage."""
+    """A model that measures its CPU time, so that the rest of a turn is graph and storage."""
 
     def __init__(self, model: CausalLanguageModel) -> None:
         self._model = model
@@ -230,7 +230,7 @@ class _Clocked:
         return clocked
 
     def embedded_s(self, embedder: SentenceEmbedder) -> float:
-        """Return the embedder's part: the focal points of one turn, in CPU seconds."""
+        """Return the CPU seconds that the embedder takes for the focal points of a turn."""
         points = [f"a new text {random.random()}" for _ in range(2)]
         return _cpu_s(lambda: embedder.embed(points))[0]
 

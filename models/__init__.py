@@ -1,1 +1,9 @@
-"""Language models, attention scoring, constrained decoding, embedders; the only room that imports torch."""
+"""Language models, attention scores, constrained decoding and embedders; the only room that imports torch.
+
+* `loading`: from a name to a model; `embedded`, `hub`: where its files come from.
+* `causal`: local models, on `decoding_state` and `attention` (keys, values, captured attention), `attention_scores`
+  (Eq. 1), `decoding` and `grammar` (sampling of JSON replies), `tokenizer`.
+* `chat`: remote models, on `chat_names`, `remote_requests`, `chat_errors` and `repair`.
+* `rehearsal`: a stand-in without weights. `embedder`: sentence embeddings.
+* `batching`, `journal`: calls of a run, made in batches, stored, and never made twice.
+"""

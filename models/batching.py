@@ -1,11 +1,11 @@
-"""The broker: model calls of agents that think at the same time meet here, and run as one batch.
+"""The broker: concurrent model calls of the agents of a round, run as one batch and stored.
 
-1. A seat is an agent, or a part of one that makes calls side by side with the others.
-2. A batch runs when everybody who is seated waits. So its make-up does not depend on who was faster, and neither do the
+1. A seat is an agent, or one of several parts of an agent that make calls concurrently.
+2. A batch runs when every seat waits. So its composition does not depend on which agent was faster, and neither do the
    numbers that come out of it.
-3. Calls of remote models are made at once and by themselves: nothing in them depends on what runs beside them.
-4. A batch is stored whole before anybody goes on, and what is stored is not asked again: after a crash the calls that
-   are left meet in the batches in which they would have met.
+3. Calls of remote models are made at once, each by itself: they do not depend on what runs beside them.
+4. A batch is stored whole before any agent goes on, and a stored call is not made again: after a crash the remaining
+   calls meet in the same batches as without it.
 
 This module knows no torch and no graph.
 """
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from models.journal import Journal, JournalledModel, written
+from models.journal import Journal, JournalledModel, with_replies
 from state.cognition import Call
 from state.language_model import GenerationRequest, LanguageModel
 from state.store import Store
@@ -29,7 +29,7 @@ class _Waiting:
     model: LanguageModel
     request: GenerationRequest
     call: Call
-    made: asyncio.Future[Call]
+    result: asyncio.Future[Call]
 
 
 class BatchingBroker:
@@ -41,21 +41,21 @@ class BatchingBroker:
         self.clear()
 
     def clear(self) -> None:
-        """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
+        """Reset seats and attempt counters, before a run is driven from the beginning of a turn."""
         self._journal.clear()
         self._round = -1
         self._seated: dict[str, set[str]] = {}
         self._waiting: dict[Seat, _Waiting] = {}
 
     def seat(self, round: int, agents: Sequence[str]) -> None:
-        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
+        """Seat the agents of a round, in the order of a batch. A round that is seated already does not change."""
         if round == self._round:
             return
         self.clear()
         self._round, self._seated = round, {agent: {""} for agent in agents}
 
     def leave(self, agent: str, part: str = "") -> None:
-        """Note that an agent, or a part of one, makes no more calls in this round."""
+        """Remove the seat of an agent, or of a part: it makes no more calls in this round."""
         if part and agent in self._seated:
             self._seated[agent].discard(part)
         elif not part:
@@ -64,7 +64,7 @@ class BatchingBroker:
 
     @contextmanager
     def split(self, agent: str, parts: Sequence[str]) -> Iterator[None]:
-        """Seat several parts of an agent in the agent's place while inside."""
+        """Replace the seat of an agent by seats of its parts while inside."""
         if agent in self._seated:
             self._seated[agent] = set(parts)
         try:
@@ -74,31 +74,32 @@ class BatchingBroker:
                 self._seated[agent] = {""}
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
-        """Return a model as one step asks it (see the contract)."""
+        """Return a model whose calls are those of one step (see the contract)."""
         return JournalledModel(model, self._journal, self, (round, agent, node), part)
 
     async def generate(self, model: LanguageModel, seat: Seat, call: Call, request: GenerationRequest) -> Call:
-        """Return a call as it was made, in a batch with those of the others, and stored."""
+        """Return a call with its replies, made in a batch with those of other seats, and stored."""
         agent, _ = seat
         if agent not in self._seated or model.traits.text_only:
             started = time.perf_counter()
             replies = await model.generate(request)
-            made = written(call, request, replies, time.perf_counter() - started)
-            self._journal.save([made])
-            return made
+            completed = with_replies(call, request, replies, time.perf_counter() - started)
+            self._journal.save([completed])
+            return completed
         waiting = _Waiting(model, request, call, asyncio.get_running_loop().create_future())
         self._waiting[seat] = waiting
         self._run_if_all_wait()
         try:
-            return await waiting.made
+            return await waiting.result
         finally:
             if self._waiting.get(seat) is waiting:  # cancelled before its batch ran
                 del self._waiting[seat]
 
     def _run_if_all_wait(self) -> None:
-        # An agent without parts is between two steps, and will ask again or leave.
+        # An agent without parts is between two steps, and will make another call or leave.
         waits = (
-            bool(parts) and all((agent, p) in self._waiting for p in parts) for agent, parts in self._seated.items()
+            bool(parts) and all((agent, part) in self._waiting for part in parts)
+            for agent, parts in self._seated.items()
         )
         if not self._waiting or not all(waits):
             return
@@ -109,24 +110,24 @@ class BatchingBroker:
         task.add_done_callback(self._batches.discard)
 
     async def _run_batch(self, batch: Sequence[_Waiting]) -> None:
-        """Run calls as one batch for each model, store them, and let those who wait go on; a failure is theirs too."""
+        """Run calls as one batch for each model, store them, and hand each seat its call, or the failure to all."""
         try:
-            made: dict[int, Call] = {}
-            for model in {id(one.model): one.model for one in batch}.values():
-                places = [at for at, one in enumerate(batch) if one.model is model]
+            completed: dict[int, Call] = {}
+            for model in {id(waiting.model): waiting.model for waiting in batch}.values():
+                indices = [index for index, waiting in enumerate(batch) if waiting.model is model]
                 started = time.perf_counter()
-                replies = await model.generate_batch([batch[at].request for at in places])
-                share = (time.perf_counter() - started) / len(places)
-                for at, rows in zip(places, replies, strict=True):
-                    made[at] = written(batch[at].call, batch[at].request, rows, share)
-            self._journal.save([made[at] for at in range(len(batch))])
+                replies = await model.generate_batch([batch[index].request for index in indices])
+                share = (time.perf_counter() - started) / len(indices)
+                for index, rows in zip(indices, replies, strict=True):
+                    completed[index] = with_replies(batch[index].call, batch[index].request, rows, share)
+            self._journal.save([completed[index] for index in range(len(batch))])
         except BaseException as error:
-            for one in batch:
-                if not one.made.done():
-                    one.made.set_exception(error)
+            for waiting in batch:
+                if not waiting.result.done():
+                    waiting.result.set_exception(error)
             if not isinstance(error, Exception):
                 raise
             return
-        for at, one in enumerate(batch):
-            if not one.made.done():
-                one.made.set_result(made[at])
+        for index, waiting in enumerate(batch):
+            if not waiting.result.done():
+                waiting.result.set_result(completed[index])

@@ -1,7 +1,8 @@
 """Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
 
-A prompt is read once; the last two prompts stay in memory, so that the judge, which looks at the full and at the
-pruned prompt again, reads only the reply. Prompts of a batch do not stay, but what they share with other prompts does.
+A prompt is read once; the last two prompts stay in memory, so that the judge, which needs the full and the pruned
+prompt again, reads only the reply. Prompts of a batch are not kept, but the prefixes that they share with others are.
+Below it: `decoding_state` (keys and values), `decoding` (sampling), `grammar` (JSON), `attention_scores` (Eq. 1).
 """
 
 from collections.abc import Sequence
@@ -32,10 +33,10 @@ _KEPT_SHARED_TOKENS = 16_384
 
 
 class CausalLanguageModel:
-    """A local model whose attention can be had exactly.
+    """A local model whose attention is captured exactly.
 
     Raises:
-        AttentionUnavailableError: On construction, if it can't be.
+        AttentionUnavailableError: On construction, if it can't be captured.
     """
 
     def __init__(
@@ -73,14 +74,14 @@ class CausalLanguageModel:
         """Return the attention score of every unit for each response written elsewhere (Eq. 1)."""
         if any(len(response) == 0 for response in responses):
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
-        self._require_room(prompt, max(map(len, responses), default=0))
+        self._require_fit(prompt, max(map(len, responses), default=0))
         attention = attention_to_prompt(self.model, self._prefix(prompt), responses)
         return [unit_scores(a, prompt, options) for a in attention]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
         first, past_last = reply.text_tokens
-        self._require_room(prompt, past_last)
+        self._require_fit(prompt, past_last)
         prefix = self._prefix(prompt)
         state = DecodingState(self.model, prefix, 1, past_last, capture=False)
         logits = state.forward([[prefix.tokens[-1], *reply.tokens[: past_last - 1]]])
@@ -92,7 +93,7 @@ class CausalLanguageModel:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
         encoded = [self.tokenizer.encode(option) for option in options]
         longest = max(map(len, encoded))
-        self._require_room(prompt, longest)
+        self._require_fit(prompt, longest)
         prefix = self._prefix(prompt)
         state = DecodingState(self.model, prefix, len(encoded), longest, capture=False)
         logs = state.forward([[prefix.tokens[-1], *tokens[:-1]] for tokens in encoded]).float().log_softmax(-1)
@@ -100,7 +101,7 @@ class CausalLanguageModel:
         return cast(list[float], torch.stack(totals).softmax(-1).tolist())
 
     def clear_cache(self) -> None:
-        """Drop the prompts that are kept in memory; results are the same without them."""
+        """Drop the prompts kept in memory; results are the same without them."""
         self._prefixes.clear()
         self._shared_prefixes.clear()
 
@@ -111,7 +112,7 @@ class CausalLanguageModel:
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
         for request, capacity in zip(requests, capacities, strict=True):
-            self._require_room(request.prompt, capacity)
+            self._require_fit(request.prompt, capacity)
         answered = [request for request in requests if request.generators]
         if not answered:
             return [[] for _ in requests], []
@@ -134,14 +135,14 @@ class CausalLanguageModel:
         return self._grammars[key]
 
     def _batch_prefixes(self, requests: Sequence[GenerationRequest]) -> list[Prefix]:
-        """Return the prefix of every row. A batch of prompts keeps none: it may have any number of them."""
+        """Return the prefix of every row. The prefixes of several prompts are not kept: there may be any number."""
         if len(requests) == 1:
             return [self._prefix(requests[0].prompt)] * len(requests[0].generators)
-        read: dict[tuple[int, tuple[int, ...]], Prefix] = {}
+        prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
         for prompt in (request.prompt for request in requests):
             key = (prompt.shared_prefix, prompt.input_ids)
-            read[key] = read.get(key) or self._prefixes.get(key) or self._read(prompt)
-        return [read[r.prompt.shared_prefix, r.prompt.input_ids] for r in requests for _ in r.generators]
+            prefixes[key] = prefixes.get(key) or self._prefixes.get(key) or self._read(prompt)
+        return [prefixes[r.prompt.shared_prefix, r.prompt.input_ids] for r in requests for _ in r.generators]
 
     def _prefix(self, prompt: RenderedPrompt) -> Prefix:
         key = (prompt.shared_prefix, prompt.input_ids)
@@ -152,7 +153,7 @@ class CausalLanguageModel:
         return prefix
 
     def _read(self, prompt: RenderedPrompt) -> Prefix:
-        """Read a prompt: its shared_prefix by itself if it is not in memory, then what follows."""
+        """Return the prefix of a prompt: its shared prefix from memory, or read by itself first, then the rest."""
         tokens = prompt.input_ids
         shared = tokens[: min(prompt.shared_prefix, len(tokens) - 1)]
         if not shared:
@@ -163,7 +164,7 @@ class CausalLanguageModel:
             del self._shared_prefixes[next(iter(self._shared_prefixes))]
         return prefill(self.model, tokens, shared_prefix)
 
-    def _require_room(self, prompt: RenderedPrompt, reply: int) -> None:
+    def _require_fit(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window
         if window is None or len(prompt.input_ids) + reply <= window:
             return

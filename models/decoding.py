@@ -1,10 +1,10 @@
-"""Sampling replies: rows of one prompt or of several, each with its own grammar state and its own generator.
+"""Sampling of replies: rows of one prompt or of several, each with a grammar matcher and a generator.
 
-1. Every row reads what it has not read yet (one token, or several that the grammar forces at once).
-2. From the logits behind its last token each row draws the next one among those that its grammar allows.
-3. A text that reaches its limit goes back to the end of its last sentence and is closed there.
+1. Every row reads its unread tokens (one, or several that the grammar forces at once).
+2. From the logits after its last token each row draws the next one among those that its grammar allows.
+3. A text that reaches its limit is truncated to its last whole sentence and closed there.
 
-This module knows nothing of prompts or units; attention is captured by `models.decoding_state` on the way.
+This module knows nothing of units; attention is captured by `models.decoding_state` on the way.
 """
 
 import random
@@ -25,13 +25,13 @@ _LIKELY = 256
 
 @dataclass
 class _Row:
-    """One reply in the making.
+    """An unfinished reply.
 
     Attributes:
-        request: What it was asked for by.
+        request: The request that asks for it.
         tokens: All tokens of the reply so far.
-        unread: How many of the last ones the model has not read yet.
-        began: By text field, the number of tokens before it.
+        unread: Number of tokens at their end that the model has not read yet.
+        text_starts: By text field, the number of tokens before it.
     """
 
     request: GenerationRequest
@@ -40,7 +40,7 @@ class _Row:
     generator: random.Random
     tokens: list[int] = field(default_factory=list)
     unread: int = 0
-    began: dict[int, int] = field(default_factory=dict)
+    text_starts: dict[int, int] = field(default_factory=dict)
     finished: bool = False
 
 
@@ -68,8 +68,8 @@ def decode_replies(
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
         tokenizer: The tokenizer of the model.
     """
-    made = [[_Row(r, grammar, grammar.matcher(), g) for g in r.generators] for r, grammar in requests]
-    rows = [row for of_request in made for row in of_request]
+    by_request = [[_Row(r, grammar, grammar.matcher(), g) for g in r.generators] for r, grammar in requests]
+    rows = [row for rows_of_request in by_request for row in rows_of_request]
     to_read: list[list[int]] = []
     for row in rows:
         _extend(row, row.matcher.forced())
@@ -87,17 +87,17 @@ def decode_replies(
         to_read = [[] if row.finished else row.tokens[-row.unread :] for row in rows]
     if state.captured_attention is not None:
         _read_rest(state, rows)
-    return [[_finish(row, tokenizer) for row in of_request] for of_request in made]
+    return [[_finish(row, tokenizer) for row in rows_of_request] for rows_of_request in by_request]
 
 
 def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
-    """Draw the next token of a row, take what is forced behind it, and close a text that has grown too long."""
+    """Draw the next token of a row, append what the grammar forces after it, and close a text at its limit."""
     grammar, request = row.grammar, row.request
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
     at = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
-        text = row.tokens[row.began.get(at, len(row.tokens)) :]
+        text = row.tokens[row.text_starts.get(at, len(row.tokens)) :]
         repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
         if repeats and without.isfinite().any():
@@ -105,9 +105,9 @@ def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
     _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
     at = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if at is not None and grammar.fields[at].kind in ("speech", "text"):
-        began = row.began.setdefault(at, len(row.tokens) - 1)
-        if len(row.tokens) - began >= grammar.fields[at].max_tokens:
-            _close(row, grammar.fields[at].kind == "speech", began, tokenizer)
+        start = row.text_starts.setdefault(at, len(row.tokens) - 1)
+        if len(row.tokens) - start >= grammar.fields[at].max_tokens:
+            _close(row, grammar.fields[at].kind == "speech", start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
 
@@ -118,30 +118,30 @@ def _extend(row: _Row, tokens: list[int]) -> None:
     row.unread += len(tokens)
 
 
-def _close(row: _Row, speech: bool, began: int, tokenizer: Tokenizer) -> None:
+def _close(row: _Row, speech: bool, start: int, tokenizer: Tokenizer) -> None:
     """End a text at its last whole sentence; speech without one trails off at its last whole character."""
     quote = tokenizer.encode('"')
-    for end in range(len(row.tokens), began, -1):
-        if ends_with_sentence(tokenizer.decode(row.tokens[began:end])):
-            _go_back(row, end)
-            if row.matcher.accepts(quote):  # not behind a space, or where the end is all there is
+    for end in range(len(row.tokens), start, -1):
+        if ends_with_sentence(tokenizer.decode(row.tokens[start:end])):
+            _truncate(row, end)
+            if row.matcher.accepts(quote):  # not after a space, or where the sentence's end is all there is
                 _extend(row, quote)
                 return
     closing = tokenizer.encode('…"') if speech else quote
     while not row.matcher.accepts(closing):
-        _go_back(row, len(row.tokens) - 1)
+        _truncate(row, len(row.tokens) - 1)
     _extend(row, closing)
 
 
-def _go_back(row: _Row, end: int) -> None:
+def _truncate(row: _Row, end: int) -> None:
     surplus = len(row.tokens) - end
-    row.matcher.take_back(surplus)
+    row.matcher.rollback(surplus)
     del row.tokens[end:]
     row.unread = max(0, row.unread - surplus)
 
 
 def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
-    """Read what the grammar forced at the end, but for the last token: Eq. 1 has no row for it."""
+    """Read what the grammar forced at the end, except the last token: Eq. 1 has no row for it."""
     rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
     if any(rest):
         state.next_logits(rest)
@@ -165,16 +165,16 @@ def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tok
     return first, quote if quote and ends[quote - 1] == closing else quote + 1
 
 
-def repeating_tokens(text: Sequence[int], said: Sequence[Sequence[int]], length: int) -> list[int]:
-    """Return the tokens that would complete `length` tokens in a row that stand in `said` or in the text already."""
+def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]], length: int) -> list[int]:
+    """Return the tokens that would repeat an n-gram of this length from `no_repeat_from` or from the text itself."""
     if length < 1 or len(text) < length - 1:
         return []
     last = list(text[len(text) - length + 1 :])
     return [
-        line[i + length - 1]
-        for line in (*said, text)
-        for i in range(len(line) - length + 1)
-        if list(line[i : i + length - 1]) == last
+        tokens[i + length - 1]
+        for tokens in (*no_repeat_from, text)
+        for i in range(len(tokens) - length + 1)
+        if list(tokens[i : i + length - 1]) == last
     ]
 
 

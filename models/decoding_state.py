@@ -36,7 +36,7 @@ class _Layer(CacheLayerMixin):
     is_sliding = False
 
     def __init__(self, state: "Prefix | DecodingState", index: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.state, self.index = state, index
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:

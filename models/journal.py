@@ -1,7 +1,8 @@
-"""A model whose calls are kept: what was asked before is not asked again.
+"""The journal of model calls: a call that is stored is returned from the store instead of being made again.
 
-A call is known by its key (run, round, agent, node, attempt), and is the same question if prompt and parameters are the
-same. This module knows no torch and no graph.
+A call has a key (run, round, agent, node, attempt), and is the same question if prompt and parameters are the same.
+`Journal` looks calls up and stores them; `JournalledModel` is a model whose calls go through it. This module knows no
+torch and no graph.
 """
 
 import asyncio
@@ -31,11 +32,11 @@ class Journal:
 
     def __init__(self, run: str, store: Store) -> None:
         self._run, self._store = run, store
-        self._made: Counter[tuple[int, str, str]] = Counter()
+        self._attempts: Counter[tuple[int, str, str]] = Counter()
 
     def clear(self) -> None:
-        """Forget which calls were made: a turn starts over, and its steps ask again."""
-        self._made.clear()
+        """Reset the attempt counters: a turn starts over, and its steps make their calls again."""
+        self._attempts.clear()
 
     def open(
         self,
@@ -45,19 +46,19 @@ class Journal:
         prompt: RenderedPrompt,
         parameters: dict[str, Any],
     ) -> Call:
-        """Return the next call of a step: as it was stored, or as it is to be made.
+        """Return the next call of a step: as stored, or without replies if it is still to be made.
 
         Args:
             model: The model.
             asker: Round, agent and node.
-            kind: What is asked.
+            kind: Which method of the model is called.
             prompt: The prompt, rendered from units.
-            parameters: What else is asked for; plain JSON.
+            parameters: The other arguments, as plain JSON.
         """
         assert prompt.source is not None
         round, agent, node = asker
-        attempt = self._made[asker]
-        self._made[asker] += 1
+        attempt = self._attempts[asker]
+        self._attempts[asker] += 1
         call = Call(
             round=round,
             agent=agent,
@@ -72,17 +73,17 @@ class Journal:
         return known if known is not None and known.is_same_question(call) else call
 
     def save(self, calls: Sequence[Call]) -> None:
-        """Store calls that were made, all of them or none."""
+        """Store completed calls in one transaction."""
         self._store.save_calls(self._run, calls)
 
 
-def is_made(call: Call) -> bool:
-    """Whether a call has come back."""
+def is_completed(call: Call) -> bool:
+    """Return whether a call has its replies or values."""
     return bool(call.replies or call.values)
 
 
 def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
-    """Return what a request asks for besides its prompt, as JSON."""
+    """Return the parameters of a request besides its prompt, as JSON."""
     defaults = {"minimum": 0, "maximum": 10, "choices": ()}
     fields = [
         {
@@ -102,12 +103,12 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
     }
 
 
-def written(call: Call, request: GenerationRequest, replies: Sequence[Reply], seconds: float) -> Call:
+def with_replies(call: Call, request: GenerationRequest, replies: Sequence[Reply], seconds: float) -> Call:
     """Return a call with its replies.
 
     Raises:
-        ModelError: In one, nothing is said, or a number is not what was asked for. It is not kept, so that the model is
-            asked again when the run goes on.
+        ModelError: Some speech is empty, or a number is out of bounds. The call is not stored, so that the model is
+            asked again when the run is resumed.
     """
     for reply in replies if call.kind == "generate" else ():
         for field in request.fields:
@@ -115,19 +116,21 @@ def written(call: Call, request: GenerationRequest, replies: Sequence[Reply], se
                 raise ModelError(
                     f"{call.model} returned {problem} for {call.agent or call.node}; take another model, or seed"
                 )
-    counted = [reply.usage for reply in replies if reply.usage is not None]
+    usages = [reply.usage for reply in replies if reply.usage is not None]
     return call.model_copy(
         update={
             "replies": tuple(replies),
-            "prompt_tokens": sum(read for read, _ in counted) if counted else len(request.prompt.input_ids),
-            "reply_tokens": sum(n for _, n in counted) if counted else sum(len(reply.tokens) for reply in replies),
+            "prompt_tokens": sum(prompt for prompt, _ in usages) if usages else len(request.prompt.input_ids),
+            "reply_tokens": sum(reply for _, reply in usages)
+            if usages
+            else sum(len(reply.tokens) for reply in replies),
             "seconds": seconds,
         }
     )
 
 
 def _problem(field: ReplyField, value: object) -> str | None:
-    """Return what can't be worked with in the value that a reply has for a field."""
+    """Return in words why the value of a field can't be used; `None` if it can."""
     if field.kind == "speech" and not (isinstance(value, str) and value.strip()):
         return "an empty reply"
     if field.kind == "integer" and not (type(value) is int and field.minimum <= value <= field.maximum):
@@ -136,16 +139,16 @@ def _problem(field: ReplyField, value: object) -> str | None:
 
 
 class Batches(Protocol):
-    """Where calls to generate meet."""
+    """What `JournalledModel` needs of the broker."""
 
     async def generate(
         self, model: LanguageModel, seat: tuple[str, str], call: Call, request: GenerationRequest
     ) -> Call:
-        """Return the call as it was made, in a batch with those of the others."""
+        """Return the call with its replies, made in a batch with those of other seats, and stored."""
 
 
 class JournalledModel:
-    """A model as one step of an agent asks it. Implements `state.language_model.LanguageModel`."""
+    """A model whose calls are those of one step of an agent. Implements `state.language_model.LanguageModel`."""
 
     def __init__(
         self, model: LanguageModel, journal: Journal, batches: Batches, asker: tuple[int, str, str], part: str
@@ -160,42 +163,42 @@ class JournalledModel:
 
     @property
     def traits(self) -> ModelTraits:
-        """What it is good at."""
+        """The traits of the model itself."""
         return self._model.traits
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Its tokenizer."""
+        """The tokenizer of the model itself."""
         return self._model.tokenizer
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request."""
         if self.traits.text_only and len(request.generators) > 1:
-            apart = [replace(request, generators=(one,)) for one in request.generators]
-            return [reply for (reply,) in await self.generate_batch(apart)]
+            single = [replace(request, generators=(generator,)) for generator in request.generators]
+            return [reply for (reply,) in await self.generate_batch(single)]
         call = self._open("generate", request.prompt, generation_parameters(request))
         return list((await self._generated(call, request)).replies)
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts of one step."""
-        calls = [self._open("generate", one.prompt, generation_parameters(one)) for one in requests]
+        calls = [self._open("generate", request.prompt, generation_parameters(request)) for request in requests]
         if self.traits.text_only:
-            made = await asyncio.gather(*map(self._generated, calls, requests), return_exceptions=True)
-            for one in made:  # when all have come back, and are stored
-                if isinstance(one, BaseException):
-                    raise one
-            return [list(one.replies) for one in made if isinstance(one, Call)]
-        places = [at for at, call in enumerate(calls) if not is_made(call)]
+            results = await asyncio.gather(*map(self._generated, calls, requests), return_exceptions=True)
+            for result in results:  # when all have come back, and are stored
+                if isinstance(result, BaseException):
+                    raise result
+            return [list(result.replies) for result in results if isinstance(result, Call)]
+        indices = [index for index, call in enumerate(calls) if not is_completed(call)]
         started = time.perf_counter()
-        replies = await self._model.generate_batch([requests[at] for at in places]) if places else []
-        share = (time.perf_counter() - started) / max(1, len(places))
-        for at, rows in zip(places, replies, strict=True):
-            calls[at] = written(calls[at], requests[at], rows, share)
-        self._journal.save([calls[at] for at in places])
+        replies = await self._model.generate_batch([requests[index] for index in indices]) if indices else []
+        share = (time.perf_counter() - started) / max(1, len(indices))
+        for index, rows in zip(indices, replies, strict=True):
+            calls[index] = with_replies(calls[index], requests[index], rows, share)
+        self._journal.save([calls[index] for index in indices])
         return [list(call.replies) for call in calls]
 
     async def _generated(self, call: Call, request: GenerationRequest) -> Call:
-        return call if is_made(call) else await self._batches.generate(self._model, self._seat, call, request)
+        return call if is_completed(call) else await self._batches.generate(self._model, self._seat, call, request)
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
@@ -204,7 +207,7 @@ class JournalledModel:
 
         async def make(call: Call) -> Call:
             replies, scores = await self._model.generate_scored(request, options)
-            return written(call, request, replies, 0.0).model_copy(update={"values": (scores,)})
+            return with_replies(call, request, replies, 0.0).model_copy(update={"values": (scores,)})
 
         call = await self._once(
             "generate_scored", request.prompt, generation_parameters(request) | asdict(options), make
@@ -220,11 +223,11 @@ class JournalledModel:
 
         async def make(call: Call) -> Call:
             scores = await self._model.score(prompt, responses, options)
-            read = len(prompt.input_ids) + sum(map(len, responses))
-            return call.model_copy(update={"values": tuple(scores), "prompt_tokens": read, "reply_tokens": 0})
+            tokens = len(prompt.input_ids) + sum(map(len, responses))
+            return call.model_copy(update={"values": tuple(scores), "prompt_tokens": tokens, "reply_tokens": 0})
 
-        asked = {"responses": [list(one) for one in responses]}
-        call = await self._once("score", prompt, asked | asdict(options), make)
+        parameters = {"responses": [list(response) for response in responses]}
+        call = await self._once("score", prompt, parameters | asdict(options), make)
         return [scores for scores in call.values if isinstance(scores, dict)]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
@@ -232,8 +235,8 @@ class JournalledModel:
 
         async def make(call: Call) -> Call:
             value = await self._model.log_likelihood(prompt, reply)
-            read = len(prompt.input_ids) + len(reply.tokens)
-            return call.model_copy(update={"values": (value,), "prompt_tokens": read, "reply_tokens": 0})
+            tokens = len(prompt.input_ids) + len(reply.tokens)
+            return call.model_copy(update={"values": (value,), "prompt_tokens": tokens, "reply_tokens": 0})
 
         call = await self._once("log_likelihood", prompt, {"reply": reply.text}, make)
         (value,) = call.values
@@ -262,9 +265,9 @@ class JournalledModel:
         parameters: dict[str, Any],
         make: Callable[[Call], Awaitable[Call]],
     ) -> Call:
-        """Return a call as it is stored, made and stored now if need be."""
+        """Return a call from the store; make and store it first if it is not there."""
         call = self._open(kind, prompt, parameters)
-        if not is_made(call):
+        if not is_completed(call):
             started = time.perf_counter()
             call = await make(call)
             call = call.model_copy(update={"seconds": time.perf_counter() - started})

@@ -1,4 +1,7 @@
-"""From a name to a model: the embedded one, a folder, or an id on the Hugging Face hub; nothing is loaded before."""
+"""From a name to a model: the embedded model, a folder, a hub id, a remote model, or the rehearsal.
+
+Libraries are imported, and weights loaded, when a model is opened and not before.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +37,7 @@ def open_model(
         name: `smollm2` (embedded), `rehearsal` (a stand-in without weights), a folder, a hub id `owner/name`, or
             that of a remote model (see `models.chat.open_chat_model`).
         cache: Where converted models are kept.
-        precision: Of the weights; `auto` takes what the hardware likes.
+        precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
         key: The key of a remote model.
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
@@ -70,7 +73,7 @@ def open_model(
 
 
 def rehearsal_of(name: str) -> LanguageModel:
-    """Return a stand-in that is asked as the model of that name would be: laid out, judged and ended like it.
+    """Return a stand-in with the layout, judge and ending of the model of that name.
 
     Raises:
         UsageError: No remote model can have that name.
@@ -110,7 +113,7 @@ def open_embedder(name: str, report: Report | None = None) -> Embedder:
 
 
 def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
-    """Return the device that is there and the precision that it likes."""
+    """Return the device of this machine, and the given precision or the one that suits the device."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"

@@ -37,8 +37,8 @@ _TOPIC = re.compile(
     r"silence|someone|something|things|though|thinks|thought|through|together|towards|whatever|whenever|whether|"
     r"within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
 )
-#: Blocks that tell of people and what goes on, of an utterance's prompt and of an agent's thoughts.
-_TELLING = {*BLOCK_INITIALS.values(), "self", "moment"}
+#: Blocks about people and events, in prompts for utterances and for thoughts.
+_ABOUT_PEOPLE = {*BLOCK_INITIALS.values(), "self", "moment"}
 _TOPICS = ("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey")
 
 _OPENINGS = (
@@ -190,7 +190,7 @@ class RehearsalModel:
     def _value(
         self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
     ) -> str | bool | int:
-        """Draw the value of a field; `several` says whether it is one boolean of several."""
+        """Draw the value of a field; `several` says whether the request has several booleans."""
         if field.kind == "boolean":
             return generator.random() < (_CHANCE_AMONG_SEVERAL if several else _CHANCE_OF_TRUE)
         if field.kind == "integer":
@@ -206,9 +206,10 @@ class RehearsalModel:
         return self._shortened(f"{opening} {generator.choice(_REMARKS)} {ending}".strip().format(**topics), field)
 
     def _topic(self, prompt: RenderedPrompt, generator: random.Random) -> str:
-        """Draw a word of four units in a row that tell something: in every other draw of the last four."""
-        told = [unit for unit, block in prompt.unit_blocks.items() if block in _TELLING]
-        units = told or list(prompt.unit_blocks)
+        """Draw a word from four consecutive units about people and events; in every other draw, from the last four."""
+        units = [unit for unit, block in prompt.unit_blocks.items() if block in _ABOUT_PEOPLE] or list(
+            prompt.unit_blocks
+        )
         start = max(0, len(units) - 4)
         start = start if generator.random() < 0.5 else generator.randint(0, start)
         spans = [prompt.token_spans[unit] for unit in units[start : start + 4]]
@@ -217,7 +218,7 @@ class RehearsalModel:
         return generator.choice([word for word in found if word.islower()] or _TOPICS)
 
     def _shortened(self, text: str, field: ReplyField) -> str:
-        """End a text with its last whole sentence within the limit; without one it trails off."""
+        """Return a text within the limit: up to its last whole sentence, or trailing off if it has none."""
         sentences = _SENTENCE_BREAK.split(text)
         while len(tokens := _encode(" ".join(sentences))) > field.max_tokens and len(sentences) > 1:
             sentences.pop()
@@ -259,6 +260,6 @@ def _bytes(tokens: Sequence[int]) -> bytes:
 
 
 def _share(*contents: bytes) -> float:
-    """Return the number in (0, 1) that belongs to these contents."""
+    """Return a number in (0, 1) that is a hash of these contents."""
     digest = hashlib.blake2b(b"|".join(contents), digest_size=6).digest()
     return (int.from_bytes(digest, "big") + 0.5) / 2**48

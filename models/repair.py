@@ -1,7 +1,8 @@
-"""From what a chat model wrote to the fields that were asked for: what is meant is taken, what is missing is told.
+"""Reading JSON replies of chat models, which may be not quite JSON.
 
 A local model writes by grammar and can't go wrong; a hosted one may fence its JSON, talk before it, break off, or write
-`seven`. Nothing is made up: a value that can't be read is a problem in words, with which the model is asked again.
+`seven`. `read_answer` takes what is meant and makes nothing up: a value that can't be read is an `UnusableReplyError`
+whose text says in words what is wrong, with which the model is asked again.
 """
 # Own code: jiter's partial mode reads 7 of the tests' 16 forms, and doesn't say where a value broke off or was cut.
 
@@ -15,9 +16,9 @@ from typing import Any
 from state.language_model import ReplyField, Tokenizer
 from state.records import Reply
 
-#: Characters of an answer that are looked at: more is no reply to any prompt here.
+#: Number of characters of an answer that are read: no reply to any prompt here is longer.
 _LONGEST = 50_000
-#: Places in an answer at which a JSON object may begin that are tried.
+#: Number of places in an answer that are tried as the beginning of a JSON object.
 _PLACES = 50
 #: How alike a choice, or a key, must be to what was written for it.
 _ALIKE = 0.75
@@ -38,22 +39,22 @@ _BOOLEANS = {"true": True, "yes": True, "y": True, "false": False, "no": False, 
 
 
 class UnusableReplyError(Exception):
-    """What a model wrote is not the reply that was asked for; its text says in words what is wrong, for the model."""
+    """An answer without the reply that was asked for; its text says to the model what is wrong."""
 
 
 def read_answer(written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer) -> Reply:
     """Return the reply that an answer holds.
 
     Args:
-        written: What the model wrote.
-        fields: What was asked for.
+        written: The model's answer.
+        fields: The fields that were asked for.
         tokenizer: Counts the tokens by which a text is limited.
 
     Returns:
         A reply without tokens, whose text is the clean JSON object.
 
     Raises:
-        UnusableReplyError: There is no object in it, or a value is missing or is nothing of its kind.
+        UnusableReplyError: There is no object in it, or a value is missing or not of its kind.
     """
     found, broken = _find_object(written[:_LONGEST], fields)
     values: dict[str, str | bool | int] = {}
@@ -67,7 +68,7 @@ def read_answer(written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer
 
 
 def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:
-    """Return the values in an answer by their keys, and the key of the one that breaks off, if one does."""
+    """Return the values in an answer by their keys, and the key of the value that breaks off, if there is one."""
     after = _THOUGHT.split(written)[-1]
     text = after if "{" in after else written
     wanted = {_plain(field.name) for field in fields}
@@ -93,10 +94,10 @@ def _places(text: str) -> Iterator[int]:
 
 
 def _find_values(text: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:
-    """Return what stands behind each key of an object that is not quite JSON (see `_find_object`).
+    """Return the text after each key of an object that is not quite JSON (see `_find_object`).
 
     The object is flat, and its keys are known: a value ends where the next key begins, whatever it holds. So time is
-    linear in the text, which can't be had of a parser that repairs any JSON.
+    linear in the text; a parser that repairs any JSON does not achieve that.
     """
     keys: dict[str, re.Match[str]] = {}
     for match in _key_pattern(fields).finditer(text):
@@ -112,7 +113,7 @@ def _find_values(text: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any
 
 
 def _key_pattern(fields: Sequence[ReplyField]) -> re.Pattern[str]:
-    """Return what a key looks like: a known one in quotes or after a comma, another one in quotes after a comma."""
+    """Return the pattern of a key: a known name in quotes or after a comma, any name in quotes after a comma."""
     known = "|".join(re.escape(field.name) for field in fields)
     begins, ends = r"[{,\n]\s{0,20}", r"\s{0,5}:"
     kinds = [rf"[\"'“‘]({known})[\"'”’]", rf"{begins}({known})"]
@@ -121,17 +122,17 @@ def _key_pattern(fields: Sequence[ReplyField]) -> re.Pattern[str]:
 
 
 def _value_between(written: str) -> str | None:
-    """Return a value behind which another key comes."""
+    """Return a value that is followed by another key."""
     value = written.rstrip(_BETWEEN)
     closing = _QUOTES.get(value[:1])
     if closing is None:
         return _bare(value)
-    end = len(value) - 1 if value.endswith(closing) else value.rfind(f"{closing},")  # a remark may stand behind it
+    end = len(value) - 1 if value.endswith(closing) else value.rfind(f"{closing},")  # a remark may follow it
     return _unescaped(value[1:end] if end > 0 else value[1:])
 
 
 def _value_at_end(written: str) -> tuple[str | None, bool]:
-    """Return the last value, behind which talk may stand, and whether it is whole."""
+    """Return the last value, which talk may follow, and whether it is complete."""
     closing = _QUOTES.get(written[:1])
     if closing is None:
         value, brace, _ = written.partition("}")
@@ -156,16 +157,17 @@ _SIGNS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
 
 
 def _key_of(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyField]) -> str | None:
-    """Return the key under which the value of a field stands, however it is spelt; `None` if it is not there."""
+    """Return the key of a field's value, however it is spelt; `None` if there is none."""
     if field.name in found:
         return field.name
-    others = {one.name for one in fields} - {field.name}
-    if (close := _nearest(field.name, [key for key in found if key not in others])) is not None:
+    other_names = {known.name for known in fields} - {field.name}
+    if (close := _nearest(field.name, [key for key in found if key not in other_names])) is not None:
         return close
     return next(iter(found)) if len(fields) == len(found) == 1 else None
 
 
 def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bool) -> str | bool | int:
+    """Return the value of a field in its kind."""
     if broken_off and field.kind not in ("speech", "text"):
         raise UnusableReplyError("it breaks off")
     if field.kind == "integer":
@@ -220,10 +222,10 @@ def _choice(field: ReplyField, written: str) -> str:
     raise UnusableReplyError(f"{field.name!r} is none of {', '.join(field.choices)}")
 
 
-def _nearest(text: str, known: Iterable[str]) -> str | None:
-    """Return what is spelt most alike, with the same digits; `None` if nothing is."""
+def _nearest(text: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that is spelt most alike, with the same digits; `None` if there is none."""
     digits = re.findall(r"\d", text)
-    plain = {_plain(one): one for one in known if re.findall(r"\d", one) == digits}
+    plain = {_plain(candidate): candidate for candidate in candidates if re.findall(r"\d", candidate) == digits}
     close = difflib.get_close_matches(_plain(text), plain, n=1, cutoff=_ALIKE)
     return plain[close[0]] if close else None
 
@@ -235,22 +237,22 @@ def _plain(text: str) -> str:
 def _one_line(text: str) -> str:
     """Return a text on one line, without control characters and halves of surrogate pairs."""
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return " ".join("".join(" " if unicodedata.category(one) in _UNSEEN else one for one in text).split())
+    return " ".join("".join(" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text).split())
 
 
 _UNSEEN = ("Cc", "Zl", "Zp")
 
 
 def _whole_sentences(text: str) -> str:
-    """Return a text up to the end of its last whole sentence; empty without one."""
+    """Return a text up to the end of its last whole sentence; empty if it has none."""
     whole = _SENTENCES.match(text)
     return whole[0] if whole else ""
 
 
 def _shortened(text: str, limit: int, tokenizer: Tokenizer) -> str:
-    """End a text with its last whole sentence within the limit; without one it trails off."""
+    """Return a text within the limit: up to its last whole sentence, or trailing off if it has none."""
     tokens = tokenizer.encode(text)
     if len(tokens) <= limit:
         return text
-    begun = tokenizer.decode(tokens[: limit - 1])
-    return _whole_sentences(begun) or f"{begun.rsplit(' ', 1)[0].rstrip()}…"
+    beginning = tokenizer.decode(tokens[: limit - 1])
+    return _whole_sentences(beginning) or f"{beginning.rsplit(' ', 1)[0].rstrip()}…"

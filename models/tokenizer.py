@@ -1,4 +1,7 @@
-"""A tokenizer of transformers behind the project's contract: text is data, chat markup comes only from the template."""
+"""A tokenizer of transformers behind the project's contract.
+
+Text is data: chat markup comes only from the model's template, and nothing in a text is read as markup.
+"""
 
 import re
 from collections.abc import Sequence
@@ -44,9 +47,9 @@ class HuggingFaceTokenizer:
         return str(self.tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def chat_markup(self, roles: Sequence[Role]) -> list[list[int]]:
-        """Return the tokens of the model's own markup around messages of these roles (see the contract).
+        """Return the tokens of the model's markup around messages of these roles (see the contract).
 
-        A tokenizer without a chat template has messages one after the other, a line each.
+        For a tokenizer without a chat template, messages are lines.
         """
         key = tuple(roles)
         if key not in self._known_markup:

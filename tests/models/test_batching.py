@@ -27,7 +27,7 @@ def a_request(agent: str) -> GenerationRequest:
 
 
 class Bench:
-    """A broker, and agents that make so many calls in a round, each after so many turns of the event loop."""
+    """A broker, and agents that make a number of calls in a round, each after a number of turns of the event loop."""
 
     def __init__(self, model: ScriptedModel | None = None, store: SqliteStore | None = None) -> None:
         self.context: Context = a_context(model or ScriptedModel(), store, a_quay())
@@ -73,11 +73,11 @@ async def test_batches_do_not_depend_on_who_is_faster(idle: Sequence[int]) -> No
     ]
 
 
-async def test_everybody_gets_their_own_reply() -> None:
-    together, alone = Bench(), Bench()
-    together.broker.seat(1, ("Ana", "Bo"))
+async def test_every_agent_gets_its_reply() -> None:
+    batched, alone = Bench(), Bench()
+    batched.broker.seat(1, ("Ana", "Bo"))
     alone.broker.seat(1, ())
-    (ana,), (bo,) = await asyncio.gather(together.think("Ana", 1), together.think("Bo", 1))
+    (ana,), (bo,) = await asyncio.gather(batched.think("Ana", 1), batched.think("Bo", 1))
     assert ana == await alone.call("Ana", "step 0")
     assert bo == await alone.call("Bo", "step 0")
     assert ana != bo
@@ -123,7 +123,7 @@ async def test_between_its_steps_an_agent_is_waited_for() -> None:
     assert bench.batches == [2]
 
 
-async def test_who_is_not_seated_is_answered_at_once() -> None:
+async def test_an_agent_without_a_seat_is_answered_at_once() -> None:
     bench = Bench()
     bench.broker.seat(1, ("Ana", "Bo"))
     assert await bench.call("", "centralised")
@@ -148,8 +148,8 @@ async def test_half_a_round_that_was_stored_leaves_the_other_batches_as_they_wer
     store = SqliteStore.open(":memory:")
     bench = Bench(ScriptedModel(fails_at=4), store)  # one call for the batch, one for each of its two requests
     bench.broker.seat(1, ("Ana", "Bo"))
-    done = await asyncio.gather(bench.think("Ana", 2), bench.think("Bo", 2), return_exceptions=True)
-    assert [type(one) for one in done] == [ModelError, ModelError]
+    results = await asyncio.gather(bench.think("Ana", 2), bench.think("Bo", 2), return_exceptions=True)
+    assert [type(result) for result in results] == [ModelError, ModelError]
     assert len(store.calls("k3f9")) == 2
     bench.model = ScriptedModel()
     bench.broker = BatchingBroker("k3f9", store)
@@ -159,27 +159,27 @@ async def test_half_a_round_that_was_stored_leaves_the_other_batches_as_they_wer
     assert len(store.calls("k3f9")) == 4
 
 
-async def test_a_failure_reaches_everybody_who_waits() -> None:
+async def test_a_failure_reaches_every_waiting_seat() -> None:
     bench = Bench(ScriptedModel(fails_at=1))
     bench.broker.seat(1, ("Ana", "Bo"))
-    failed = await asyncio.gather(bench.call("Ana"), bench.call("Bo"), return_exceptions=True)
-    assert [type(one) for one in failed] == [ModelError, ModelError]
+    results = await asyncio.gather(bench.call("Ana"), bench.call("Bo"), return_exceptions=True)
+    assert [type(result) for result in results] == [ModelError, ModelError]
     assert bench.context.store.calls("k3f9") == []
 
 
 async def test_each_model_has_its_own_batch() -> None:
-    bench, other = Bench(), ScriptedModel()
+    bench, second_model = Bench(), ScriptedModel()
     bench.broker.seat(1, ("Ana", "Bo", "Cy"))
 
-    async def with_other(agent: str) -> list[Reply]:
-        return await bench.broker.asked_by(other, agent, 1, "assess").generate(a_request(agent))
+    async def with_second_model(agent: str) -> list[Reply]:
+        return await bench.broker.asked_by(second_model, agent, 1, "assess").generate(a_request(agent))
 
-    await asyncio.gather(bench.call("Ana"), with_other("Bo"), bench.call("Cy"))
+    await asyncio.gather(bench.call("Ana"), with_second_model("Bo"), bench.call("Cy"))
     assert bench.batches == [2]
-    assert [len(requests) for requests in other.asked("generate_batch")] == [1]
+    assert [len(requests) for requests in second_model.asked("generate_batch")] == [1]
 
 
-async def test_clearing_forgets_who_was_seated() -> None:
+async def test_clearing_resets_the_seats() -> None:
     bench = Bench()
     bench.broker.seat(1, ("Ana", "Bo"))
     bench.broker.clear()

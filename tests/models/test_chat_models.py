@@ -1,4 +1,4 @@
-"""Remote models: against a small server that speaks OpenAI's protocol and fails as it is told."""
+"""Remote models: against a small server that speaks OpenAI's protocol and fails as the test wants."""
 
 import asyncio
 import contextlib
@@ -55,7 +55,7 @@ def a_model(served: Served, key: str | None = None, **limits: Any) -> ChatModel:
 def a_request(
     *texts: str, fields: tuple[ReplyField, ...] = FIELDS, rows: int = 1, layout: str = "single_message"
 ) -> GenerationRequest:
-    units = [Unit(id=f"task.{i}", block="task", kind="text", text=one) for i, one in enumerate(texts or ("Speak.",))]
+    units = [Unit(id=f"task.{i}", block="task", kind="text", text=text) for i, text in enumerate(texts or ("Speak.",))]
     prompt = Prompt(units=tuple(units), speaker="Ana", layout=layout)
     generators = tuple(random.Random(row) for row in range(rows))
     return GenerationRequest(render(prompt, RehearsalTokenizer()), fields, generators, 0.8, 0.9)
@@ -107,12 +107,12 @@ def test_what_is_meant_is_read(written: str) -> None:
         ('{"over?": true, "Ana": "Hello the', "breaks off"),
     ],
 )
-def test_what_is_not_there_is_said(written: str, problem: str) -> None:
+def test_what_is_missing_is_named(written: str, problem: str) -> None:
     with pytest.raises(UnusableReplyError, match=problem):
         read(written)
 
 
-def test_quotation_marks_and_signs_in_what_is_said_do_no_harm() -> None:
+def test_quotation_marks_and_signs_in_speech_do_no_harm() -> None:
     assert read('{"Ana": "He said "so", and: "no".", "over?": no}')["Ana"] == 'He said "so", and: "no".'
     assert read("{'Ana': 'It\\'s Bo\\u2019s, isn't it?', 'over?': False}")["Ana"] == "It's Bo’s, isn't it?"
     names = (ReplyField("Ana O'Neil", "speech"), ReplyField("Dr. (B) [c]*", "text"))
@@ -122,7 +122,7 @@ def test_quotation_marks_and_signs_in_what_is_said_do_no_harm() -> None:
     }
 
 
-@pytest.mark.parametrize("begun", ["", '{"Ana": "', "{'over?': no, 'Ana': '", "<think>", "{ Ana: ("])
+@pytest.mark.parametrize("beginning", ["", '{"Ana": "', "{'over?': no, 'Ana': '", "<think>", "{ Ana: ("])
 @pytest.mark.parametrize(
     "part",
     [
@@ -144,11 +144,11 @@ def test_quotation_marks_and_signs_in_what_is_said_do_no_harm() -> None:
         "a.",
     ],
 )
-def test_no_answer_takes_long_to_read(begun: str, part: str) -> None:
-    begun_s = time.process_time()
+def test_no_answer_takes_long_to_read(beginning: str, part: str) -> None:
+    started_s = time.process_time()
     with contextlib.suppress(UnusableReplyError):
-        read(begun + part * (100_000 // len(part)))
-    assert time.process_time() - begun_s < 1  # a tenth of it, as a rule
+        read(beginning + part * (100_000 // len(part)))
+    assert time.process_time() - started_s < 1  # a tenth of it, as a rule
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_numbers_that_were_not_asked_for(value: str) -> None:
 
 def test_choices_by_nearest_spelling() -> None:
     field = ReplyField("next", "choice", choices=("Bo Berg", "Cy"))
-    assert [read(json.dumps({"next": one}), field)["next"] for one in ("Bo Berg", "bo berg.", "Bo  Burg", "CY")] == [
+    assert [read(json.dumps({"next": text}), field)["next"] for text in ("Bo Berg", "bo berg.", "Bo  Burg", "CY")] == [
         *["Bo Berg"] * 3,
         "Cy",
     ]
@@ -230,15 +230,15 @@ async def test_no_more_at_once_than_is_allowed_and_no_more_a_minute(served: Serv
     served.latency_s = 0.02
     await a_model(served, max_concurrency=2).generate(a_request(rows=6))
     assert served.most_at_once == 2
-    begun = time.monotonic()
+    started = time.monotonic()
     await a_model(served, requests_per_minute=600).generate(a_request(rows=4))
-    assert time.monotonic() - begun >= 0.3
+    assert time.monotonic() - started >= 0.3
 
 
 def test_one_model_serves_in_several_event_loops(served: Served) -> None:
     model = a_model(served, max_concurrency=1)
-    said = [asyncio.run(model.generate(a_request(rows=2)))[0].fields for _ in range(3)]
-    assert said[0] == said[1] == said[2]
+    replies = [asyncio.run(model.generate(a_request(rows=2)))[0].fields for _ in range(3)]
+    assert replies[0] == replies[1] == replies[2]
 
 
 async def test_a_server_without_schemas_is_asked_in_words(served: Served) -> None:
@@ -277,17 +277,17 @@ async def test_what_fails_for_a_while_is_tried_again(served: Served, failure: st
 
 async def test_a_server_that_says_when_is_asked_then(served: Served) -> None:
     served.failures = ["429"]  # in 0.05 s
-    begun = time.monotonic()
+    started = time.monotonic()
     await a_model(served).generate(a_request())
-    assert time.monotonic() - begun >= 0.05
+    assert time.monotonic() - started >= 0.05
 
 
 @pytest.mark.parametrize("retry_after", ["nan", "inf", "-inf", "-5", "0", "1e999", "soon", "", "Mon, 99 Foo 2026"])
 async def test_a_retry_after_that_is_no_time_to_wait_leaves_the_back_off(served: Served, retry_after: str) -> None:
     served.failures, served.retry_after = ["429"] * 2, retry_after
-    begun = time.monotonic()
+    started = time.monotonic()
     await a_model(served).generate(a_request())
-    assert time.monotonic() - begun >= 0.015  # half of 0.01 s and half of 0.02 s
+    assert time.monotonic() - started >= 0.015  # half of 0.01 s and half of 0.02 s
     assert len(served.requests) == 3
 
 
@@ -377,11 +377,11 @@ def test_names_of_local_models_are_no_remote_ones(name: str) -> None:
 
 async def test_only_text_can_be_had(served: Served) -> None:
     model, prompt = a_model(served), a_request().prompt
-    said = Reply(text="", tokens=(), text_tokens=(0, 0), fields={})
+    reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={})
     asked: list[tuple[Callable[[], Any], type[TertuliaError], str]] = [
         (lambda: model.generate_scored(a_request(), ScoringOptions()), AttentionUnavailableError, "surrogate="),
         (lambda: model.score(prompt, [[1]], ScoringOptions()), AttentionUnavailableError, "surrogate="),
-        (lambda: model.log_likelihood(prompt, said), ModelError, "judge=rating"),
+        (lambda: model.log_likelihood(prompt, reply), ModelError, "judge=rating"),
         (lambda: model.probabilities(prompt, ["a"]), ModelError, "ending=reply"),
     ]
     for ask, error, advice in asked:
@@ -401,14 +401,12 @@ async def test_the_key_is_sent_and_nowhere_else(served: Served, caplog: pytest.L
     with pytest.raises(ModelError, match="the key in TERTULIA_SERVER_KEY") as raised:
         await model.generate(a_request())
     served.failures = ["400"]
-    told = [str(raised.value), repr(model), repr(vars(model)), caplog.text]
-    assert not [text for text in told if KEY in text]
+    shown = [str(raised.value), repr(model), repr(vars(model)), caplog.text]
+    assert not [text for text in shown if KEY in text]
     assert served.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-async def test_no_key_of_a_provider_goes_to_a_server_of_one_s_own(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_key_of_a_provider_goes_to_the_user_s_server(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     await a_model(served).generate(a_request())
     assert KEY not in json.dumps(served.headers)
@@ -517,7 +515,7 @@ def test_what_needs_attention_is_refused_before_anything_is_paid(cli: Cli, serve
 
 def test_doctor_says_who_can_be_asked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    said = cli("doctor")
-    assert "OPENAI_API_KEY is set" in said.out
-    assert KEY not in said.out
+    result = cli("doctor")
+    assert "OPENAI_API_KEY is set" in result.out
+    assert KEY not in result.out
     assert cli("doctor", "--json").json["remote_models"]["openai"]["has_key"] is True

@@ -1,4 +1,4 @@
-"""Replies by grammar: never malformed, never broken off, each row by its own generator, and scored as they are made."""
+"""Replies by grammar: never malformed or broken off, each row by its generator, scored while they are decoded."""
 
 import json
 import random
@@ -30,23 +30,23 @@ def model():
     return tiny_language_model()
 
 
-def _request(model, fields=SPEECH, rows=3, begun="", temperature=1.5, texts=("The ferry leaves.", "At noon.")):
+def _request(model, fields=SPEECH, rows=3, reply_prefix="", temperature=1.5, texts=("The ferry leaves.", "At noon.")):
     units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
-    prompt = render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, begun)
+    prompt = render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, reply_prefix)
     return GenerationRequest(prompt, fields, tuple(random.Random(i) for i in range(rows)), temperature, 1.0)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("begun", [False, True])
-async def test_replies_of_a_random_model_are_the_json_asked_for(model, name: str, begun: bool) -> None:
+@pytest.mark.parametrize("prefixed", [False, True])
+async def test_replies_of_a_random_model_are_the_json_asked_for(model, name: str, prefixed: bool) -> None:
     fields = (
         ReplyField(name, "speech", max_tokens=20),
         ReplyField("over?", "boolean"),
         ReplyField("comment", "text", max_tokens=10),
         ReplyField("rating", "integer", minimum=1, maximum=10),
     )
-    start = f'{{{json.dumps(name, ensure_ascii=False)}: "' if begun else ""
-    for reply in await model.generate(_request(model, fields, rows=4, begun=start)):
+    start = f'{{{json.dumps(name, ensure_ascii=False)}: "' if prefixed else ""
+    for reply in await model.generate(_request(model, fields, rows=4, reply_prefix=start)):
         assert json.loads(reply.text) == reply.fields
         assert list(reply.fields) == [field.name for field in fields]
         assert start + model.tokenizer.decode(reply.tokens) == reply.text
@@ -80,9 +80,9 @@ async def test_speech_is_closed_where_the_grammar_lets_it_end(
     assert reply.fields["Ana"] == spoken
 
 
-async def test_a_row_draws_from_its_own_generator_alone(model) -> None:
-    together = await model.generate(_request(model, rows=3))
-    for index, reply in enumerate(together):
+async def test_a_row_draws_from_its_generator_alone(model) -> None:
+    replies = await model.generate(_request(model, rows=3))
+    for index, reply in enumerate(replies):
         request = _request(model)
         alone = GenerationRequest(request.prompt, SPEECH, (random.Random(index),), 1.5, 1.0)
         assert (await model.generate(alone))[0].text == reply.text
@@ -95,17 +95,17 @@ async def test_the_same_request_gives_the_same_replies_and_scores(model) -> None
 
 
 def _batch(model) -> list[GenerationRequest]:
-    """Requests that have nothing in common: prompts, fields, limits, samplings, rows, and what was said before."""
+    """Requests that have nothing in common: prompts, fields, limits, samplings, rows, and utterances not to repeat."""
     rating = ReplyField("rating", "integer", minimum=1, maximum=10)
     thought = (ReplyField("thought", "text", max_tokens=12), ReplyField("now", "boolean"), rating)
     long = _request(model, rows=1, texts=("The baker knows the ferry well. " * 4, "It leaves.", "At noon."))
-    begun = _request(model, SPEECH, 2, '{"Ana": "', 0.7, ("At noon the baker leaves.",))
+    prefixed = _request(model, SPEECH, 2, '{"Ana": "', 0.7, ("At noon the baker leaves.",))
     no_repeat_from = tuple(tuple(model.tokenizer.encode(text)) for text in ("The ferry", "the baker knows"))
     return [
         _request(model, (ReplyField("over?", "boolean"),), rows=1),
         _request(model, thought, rows=2, texts=("The ferry.",)),
         replace(long, no_repeat_from=no_repeat_from, no_repeat_ngram=2, generators=(random.Random(7),)),
-        replace(begun, top_p=0.8),
+        replace(prefixed, top_p=0.8),
     ]
 
 
@@ -121,7 +121,7 @@ async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -
 
 
 async def test_requests_with_one_prompt_read_it_once(model, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = _count_reading(model, monkeypatch)
+    read = _count_prefilled(model, monkeypatch)
     requests = [_request(model, rows=2), _request(model, rows=1, texts=("At noon.",)), _request(model, rows=1)]
     model.clear_cache()
     batch = await model.generate_batch(requests)
@@ -147,7 +147,7 @@ async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anythin
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = tiny_language_model(context_window=200)
-    read = _count_reading(model, monkeypatch)
+    read = _count_prefilled(model, monkeypatch)
     requests = [_request(model), _request(model, texts=("The ferry leaves at noon. " * 40,))]
     with pytest.raises(ContextWindowError, match=r"tokens over the context window of tiny \(200\)"):
         await model.generate_batch(requests)
@@ -162,7 +162,7 @@ def _with_shared_prefix(model, ending: str, shared_prefix: int | None = None, ro
     )
 
 
-def _count_reading(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def _count_prefilled(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The tokens of each forward pass that reads a prompt."""
     read: list[int] = []
     base = model.model.base_model
@@ -182,7 +182,7 @@ async def test_a_kept_shared_prefix_makes_no_difference_to_the_numbers(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny_language_model(family)
-    read = _count_reading(model, monkeypatch)
+    read = _count_prefilled(model, monkeypatch)
     first, second = _with_shared_prefix(model, "At noon."), _with_shared_prefix(model, "It is late.")
     shared_prefix, length = first.prompt.shared_prefix, len(second.prompt.input_ids)
 
@@ -251,7 +251,7 @@ async def test_scores_captured_while_decoding_equal_the_definition(family: str) 
         for reply in replies
     ]
     for unit, score in scores.items():
-        assert score == pytest.approx(sum(one[unit] for one in by_reply) / 6, rel=1e-4)
+        assert score == pytest.approx(sum(scores_of_reply[unit] for scores_of_reply in by_reply) / 6, rel=1e-4)
     again = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
     assert again[1] == pytest.approx(by_reply[1], rel=1e-4)
 

@@ -158,9 +158,9 @@ def _run(cli: Cli, monkeypatch: pytest.MonkeyPatch, model: FuzzedModel, scenario
     Path("scenario.yaml").write_text(scenario)
     for old in Path().glob("tertulia.db*"):
         old.unlink()
-    said = _sound(cli("run", "scenario.yaml", *options))
-    assert said.code in (0, 1)
-    assert not re.search(r"\(in \S+\.py, line \d+\)", said.err), said.err  # an error that nobody foresaw
+    result = _sound(cli("run", "scenario.yaml", *options))
+    assert result.code in (0, 1)
+    assert not re.search(r"\(in \S+\.py, line \d+\)", result.err), result.err  # an unforeseen error
 
 
 def _look(cli: Cli, seed: int) -> None:
@@ -188,14 +188,14 @@ def _look(cli: Cli, seed: int) -> None:
         json.loads(line)
 
 
-def _sound(said: Said, as_json: bool = False) -> Said:
+def _sound(result: Said, as_json: bool = False) -> Said:
     """It ended with a result, or with one line of complaint; nothing that a terminal obeys is in it."""
-    assert said.code in (0, 1, 2, 3), said
-    assert (said.code == 0) == ("error: " not in said.err), said
-    assert not HIDDEN.search(said.out + said.err), said
-    if as_json and said.code == 0:
-        json.loads(said.out)
-    return said
+    assert result.code in (0, 1, 2, 3), result
+    assert (result.code == 0) == ("error: " not in result.err), result
+    assert not HIDDEN.search(result.out + result.err), result
+    if as_json and result.code == 0:
+        json.loads(result.out)
+    return result
 
 
 def _check(model: FuzzedModel) -> None:
@@ -215,8 +215,8 @@ def _check(model: FuzzedModel) -> None:
         _check_prompt(prompt, model, [turn.text for turn in turns])
 
 
-def _check_prompt(prompt: RenderedPrompt, model: FuzzedModel, said: list[str]) -> None:
-    """Every utterance is a unit of its own, on one line, and markup stands only around messages."""
+def _check_prompt(prompt: RenderedPrompt, model: FuzzedModel, utterances: list[str]) -> None:
+    """Every utterance is a separate unit, on one line, and markup stands only around messages."""
     assert prompt.source is not None
     units = prompt.source.units
     end = 0
@@ -233,9 +233,9 @@ def _check_prompt(prompt: RenderedPrompt, model: FuzzedModel, said: list[str]) -
         turn = int(unit.id.removeprefix("current_dialogue.turn_"))
         assert unit.text.splitlines() == [unit.text]
         if prompt.source.layout == "chat_turns" and unit.speaker == prompt.source.speaker:
-            assert json.loads(unit.text)[prompt.source.speaker] == said[turn - 1]
+            assert json.loads(unit.text)[prompt.source.speaker] == utterances[turn - 1]
         elif turn:
-            assert said[turn - 1] in unit.text
+            assert utterances[turn - 1] in unit.text
 
 
 @settings(deadline=None)
@@ -257,9 +257,9 @@ names = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_
     seed=seeds,
 )
 def test_whatever_the_grammar_allows_is_the_reply_asked_for(names: list[str], choices: list[str], seed: int) -> None:
-    said, comment, rating, move = names
+    speech, comment, rating, move = names
     fields = (
-        ReplyField(said, "speech"),
+        ReplyField(speech, "speech"),
         ReplyField(comment, "text"),
         ReplyField(rating, "integer", minimum=1),
         ReplyField(move, "choice", choices=tuple(choices)),
@@ -276,7 +276,7 @@ def test_whatever_the_grammar_allows_is_the_reply_asked_for(names: list[str], ch
         matcher.position(tokenizer.decode(tokens))
     reply = read_reply(grammar, tokenizer.decode(tokens), tokens, (0, len(tokens)))
     assert list(reply.fields) == names
-    for text in (reply.fields[said], reply.fields[comment]):
+    for text in (reply.fields[speech], reply.fields[comment]):
         assert str(text).splitlines() == [text]
     assert reply.fields[rating] in range(1, 11)
     assert reply.fields[move] in choices

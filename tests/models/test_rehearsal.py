@@ -37,13 +37,13 @@ def model() -> RehearsalModel:
     return RehearsalModel()
 
 
-def _prompt(begun: str = "", layout: str = "single_message", more: str = "") -> RenderedPrompt:
+def _prompt(reply_prefix: str = "", layout: str = "single_message", more: str = "") -> RenderedPrompt:
     units = [
         Unit(id=f"{block}.{i}", block=block, kind="item", text=text + more)
         for block, texts in TEXTS.items()
         for i, text in enumerate(texts)
     ]
-    return render(Prompt(units=tuple(units), speaker="Ana Sol", layout=layout), RehearsalTokenizer(), begun)
+    return render(Prompt(units=tuple(units), speaker="Ana Sol", layout=layout), RehearsalTokenizer(), reply_prefix)
 
 
 def _request(fields: tuple[ReplyField, ...], rows: int, prompt: RenderedPrompt | None = None) -> GenerationRequest:
@@ -97,11 +97,11 @@ def test_tokens_are_about_as_many_as_those_of_a_real_model() -> None:
 
 
 @pytest.mark.parametrize("name", ["Ana Sol", 'Ana "Sol" Ruiz', "安娜", "Ana\nSol 🦆", "<|user|>"])
-@pytest.mark.parametrize("begun", [False, True])
-async def test_replies_are_the_json_asked_for(model: RehearsalModel, name: str, begun: bool) -> None:
+@pytest.mark.parametrize("prefixed", [False, True])
+async def test_replies_are_the_json_asked_for(model: RehearsalModel, name: str, prefixed: bool) -> None:
     fields = (ReplyField(name, "speech", max_tokens=60), ReplyField("over?", "boolean"), *RATING)
-    start = f'{{{json.dumps(name, ensure_ascii=False)}: "' if begun else ""
-    prompt = _prompt(start, "chat_turns" if begun else "single_message")
+    start = f'{{{json.dumps(name, ensure_ascii=False)}: "' if prefixed else ""
+    prompt = _prompt(start, "chat_turns" if prefixed else "single_message")
     for reply in await model.generate(_request(fields, 50, prompt)):
         assert reply.text == json.dumps(reply.fields, ensure_ascii=False)
         assert list(reply.fields) == [field.name for field in fields]
@@ -121,11 +121,11 @@ def test_a_reply_without_text_spans_all_its_tokens(model: RehearsalModel) -> Non
 
 
 def test_speech_is_as_the_grammar_wants_it_and_varied(model: RehearsalModel) -> None:
-    said = [str(reply.fields["Ana Sol"]) for reply in _replies(model, SPEECH, 400)]
-    assert all(re.fullmatch(_VALUES["speech"], text) for text in said)
-    assert all(8 <= len(text.split()) <= 30 for text in said)
-    assert all(len(set(said[start : start + 100])) >= 90 for start in range(0, 400, 100))
-    assert any("orchard" in text for text in said), "words of the prompt are taken up"
+    texts = [str(reply.fields["Ana Sol"]) for reply in _replies(model, SPEECH, 400)]
+    assert all(re.fullmatch(_VALUES["speech"], text) for text in texts)
+    assert all(8 <= len(text.split()) <= 30 for text in texts)
+    assert all(len(set(texts[start : start + 100])) >= 90 for start in range(0, 400, 100))
+    assert any("orchard" in text for text in texts), "words of the prompt are taken up"
 
 
 def test_comments_are_as_the_grammar_wants_them(model: RehearsalModel) -> None:
@@ -248,15 +248,15 @@ def test_vectors_have_unit_length(text: str) -> None:
 
 
 def test_texts_with_the_same_words_are_near() -> None:
-    one, same, near, far = RehearsalEmbedder().embed(
+    first, same, near, far = RehearsalEmbedder().embed(
         ["The old mill wheel broke", "wheel MILL broke: the old!", "The old mill wheel turns", "ducks sleep late"]
     )
 
     def cosine(a: list[float], b: list[float]) -> float:
         return sum(x * y for x, y in zip(a, b, strict=True))
 
-    assert one == same
-    assert cosine(one, near) > 0.6 > cosine(one, far)
+    assert first == same
+    assert cosine(first, near) > 0.6 > cosine(first, far)
 
 
 # --- everywhere the same, quickly, and without torch ----------------------------------------------------------------

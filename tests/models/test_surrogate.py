@@ -1,4 +1,4 @@
-"""A model per role: one that scores what another has said, one that judges it, one that thinks."""
+"""A model per role: to score the replies of another model, to judge them, and to think."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from tertulia.conversation import drive
 
 pytest.importorskip("langchain_openai")
 
-SAID = 'The ferry leaves at "noon", 🦆 and the baker knows it well.'
+SPEECH = 'The ferry leaves at "noon", 🦆 and the baker knows it well.'
 
 
 @pytest.fixture(scope="module")
@@ -47,21 +47,21 @@ def a_prompt(layout: str) -> Prompt:
     return Prompt(units=tuple(units), speaker="Mara", layout=layout)
 
 
-def a_reply(said: str = SAID) -> Reply:
-    fields: dict[str, str | bool | int] = {"Mara": said, "over?": True}
+def a_reply(speech: str = SPEECH) -> Reply:
+    fields: dict[str, str | bool | int] = {"Mara": speech, "over?": True}
     return Reply(text=json.dumps(fields, ensure_ascii=False), tokens=(), text_tokens=(0, 0), fields=fields)
 
 
-# --- what another has written -----------------------------------------------------------------------------------------
+# --- replies of another model -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("begun", ["", '{"Mara": "'])
+@pytest.mark.parametrize("reply_prefix", ["", '{"Mara": "'])
 @pytest.mark.parametrize("tokenizer", [RehearsalTokenizer(), tiny_language_model().tokenizer])
-def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, begun: str) -> None:
-    read = as_read_by(tokenizer, a_reply(), begun)
+def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, reply_prefix: str) -> None:
+    read = as_read_by(tokenizer, a_reply(), reply_prefix)
     first, past_last = read.text_tokens
-    assert begun + tokenizer.decode(read.tokens) == a_reply().text
-    assert tokenizer.decode(read.tokens[first:past_last]) == json.dumps(SAID, ensure_ascii=False)[1:-1]
+    assert reply_prefix + tokenizer.decode(read.tokens) == a_reply().text
+    assert tokenizer.decode(read.tokens[first:past_last]) == json.dumps(SPEECH, ensure_ascii=False)[1:-1]
 
 
 @pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
@@ -71,17 +71,23 @@ async def test_reading_scores_as_the_definition_does(
     reader: CausalLanguageModel, layout: str, rows: Any, reducer: Any
 ) -> None:
     prompt, options = a_prompt(layout), ScoringOptions(reducer=reducer, rows=rows)
-    begun = '{"Mara": "' if layout == "chat_turns" else ""
+    reply_prefix = '{"Mara": "' if layout == "chat_turns" else ""
     expected = []
     replies = [a_reply(), a_reply("No.")]
     for reply in replies:
-        rendered, read = render(prompt, reader.tokenizer, begun), as_read_by(reader.tokenizer, reply, begun)
+        rendered, read = (
+            render(prompt, reader.tokenizer, reply_prefix),
+            as_read_by(reader.tokenizer, reply, reply_prefix),
+        )
         (attention,) = attention_to_prompt(reader.model, reader._prefix(rendered), [read.tokens])
         expected.append(
             unit_scores(attention, rendered, options, read.text_tokens if rows == "utterance_only" else None)
         )
     scores = await scores_by_reading(reader, prompt, replies, options)
-    assert scores == {unit: pytest.approx(sum(one[unit] for one in expected) / 2, rel=1e-4) for unit in ("0", "1", "2")}
+    assert scores == {
+        unit: pytest.approx(sum(scores_of_reply[unit] for scores_of_reply in expected) / 2, rel=1e-4)
+        for unit in ("0", "1", "2")
+    }
 
 
 async def test_a_remote_model_s_replies_are_scored_by_a_surrogate(served: Served, reader: CausalLanguageModel) -> None:
@@ -108,7 +114,7 @@ def named(id: str, **traits: Any) -> ScriptedModel:
 
 def with_roles(model: ScriptedModel, roles: dict[ModelRole, ScriptedModel], start: Any = None, **settings: Any) -> Any:
     context = a_context(model, None, start, **settings)
-    return replace(context, roles={role: (one, context.parameters) for role, one in roles.items()})
+    return replace(context, roles={role: (model_of_role, context.parameters) for role, model_of_role in roles.items()})
 
 
 async def test_each_step_asks_the_model_of_its_role() -> None:
@@ -126,7 +132,7 @@ async def test_each_step_asks_the_model_of_its_role() -> None:
     assert context.store.turn_record(context.run, 1).judged_by == "rating by judge"
 
 
-async def test_a_judge_by_likelihood_reads_in_tokens_of_its_own() -> None:
+async def test_a_judge_by_likelihood_reads_in_its_tokens() -> None:
     lengths: list[int] = []
 
     class Reader(ScriptedModel):
@@ -144,23 +150,23 @@ async def test_a_judge_by_likelihood_reads_in_tokens_of_its_own() -> None:
     assert lengths
 
 
-async def test_a_role_comes_before_a_voice_and_both_before_the_run_s_model() -> None:
-    run, own, judge = named("run"), named("own"), named("judge")
+async def test_a_role_comes_before_a_participant_s_model_and_both_before_the_run_s_model() -> None:
+    run, participant, judge = named("run"), named("participant"), named("judge")
     context = with_roles(run, {"judge": judge})
-    context = replace(context, participant_models={"Mara": (own, context.parameters)})
+    context = replace(context, participant_models={"Mara": (participant, context.parameters)})
     models = {
         (who, role): context.of(who, role).model.id for who in ("Mara", "Piotr") for role in ("speak", "think", "judge")
     }
     assert models == {
-        ("Mara", "speak"): "own",
-        ("Mara", "think"): "own",
+        ("Mara", "speak"): "participant",
+        ("Mara", "think"): "participant",
         ("Mara", "judge"): "judge",
         ("Piotr", "speak"): "run",
         ("Piotr", "think"): "run",
         ("Piotr", "judge"): "judge",
     }
     assert context.of("Mara", "judge").asked_by("Mara", 1, "judge").id == "judge"
-    assert context.of("Mara").asked_by("Mara", 1, "generate").id == "own"
+    assert context.of("Mara").asked_by("Mara", 1, "generate").id == "participant"
 
 
 @pytest.fixture
