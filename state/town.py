@@ -67,7 +67,7 @@ class Encounter(Record):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two."""
+        """The names of the two, the initiator's first."""
         return self.initiator, self.partner
 
     def memory_id(self, what: str) -> str:
@@ -94,9 +94,9 @@ class Town(HasWithheld):
 
     def resident(self, name: str) -> Resident:
         """Return the resident of that name (`KeyError` if there is none)."""
-        for one in self.residents:
-            if one.persona.name == name:
-                return one
+        for resident in self.residents:
+            if resident.persona.name == name:
+                return resident
         raise KeyError(name)
 
 

@@ -69,7 +69,7 @@ class Sound:
         how = ("--rehearse", "--json", "--store", self.path)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)  # names and ids are the same in every test, so that every byte has its place
-            patch.setattr("storage.store.secrets.choice", random.Random(0).choice)
+            patch.setattr("storage.runs.secrets.choice", random.Random(0).choice)
             self.duo = _run(command("run", "duo.yaml", "--lambda", "0.5", "--rounds", "3", *how))
             self.fork = _run(command("fork", self.duo, "--at", "2", "--set", "removal_factor=0.8", *how[1:]))
             model = ScriptedModel(fails_at=30)

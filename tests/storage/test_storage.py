@@ -28,7 +28,7 @@ from state.records import (
     Utterance,
 )
 from state.store import Store
-from storage import store as store_module
+from storage import runs as runs_module
 from storage.contents import content_hash
 from storage.store import SqliteStore
 
@@ -306,7 +306,7 @@ def test_a_status_is_noted(store: Store) -> None:
 def test_new_ids_are_free_and_grow_when_few_are_left(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(store.new_run_id()) == 4
     store.create_run(a_run("aaaa"), a_case())
-    monkeypatch.setattr(store_module.secrets, "choice", lambda letters: letters[0])
+    monkeypatch.setattr(runs_module.secrets, "choice", lambda letters: letters[0])
     assert store.new_run_id() == "aaaaa"
 
 
