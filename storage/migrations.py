@@ -48,8 +48,6 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     Raises:
         StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
     """
-    connection.create_function("row_checksum", -1, lambda *values: checksum([read(value) for value in values]))
-    connection.create_function("searchable", 1, lambda text: searchable(str(read(text))))
     # Not `Database.atomic`, which begins DEFERRED: two processes that open one store at once would not wait for each
     # other. Inside, each migration is a savepoint of this transaction.
     connection.execute("BEGIN IMMEDIATE")
@@ -208,6 +206,8 @@ def steps_and_calls(db: Database) -> None:
 @MIGRATIONS()
 def checksums_and_lineage(db: Database) -> None:
     """A checksum for every row, lineage, traces, and what is searched. Version 6 makes its views and its index anew."""
+    db.conn.create_function("row_checksum", -1, lambda *values: checksum([read(value) for value in values]))
+    db.conn.create_function("searchable", 1, lambda text: searchable(str(read(text))))
     _execute(
         db,
         # Every row gets a checksum (storage/tables.py); `row_checksum` and `searchable` are Python's.
