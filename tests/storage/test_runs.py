@@ -193,7 +193,9 @@ def test_a_missing_folder_is_named(tmp_path: Path, create: bool) -> None:
 
 
 def test_a_reading_command_names_a_missing_folder(cli: Cli) -> None:
-    cli("show", "@last", "--store", "nowhere/tertulia.db").complains(1, "nowhere/tertulia.db", "there is no folder nowhere")
+    cli("show", "@last", "--store", "nowhere/tertulia.db").complains(
+        1, "nowhere/tertulia.db", "there is no folder nowhere"
+    )
 
 
 @pytest.mark.parametrize(
