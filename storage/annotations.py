@@ -1,4 +1,4 @@
-"""What models answered when they were asked about stored conversations; no part of what the runs themselves hold."""
+"""Annotations: what models answered about stored conversations. They are no part of the runs."""
 
 import json
 from typing import Any

@@ -63,7 +63,7 @@ class Cognition(Contents, CognitionStore):
         Table(self.file, "traces").insert(row, replace=True)
 
     def check_run(self, run: str) -> None:
-        """See that every turn that was executed is there, with all its steps.
+        """Check that every turn that was executed is stored, with all its steps.
 
         Raises:
             StorageError: One is not, or not whole.
@@ -81,7 +81,7 @@ class Cognition(Contents, CognitionStore):
             raise StorageError(DAMAGED.format(path=self.path, cause=cause))
 
     def check_turn(self, run: str, turn: int) -> None:
-        """See that no row of a turn is missing; one whose key was altered is.
+        """Check that no row of a turn is missing. A row whose key was altered is missing.
 
         Args:
             run: The run that wrote the turn.

@@ -28,10 +28,10 @@ def content_hash(text: str) -> str:
 
 
 def verified(text: str, content: str, path: Path | str) -> str:
-    """Return the text if it is the one of that content hash.
+    """Return the text after comparing it with its content hash.
 
     Raises:
-        StorageError: It is not: the file was changed behind the store's back.
+        StorageError: They differ: the file was changed behind the store's back.
     """
     if content_hash(text) != content:
         raise StorageError(DAMAGED.format(path=path, cause=f"the text {content} does not match its hash"))
@@ -69,7 +69,7 @@ class Contents(ContentStore):
         return verified(rows[0]["text"], content, self.path)
 
     def text_id(self, text: str) -> int:
-        """Return the row of a text in `contents`, making it if need be; inside a transaction."""
+        """Return the id of the row of a text in `contents`, inserting it if it is missing; inside a transaction."""
         content = content_hash(text)
         rows = self.file.rows("SELECT id FROM contents WHERE hash = ?", content)
         if rows:
@@ -109,7 +109,7 @@ class Contents(ContentStore):
         return [row["unit"] for row in rows]
 
     def save_passage(self, run: str, turn: int, agent: str, kind: str, text: str) -> None:
-        """Note what was said or thought, for searching; inside a transaction."""
+        """Add an utterance or a thought to what is searched; inside a transaction."""
         values = (None, run, turn, agent, kind, searchable(text))
         self.file.write(
             """INSERT INTO passages (start_id, run, turn, agent, kind, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -119,14 +119,14 @@ class Contents(ContentStore):
         )
 
     def save_start_memories(self, start_id: int, memories: Iterable[tuple[str, str]]) -> None:
-        """Note what is remembered by whom where a run starts, for searching, once; inside a transaction."""
+        """Add the memories that a run starts from to what is searched, once; inside a transaction."""
         if not self.file.rows("SELECT 1 FROM passages WHERE start_id = ? LIMIT 1", start_id):
             kept = {"start_id": start_id, "run": None, "turn": 0, "kind": "memory"}
             passages = [{**kept, "agent": agent, "text": searchable(text)} for agent, text in dict.fromkeys(memories)]
             Table(self.file, "passages").insert_all(passages)
 
     def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
-        """Return the rows of units, making those that are new; inside a transaction."""
+        """Return the ids of the rows of units, inserting those that are missing; inside a transaction."""
         keys = [
             (unit.id, content_hash(unit.text), unit.block, unit.kind, unit.removable, unit.speaker) for unit in units
         ]
@@ -140,7 +140,7 @@ class Contents(ContentStore):
         return [known[key] for key in keys]
 
     def _known_units(self, asked: Collection[tuple[str, str]]) -> dict[tuple[Value, ...], int]:
-        """Return the rows of the units that are stored already, most of them from earlier prompts; in one query.
+        """Return the ids of the rows of units that are stored already, by one query.
 
         Args:
             asked: Their ids and the hashes of their texts.

@@ -1,4 +1,4 @@
-"""How users name what is stored: by an id, a unique beginning of it, or `@last`."""
+"""Names that users give to what is stored: an id, a unique beginning of it, or `@last`."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -49,7 +49,7 @@ class MemoryIndex:
         self.length = 0
 
     def add(self, number: int, memory: Memory, vector: NDArray[np.float16]) -> None:
-        """Take the next memory of the stream.
+        """Add the next memory of the stream.
 
         Args:
             number: Its number in the stream, from 1.
@@ -172,7 +172,7 @@ class MemoryIndex:
 
 
 def comes_to_mind(memory: Memory) -> bool:
-    """Whether a memory is ever recalled: chats have a block of their own, and nobody recalls what was idle."""
+    """Return whether a memory can be recalled. Chats have a block of their own, and idle moments are not recalled."""
     return memory.kind != "chat" and not memory.text.endswith(" is idle")
 
 

@@ -52,7 +52,7 @@ class Runs(Contents, RunStore):
         return next(name for name in names if name not in taken)
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Be the only driver of a run while inside; a store in memory has no other.
+        """Hold the lock of a run: only one process drives it. A store in memory has no other driver.
 
         Raises:
             StorageError: Another driver has it; the message names its process.

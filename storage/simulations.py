@@ -1,4 +1,4 @@
-"""Days of a town: which conversations they are made of, and what everybody remembers."""
+"""Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class Simulations(Streams, TownStore):
         return self._simulation(row)
 
     def has(self, simulation: str) -> bool:
-        """Whether there is a simulation with this id."""
+        """Return whether there is a simulation with this id."""
         return bool(self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", simulation))
 
     def conversations(self) -> dict[str, str]:
@@ -81,13 +81,13 @@ class Simulations(Streams, TownStore):
             return Town.model_validate(json.loads(row["text"]))
 
     def update(self, simulation: str, **changes: Value) -> None:
-        """Note how a simulation stands: `status`, `error`, or how many `days` it has."""
+        """Change columns of a simulation: `status`, `error`, or `days`."""
         with self.file.transaction():
             (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", simulation)
             Table(self.file, "simulations").update(row, "simulation", **changes)
 
     def set_status(self, simulation: str, status: RunStatus, error: str | None = None) -> None:
-        """Note how a simulation stands."""
+        """Set the status of a simulation, and why it failed."""
         self.update(simulation, status=status, error=error)
 
     # --- encounters -------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Simulations(Streams, TownStore):
         return {row.pop("day"): row for row in rows}
 
     def kept(self, simulation: str) -> dict[int, tuple[int, int]]:
-        """Return for each day how many memories were formed, and how often somebody reflected."""
+        """Return by day how many memories were formed, and how often somebody reflected."""
         rows = self.file.rows(
             f"""SELECT CAST(substr(memory, {len(FORMED) + 1}) AS INTEGER) AS day, count(*) AS memories,
             count(DISTINCT iif(evidence = '[]', NULL, agent || created)) AS reflections
