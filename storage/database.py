@@ -148,7 +148,8 @@ class StoreFile:
         """Make all writes inside one transaction. Nothing inside awaits, so two never interleave."""
         with storage_faults(self.path):
             try:
-                # IMMEDIATE: one that only reads at first could not wait for another writer later.
+                # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait
+                # for another writer later. What sqlite-utils does inside becomes part of it.
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")

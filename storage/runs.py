@@ -189,16 +189,17 @@ class Runs(Contents, RunStore):
             texts = texts_of(self.file, removed)
             delete_runs(self.file, removed)
             # A run that is driven may be about to point to a text that it has stored, or found, a moment ago.
-            if not self._are_driven(set(known) - set(removed)):
+            if not self._is_anything_driven(removed):
                 delete_unused_texts(self.file, texts)
         return removed
 
-    def _are_driven(self, runs: set[str]) -> bool:
-        """Return whether somebody drives one of these runs now."""
-        for row in self.file.rows("SELECT run FROM runs WHERE status = 'running'"):
-            if row["run"] in runs:
+    def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:
+        """Return whether somebody drives a run, or a simulation, other than those that were removed."""
+        running = "SELECT {0} AS name FROM {0}s WHERE status = 'running'"
+        for row in self.file.rows(f"{running.format('run')} UNION {running.format('simulation')}"):
+            if row["name"] not in removed:
                 try:
-                    with self.drive_lock(row["run"]):
+                    with self.drive_lock(row["name"]):
                         pass
                 except StorageError:
                     return True
