@@ -1,4 +1,4 @@
-"""The contract of the store, in which runs live. Nothing here knows SQLite."""
+"""The contract of the store, in which runs live, part by part. Nothing here knows SQLite."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from state.meeting import Start
 from state.parameters import Parameters
 from state.records import (
     Candidate,
+    Extension,
     Prompt,
     Record,
     Remembered,
@@ -44,39 +45,127 @@ class Recollection:
     importance_span: tuple[float, float]
 
 
-class Store(Protocol):
-    """Where runs live. Every write has a deterministic key: written again, it changes nothing.
+@dataclass(frozen=True)
+class Dependents:
+    """What would be incomplete without a run.
 
-    A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a
-    run reads those too.
+    Attributes:
+        forks: Ids of its forks, of their forks and so on, the oldest first.
+        simulation: The id of the simulation that it is a conversation of, if it is one.
     """
+
+    forks: tuple[str, ...] = ()
+    simulation: str | None = None
+
+
+class ContentStore(Protocol):
+    """Texts and prompts, by the hash of what they say."""
 
     def save_text(self, text: str) -> str:
         """Store a text once and return its content hash."""
 
     def text(self, content: str) -> str:
-        """Return the text of that content hash."""
+        """Return the text of that content hash.
+
+        Raises:
+            StorageError: There is none, or it was damaged.
+        """
 
     def save_prompt(self, prompt: Prompt) -> str:
         """Store a prompt, each unit's text once, and return its content hash."""
 
     def prompt(self, content: str) -> Prompt:
-        """Return the prompt of that content hash."""
+        """Return the prompt of that content hash.
+
+        Raises:
+            StorageError: There is none, or it was damaged.
+        """
+
+
+class RunStore(Protocol):
+    """Runs, and what they start from."""
 
     def create_run(self, run: RunRecord, start: Start) -> None:
-        """Store a new run and what it starts from."""
+        """Store a new run and what it starts from.
+
+        Raises:
+            StorageError: Another run has taken the id meanwhile.
+        """
 
     def run(self, run: str) -> RunRecord:
-        """Return a run by its id, a unique beginning of it, or `@last`; raise `NotFoundError` otherwise."""
+        """Return a run.
 
-    def runs(self) -> list[RunRecord]:
-        """Return all runs, newest first."""
+        Args:
+            run: Its id, a unique beginning of it, or `@last` for the newest.
+
+        Raises:
+            NotFoundError: There is none.
+            UsageError: Several ids begin like that.
+        """
+
+    def runs(
+        self,
+        scenario: str | None = None,
+        status: RunStatus | None = None,
+        label: str | None = None,
+        limit: int | None = None,
+    ) -> list[RunRecord]:
+        """Return the runs that match all that is given, newest first.
+
+        Args:
+            scenario: The name of their scenario.
+            status: Their status.
+            label: Their label.
+            limit: Return the newest so many.
+        """
 
     def start(self, run: str) -> Start:
-        """Return the case, or the meeting, that a run starts from."""
+        """Return the case, or the meeting, that a run starts from.
+
+        Raises:
+            NotFoundError: There is no such run.
+        """
 
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
-        """Note how a run stands."""
+        """Set the status of a run, and why it failed.
+
+        Raises:
+            NotFoundError: There is no such run.
+        """
+
+    def set_label(self, run: str, label: str | None) -> None:
+        """Set the label of a run; `None` for none.
+
+        Raises:
+            NotFoundError: There is no such run.
+        """
+
+    def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
+        """Set the extensions of a run as they are from now on.
+
+        Raises:
+            NotFoundError: There is no such run.
+        """
+
+    def dependents_of(self, run: str) -> Dependents:
+        """Return what would be incomplete without a run."""
+
+    def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
+        """Delete a run with all that belongs to it alone, and return the ids of the runs that are gone.
+
+        Args:
+            run: The id of the run.
+            with_forks: Whether its forks, of all generations, are deleted too.
+
+        Raises:
+            NotFoundError: There is no such run.
+            UsageError: It has forks, and they were not to be deleted; or it is a conversation of a simulation.
+            StorageError: Somebody drives it, or one of its forks.
+        """
+
+
+class TurnStore(Protocol):
+    """Turns, and how each came about."""
 
     def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
         """Store a candidate of a turn, or what was judged of it since."""
@@ -85,22 +174,43 @@ class Store(Protocol):
         """Return the candidates of a turn in the order of their attempts."""
 
     def save_turn(self, run: str, record: TurnRecord) -> None:
-        """Store a turn with how it came about, in one transaction."""
+        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is."""
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
-        """Return the turns `first` to `last` (inclusive; to the end if `None`)."""
+        """Return the turns `first` to `last` (inclusive; to the end if `None`).
+
+        Raises:
+            StorageError: One of them is missing, or has not all that was stored with it.
+        """
 
     def turn_record(self, run: str, turn: int) -> TurnRecord:
-        """Return how a turn came about; raise `NotFoundError` if there is no such turn."""
+        """Return how a turn came about.
+
+        Raises:
+            NotFoundError: There is no such turn.
+        """
+
+
+class CognitionStore(Protocol):
+    """Steps of agents' cognition, and the trace of every node."""
 
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        """Store what a step of an agent's cognition came to (agent empty: of the whole group's), replacing it."""
+        """Store the result of a step of an agent's cognition, in place of what was stored under its key.
+
+        Args:
+            run, round, node: The key, with `agent`.
+            agent: The agent; empty for a step of the whole group's.
+            record: The result.
+
+        Raises:
+            ValueError, TypeError: The record holds what JSON can't, such as NaN.
+        """
 
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
-        """Return what that step came to, read as a record of that kind; `None` if it was not taken."""
+        """Return the result of that step, read as a record of that kind; `None` if it was not taken."""
 
     def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
-        """Return what a step came to wherever it was taken, by round and agent, in their order."""
+        """Return the results of a step wherever it was taken, by round and agent, in their order."""
 
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
         """Store what was executed in a turn, in place of what was stored of it."""
@@ -108,14 +218,28 @@ class Store(Protocol):
     def trace(self, run: str, turn: int) -> Trace | None:
         """Return what was executed in a turn; `None` if nothing is known of it."""
 
+
+class CallStore(Protocol):
+    """The journal of model calls; the key of each is (run, round, agent, node, attempt)."""
+
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        """Store calls of models, all of them or none; one whose key is stored takes that one's place."""
+        """Store calls of models, all of them or none, each in place of what was stored under its key."""
 
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
         """Return the call of that key that the run itself has made; `None` if it has not."""
 
     def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
-        """Return the calls of a run, or of one of its rounds; `own`: without those that a fork has in common."""
+        """Return the calls of a run, in the order in which they were stored.
+
+        Args:
+            run: The run.
+            round: The round; `None` for all of them.
+            own: Whether those are passed over that a fork has in common with its parent.
+        """
+
+
+class StreamStore(Protocol):
+    """Memory streams, as those who remember read them."""
 
     def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
         """Return what of a stream is worth a closer look; a long one is not searched whole.
@@ -128,3 +252,11 @@ class Store(Protocol):
 
     def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
         """Return memories of a stream in their order: those of these numbers, or all."""
+
+
+class Store(ContentStore, RunStore, TurnStore, CognitionStore, CallStore, StreamStore, Protocol):
+    """Where runs live. Every write has a deterministic key: written again, it changes nothing.
+
+    A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a
+    run reads those too.
+    """

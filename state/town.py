@@ -17,7 +17,7 @@ FORMED = "day_"
 
 
 class Habit(Record):
-    """What somebody was seen doing from a time of day on.
+    """What a resident does from a time of day on.
 
     Attributes:
         minute: Minutes after midnight.
@@ -67,7 +67,7 @@ class Encounter(Record):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two."""
+        """The names of the two, the initiator's first."""
         return self.initiator, self.partner
 
     def memory_id(self, what: str) -> str:
@@ -94,9 +94,9 @@ class Town(HasWithheld):
 
     def resident(self, name: str) -> Resident:
         """Return the resident of that name (`KeyError` if there is none)."""
-        for one in self.residents:
-            if one.persona.name == name:
-                return one
+        for resident in self.residents:
+            if resident.persona.name == name:
+                return resident
         raise KeyError(name)
 
 
@@ -126,13 +126,13 @@ class TownStore(Protocol):
     """Where simulations live, beside their runs; every write has a deterministic key."""
 
     def save_encounter(self, simulation: str, encounter: Encounter) -> None:
-        """Store an encounter; one that is stored stays."""
+        """Store an encounter; if it is stored already, it stays as it is."""
 
     def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:
-        """Return an encounter; `None` if it has not come about."""
+        """Return an encounter; `None` if it is not stored."""
 
     def last_encounters(self, simulation: str, before: Encounter, limit: int) -> list[Encounter]:
-        """Return the last encounters of the same two before one, oldest first."""
+        """Return the last encounters of the same two people before an encounter, oldest first."""
 
     def save_memories(
         self,
@@ -145,7 +145,7 @@ class TownStore(Protocol):
         """Store memories behind the first `after` of a stream, all of them or none; those that are stored stay."""
 
     def stream(self, simulation: Simulation, agent: str) -> Stream:
-        """Return somebody's stream as it is now."""
+        """Return an agent's memory stream as it is now."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What models answered when they were asked about stored conversations; no part of what the runs themselves hold."""
+"""Annotations: what models answered about stored conversations. They are no part of the runs."""
 
 import json
 from typing import Any
@@ -8,24 +8,23 @@ from state.errors import StorageError
 from storage.database import StoreFile
 from storage.faults import DAMAGED
 from storage.tables import Table
-from storage.values import json_text
+from storage.values import json_text, record_of
 
 
 class Annotations:
-    """The part of a store file that holds readings; the key of each is (run, instrument, model, agent, first, part)."""
+    """Annotations of a store file; the key of each is (run, instrument, model, agent, first, part)."""
 
     def __init__(self, file: StoreFile) -> None:
         self._file, self._table = file, Table(file, "annotations")
 
-    def save(self, run: str, readings: list[Annotation]) -> None:
-        """Store readings, all of them or none; one whose key is stored takes that one's place."""
+    def save(self, run: str, annotations: list[Annotation]) -> None:
+        """Store annotations, all of them or none, each in place of what was stored under its key."""
         with self._file.transaction():
-            for reading in readings:
-                row = {"run": run, **reading.model_dump(), "answers": json_text(reading.answers)}
-                self._table.insert(row, replace=True)
+            rows = [{"run": run, **given.model_dump(), "answers": json_text(given.answers)} for given in annotations]
+            self._table.insert_all(rows, replace=True)
 
     def of(self, run: str, instrument: Instrument | None = None) -> list[Annotation]:
-        """Return the readings of a run; a fork has those of the turns that it has in common with its parent.
+        """Return the annotations of a run; a fork has those of the turns that it has in common with its parent.
 
         Args:
             run: The run.
@@ -37,13 +36,12 @@ class Annotations:
             ORDER BY instrument, model, first, agent, part, depth DESC""",
             *(run, instrument, instrument),
         )
-        readings = [self._reading(row) for row in rows]
-        return list({(r.instrument, r.model, r.agent, r.first, r.part): r for r in readings}.values())
+        found = [self._annotation(row) for row in rows]
+        return list({(a.instrument, a.model, a.agent, a.first, a.part): a for a in found}.values())
 
-    def _reading(self, row: dict[str, Any]) -> Annotation:
+    def _annotation(self, row: dict[str, Any]) -> Annotation:
         try:
-            known = {name: row[name] for name in Annotation.model_fields}
-            return Annotation(**known | {"answers": json.loads(row["answers"])})
+            return record_of(Annotation, row, answers=json.loads(row["answers"]))
         except ValueError as error:
-            cause = f"a reading does not read: {str(error).splitlines()[0]}"
+            cause = f"an annotation does not read: {str(error).splitlines()[0]}"
             raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error

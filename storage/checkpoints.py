@@ -149,8 +149,8 @@ class PlainSerializer(SerializerProtocol):
             return None
         try:
             if kind == _CHECKED:
-                packed, own = packed[:-_CRC_BYTES], packed[-_CRC_BYTES:]
-                if _crc(packed) != own:
+                packed, stored = packed[:-_CRC_BYTES], packed[-_CRC_BYTES:]
+                if _crc(packed) != stored:
                     raise ValueError("it does not match its checksum")
             elif kind != "msgpack":  # as the first versions wrote it
                 raise ValueError(f"unknown format {kind!r}")

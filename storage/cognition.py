@@ -3,12 +3,13 @@
 import json
 import zlib
 
+from typing_extensions import override
+
 from state.cognition import Assessment, Trace
 from state.errors import StorageError
 from state.records import Record
-from state.store import AnyRecord
+from state.store import AnyRecord, CognitionStore
 from storage.contents import Contents
-from storage.database import StoreFile
 from storage.faults import DAMAGED, storage_faults
 from storage.tables import Table
 from storage.values import Value, json_text
@@ -19,19 +20,11 @@ _OF_A_TURN = {"unit_scores": "turn", "candidates": "turn", "steps": "round", "ca
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
 
 
-class Cognition:
-    """The part of a store file that holds steps and traces; every row has a deterministic key."""
+class Cognition(Contents, CognitionStore):
+    """Steps and traces of a store file; every row has a deterministic key."""
 
-    def __init__(self, file: StoreFile, contents: Contents) -> None:
-        self._file, self._contents = file, contents
-        self._steps, self._traces = Table(file, "steps"), Table(file, "traces")
-
+    @override
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        """Store what a step came to, in place of what was stored under its key.
-
-        Raises:
-            ValueError, TypeError: The record holds what JSON can't, such as NaN.
-        """
         row: dict[str, Value] = {
             "run": run,
             "round": round,
@@ -39,41 +32,43 @@ class Cognition:
             "node": node,
             "record": json_text(record.model_dump()),
         }
-        with self._file.transaction():
-            self._steps.insert(row, replace=True)
+        with self.file.transaction():
+            Table(self.file, "steps").insert(row, replace=True)
             if isinstance(record, Assessment):
-                self._contents.save_passage(run, round, agent, "thought", record.thought)
+                self.save_passage(run, round, agent, "thought", record.thought)
 
+    @override
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
-        """Return what that step came to, read as a record of that kind; `None` if it was not taken."""
         key = "AND round = ? AND agent = ? AND node = ? ORDER BY depth LIMIT 1"
-        rows = self._steps.select(f"{_OF_A_RUN} {key}", run, round, agent, node)
+        rows = Table(self.file, "steps").select(f"{_OF_A_RUN} {key}", run, round, agent, node)
         return self._record(kind, rows[0]["record"]) if rows else None
 
+    @override
     def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
-        """Return what a step came to wherever it was taken, by round and agent, in their order."""
         self.check_run(run)
         # A fork may have prepared somebody anew: its own row is the last of its key.
-        rows = self._steps.select(f"{_OF_A_RUN} AND node = ? ORDER BY round, agent, depth DESC", run, node)
+        rows = Table(self.file, "steps").select(
+            f"{_OF_A_RUN} AND node = ? ORDER BY round, agent, depth DESC", run, node
+        )
         return {(row["round"], row["agent"]): self._record(kind, row["record"]) for row in rows}
 
+    @override
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
-        """Store what was executed in a turn, in place of what was stored of it."""
         row: dict[str, Value] = {
             "run": run,
             "turn": turn,
             "trace": zlib.compress(json_text(trace.model_dump()).encode()),
             "stored": json_text(self._stored(run, turn)),
         }
-        self._traces.insert(row, replace=True)
+        Table(self.file, "traces").insert(row, replace=True)
 
     def check_run(self, run: str) -> None:
-        """See that every turn that was executed is there, with all its steps.
+        """Check that every turn that was executed is stored, with all its steps.
 
         Raises:
             StorageError: One is not, or not whole.
         """
-        broken = self._file.rows(
+        broken = self.file.rows(
             """SELECT traces.run, traces.turn FROM traces JOIN lineage ON ancestor = traces.run AND turn <= rounds
             WHERE lineage.run = ? AND (
                 (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
@@ -83,10 +78,10 @@ class Cognition:
         )
         if broken:
             cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
-            raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
+            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
 
     def check_turn(self, run: str, turn: int) -> None:
-        """See that no row of a turn is missing; one whose key was altered is.
+        """Check that no row of a turn is missing. A row whose key was altered is missing.
 
         Args:
             run: The run that wrote the turn.
@@ -95,13 +90,13 @@ class Cognition:
         Raises:
             StorageError: One is missing.
         """
-        rows = self._traces.select("WHERE run = ? AND turn = ?", run, turn)
+        rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
         for table, count in json.loads(rows[0]["stored"]).items() if rows else ():
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.
-            found = len(Table(self._file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
+            found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
             if found < count:
                 cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
-                raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
+                raise StorageError(DAMAGED.format(path=self.path, cause=cause))
 
     def _stored(self, run: str, turn: int) -> dict[str, int]:
         """Return how many rows of each table belong to a turn."""
@@ -109,11 +104,11 @@ class Cognition:
             f"(SELECT count(*) FROM {table} WHERE run = :run AND {number} = :turn) AS {table}"
             for table, number in _OF_A_TURN.items()
         )
-        return self._file.named_rows(f"SELECT {counts}", {"run": run, "turn": turn})[0]
+        return self.file.named_rows(f"SELECT {counts}", {"run": run, "turn": turn})[0]
 
+    @override
     def trace(self, run: str, turn: int) -> Trace | None:
-        """Return what was executed in a turn; `None` if nothing is known of it."""
-        rows = self._traces.select(
+        rows = Table(self.file, "traces").select(
             """JOIN lineage ON ancestor = traces.run AND turn <= rounds
             WHERE lineage.run = ? AND turn = ? ORDER BY depth LIMIT 1""",
             *(run, turn),
@@ -123,9 +118,9 @@ class Cognition:
         try:
             text = zlib.decompress(rows[0]["trace"]).decode()
         except (zlib.error, ValueError) as error:
-            raise StorageError(DAMAGED.format(path=self._file.path, cause=f"a trace does not read: {error}")) from error
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"a trace does not read: {error}")) from error
         return self._record(Trace, text)
 
     def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:
-        with storage_faults(self._file.path):
+        with storage_faults(self.path):
             return kind.model_validate(json.loads(text))

@@ -1,4 +1,4 @@
-"""A connection to a store file: opened with the same care by everyone, its errors told in one line."""
+"""Connections to a store file, and how its errors become messages of one line."""
 
 import os
 import sqlite3
@@ -51,7 +51,7 @@ def open_connection(
         try:
             return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
         except sqlite3.OperationalError as error:
-            # Python's own complaint, that a text is not UTF-8, carries no code.
+            # Python's complaint that a text is not UTF-8 has no error code.
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if create or code not in _UNWRITABLE or not os.access(path, os.R_OK):
                 raise
@@ -145,10 +145,11 @@ class StoreFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all writes inside one: all of them, or none. Never awaits inside, so two never interleave."""
+        """Make all writes inside one transaction. Nothing inside awaits, so two never interleave."""
         with storage_faults(self.path):
             try:
-                # IMMEDIATE: one that only reads at first could not wait for another writer later.
+                # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait
+                # for another writer later. What sqlite-utils does inside becomes part of it.
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
@@ -157,7 +158,7 @@ class StoreFile:
                 raise
 
     def reopen(self) -> None:
-        """Go on with a new connection: an interrupted transaction, or query, stays open on the old one."""
+        """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""
         self._connection.rollback()
         self.close()
         self._connect(create=False)

@@ -1,4 +1,4 @@
-"""What can go wrong with a file, told as one line: the only place that knows SQLite's error codes."""
+"""Messages of one line for what can go wrong with a file; the only place that knows SQLite's error codes."""
 
 import json
 import sqlite3
@@ -34,7 +34,7 @@ _ADVICE = {
 
 @contextmanager
 def storage_faults(path: Path | str) -> Iterator[None]:
-    """Turn what SQLite, or a record that no longer reads as one, raises inside into a `StorageError`.
+    """Re-raise an error of SQLite, or of a stored record that is invalid, as a `StorageError`.
 
     Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
 
@@ -47,7 +47,7 @@ def storage_faults(path: Path | str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
-        # Python's own complaint, that a text is not UTF-8, carries no code.
+        # Python's complaint that a text is not UTF-8 has no error code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError) or code not in _ADVICE:
             raise

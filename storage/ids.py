@@ -1,4 +1,4 @@
-"""How users name what is stored: by an id, a unique beginning of it, or `@last`."""
+"""Names that users give to what is stored: an id, a unique beginning of it, or `@last`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ LATEST = "@last"
 LISTED = 20
 
 
-def meant(given: str, known: Sequence[str], kind: str, path: Path | str) -> str | None:
-    """Return the id that is meant; `None` if there is none.
+def resolve_id(given: str, known: Sequence[str], kind: str, path: Path | str) -> str | None:
+    """Return the id that a user names; `None` if there is none.
 
     Args:
         given: What a user has written.
@@ -25,8 +25,12 @@ def meant(given: str, known: Sequence[str], kind: str, path: Path | str) -> str 
     """
     if given == LATEST:
         return known[0] if known else None
-    matching = [given] if given in known else [one for one in known if given and one.startswith(given)]
+    matching = [given] if given in known else [id for id in known if given and id.startswith(given)]
     if len(matching) > 1:
-        listed = ", ".join(matching[:LISTED]) + (", …" if len(matching) > LISTED else "")
-        raise UsageError(f"{kind} {given!r} is ambiguous in {path}; it may be {listed}")
+        raise UsageError(f"{kind} {given!r} is ambiguous in {path}; it may be {listed(matching)}")
     return matching[0] if matching else None
+
+
+def listed(ids: Sequence[str]) -> str:
+    """Return ids for a message, the first of them if they are many."""
+    return ", ".join(ids[:LISTED]) + (", …" if len(ids) > LISTED else "")

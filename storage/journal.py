@@ -6,57 +6,50 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from state.cognition import Call
 from state.errors import StorageError
 from state.records import Record, Reply
+from state.store import CallStore
 from storage.contents import Contents, verified
-from storage.database import StoreFile
 from storage.faults import DAMAGED
 from storage.tables import Table
-from storage.values import json_text
+from storage.values import json_text, record_of
 
 _PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
 
 
-class Journal:
-    """The part of a store file that holds calls; the key of each is (run, round, agent, node, attempt)."""
+class Journal(Contents, CallStore):
+    """Calls of a store file."""
 
-    def __init__(self, file: StoreFile, contents: Contents) -> None:
-        self._file, self._contents = file, contents
-        self._calls = Table(file, "calls")
-
+    @override
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        """Store calls, all of them or none; one whose key is stored takes that one's place."""
-        with self._file.transaction():
-            self._calls.insert_all([self._row(run, call) for call in calls], replace=True)
+        with self.file.transaction():
+            Table(self.file, "calls").insert_all([self._row(run, call) for call in calls], replace=True)
 
     def _row(self, run: str, call: Call) -> dict[str, Any]:
         replies, tokens = _packed(call.replies)
         return {
             "run": run,
             **call.model_dump(exclude={"parameters", "replies", "values"}),
-            "parameters_id": self._contents.text_id(json_text(call.parameters)),
+            "parameters_id": self.text_id(json_text(call.parameters)),
             "replies": replies,
             "tokens": tokens,
             "results": json_text(call.values),
         }
 
+    @override
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
-        """Return the call of that key that the run itself has made; `None` if it has not."""
         key = "WHERE run = ? AND round = ? AND agent = ? AND node = ? AND attempt = ?"
-        rows = self._calls.select(f"{_PARAMETERS} {key}", run, round, agent, node, attempt, also="hash, text")
+        rows = Table(self.file, "calls").select(
+            f"{_PARAMETERS} {key}", run, round, agent, node, attempt, also="hash, text"
+        )
         return self._call(rows[0]) if rows else None
 
+    @override
     def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
-        """Return the calls of a run, or of one of its rounds, in the order in which they were stored.
-
-        Args:
-            run: The run.
-            round: The round; `None` for all of them.
-            own: Whether those are left out that a fork has in common with its parent.
-        """
-        rows = self._calls.select(
+        rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
             WHERE lineage.run = ? AND (? IS NULL OR round = ?) AND (depth = 0 OR NOT ?)
             ORDER BY depth DESC, calls.id""",
@@ -68,25 +61,23 @@ class Journal:
 
     def _call(self, row: dict[str, Any]) -> Call:
         try:
-            known = {name: row[name] for name in Call.model_fields if name in row}
-            return Call(
-                **known
-                | {
-                    "parameters": self._parameters(row),
-                    "replies": _unpacked(row["replies"], row["tokens"]),
-                    "values": json.loads(row["results"]),
-                }
+            return record_of(
+                Call,
+                row,
+                parameters=self._parameters(row),
+                replies=_unpacked(row["replies"], row["tokens"]),
+                values=json.loads(row["results"]),
             )
         except (zlib.error, ValueError) as error:
             cause = f"a call does not read: {str(error).splitlines()[0]}"
-            raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error
+            raise StorageError(DAMAGED.format(path=self.path, cause=cause)) from error
 
     def _parameters(self, row: dict[str, Any]) -> Any:
         if row["parameters_id"] is None:  # a call of a version that did not store them
             return {}
         if row["text"] is None:
             raise ValueError("its parameters are missing")
-        return json.loads(verified(row["text"], row["hash"], self._file.path))
+        return json.loads(verified(row["text"], row["hash"], self.path))
 
 
 class _StoredReply(Record):
@@ -104,28 +95,28 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
     """Return replies as readable JSON, and their tokens packed."""
     rows = [
         {
-            "text": one.text,
-            "text_tokens": one.text_tokens,
-            "fields": None if _is_json_of(one.text, one.fields) else one.fields,
+            "text": reply.text,
+            "text_tokens": reply.text_tokens,
+            "fields": None if _is_json_of(reply.text, reply.fields) else reply.fields,
         }
-        for one in replies
+        for reply in replies
     ]
-    tokens = zlib.compress(json_text([one.tokens for one in replies]).encode())
+    tokens = zlib.compress(json_text([reply.tokens for reply in replies]).encode())
     return json_text(rows), tokens
 
 
 def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
     """Return the replies that were packed; `ValueError` or `zlib.error` if they were damaged since."""
     rows = _STORED_REPLIES.validate_python(json.loads(replies))
-    own_tokens = json.loads(zlib.decompress(tokens))
+    tokens_of_each = json.loads(zlib.decompress(tokens))
     return tuple(
         Reply(
             text=row.text,
-            tokens=own,
+            tokens=reply_tokens,
             text_tokens=row.text_tokens,
             fields=json.loads(row.text) if row.fields is None else row.fields,
         )
-        for row, own in zip(rows, own_tokens, strict=True)
+        for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
     )
 
 

@@ -11,7 +11,7 @@ from state.errors import StorageError
 
 @contextmanager
 def drive_lock(store: Path, run: str) -> Iterator[None]:
-    """Be the only driver of a run while inside.
+    """Hold the lock of a run: only one process drives it.
 
     The lock is the kernel's, on a small file beside the store that holds the driver's process id and is gone
     afterwards. A driver that was killed leaves the file, but not the lock; the next one takes it over.

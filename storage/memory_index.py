@@ -50,7 +50,7 @@ class MemoryIndex:
         self.length = 0
 
     def add(self, number: int, memory: Memory, vector: NDArray[np.float16]) -> None:
-        """Take the next memory of the stream.
+        """Add the next memory of the stream.
 
         Args:
             number: Its number in the stream, from 1.
@@ -84,11 +84,11 @@ class MemoryIndex:
         """
         size = int(np.searchsorted(self._numbers[: self._size], length, side="right"))
         alive = self._again[:size] > length
-        alive[[at for one in without if (at := self._ids.get(one, size)) < size]] = False
+        alive[[at for id in without if (at := self._ids.get(id, size)) < size]] = False
         if not alive.any():
             return Recollection((), (), (), (), (), (0.0, 0.0), (0.0, 0.0))
         created, importance = self._created_s[:size], self._importance[:size]
-        spans = [(float(one[alive].min()), float(one[alive].max())) for one in (created, importance)]
+        spans = [(float(values[alive].min()), float(values[alive].max())) for values in (created, importance)]
         sought = np.asarray(points, np.float32)  # (P, D)
         looked_at = alive
         if size > SCANNED:

@@ -1,4 +1,4 @@
-"""Full-text search over what was said, thought and remembered."""
+"""Full-text search over utterances, thoughts and memories."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _MEMORIES = {
 
 @dataclass(frozen=True)
 class Passage:
-    """Something that was said or thought in a turn of a run, or is remembered from its beginning (turn 0)."""
+    """An utterance or a thought in a turn of a run, or a memory from its beginning (turn 0)."""
 
     run: str
     turn: int
@@ -59,13 +59,15 @@ def search(
     """
     if file.is_checked:
         _check(file)
-    asked = {"query": _quoted(query), "run": run, "limit": limit}
+    parameters = {"query": _quoted(query), "run": run, "limit": limit}
     marks = ", ".join(f"'{kind}'" for kind in kinds)
-    said, remembered = (_FOUND.format(kinds=marks, **how) for how in (_OF_RUN if run is not None else _OWN, _MEMORIES))
+    passages, memories = (
+        _FOUND.format(kinds=marks, **how) for how in (_OF_RUN if run is not None else _OWN, _MEMORIES)
+    )
     rows = file.named_rows(
-        f"""SELECT found.* FROM ({said} UNION ALL {remembered}) AS found JOIN runs ON runs.run = found.run
+        f"""SELECT found.* FROM ({passages} UNION ALL {memories}) AS found JOIN runs ON runs.run = found.run
         ORDER BY runs.id DESC, turn, found.kind DESC, agent LIMIT :limit""",
-        asked,
+        parameters,
     )
     return [Passage(**row) for row in rows]
 

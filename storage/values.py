@@ -5,7 +5,10 @@ So bytes in a column of text are text; those of the columns that are declared to
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from state.store import AnyRecord
 
 Value = str | int | float | bytes | None
 
@@ -43,6 +46,22 @@ def json_text(value: object) -> str:
     if isinstance(bound(text), bytes):
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text
+
+
+def plain_json(value: object) -> str:
+    """Return JSON in which half a surrogate pair stands as it is, as it may where SQLite does not search."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> AnyRecord:
+    """Return the record of a row.
+
+    Args:
+        kind: Its class.
+        row: The row; columns that are no fields are passed over.
+        fields: The fields that no column holds as they are.
+    """
+    return kind(**{name: row[name] for name in kind.model_fields if name in row} | fields)
 
 
 def searchable(text: str) -> str:

@@ -59,31 +59,33 @@ def test_the_same_seed_draws_the_same_encounters() -> None:
     assert days == [encounters_of(town, day, 1, 5) for day in range(1, 8)]
     assert days != [encounters_of(town, day, 2, 5) for day in range(1, 8)]
     for day, encounters in enumerate(days, start=1):
-        assert [one.number for one in encounters] == [1, 2, 3, 4, 5]
-        assert {one.time.date() for one in encounters} == {(town.begins + timedelta(days=day - 1)).date()}
-        moments = [one.time for one in encounters]
+        assert [encounter.number for encounter in encounters] == [1, 2, 3, 4, 5]
+        assert {encounter.time.date() for encounter in encounters} == {(town.begins + timedelta(days=day - 1)).date()}
+        moments = [encounter.time for encounter in encounters]
         assert all(later - earlier >= timedelta(minutes=20) for earlier, later in pairwise(moments))
-        assert len({frozenset(one.pair) for one in encounters}) == 5, "nobody meets twice while others have not met"
+        assert len({frozenset(encounter.pair) for encounter in encounters}) == 5, (
+            "nobody meets twice while others have not met"
+        )
 
 
 def test_a_day_holds_as_many_encounters_as_are_asked_for() -> None:
     town = open_town("tidewell", from_log=False).town
     encounters = encounters_of(town, 1, 1, 390)
-    assert len({one.time for one in encounters}) == 390
+    assert len({encounter.time for encounter in encounters}) == 390
 
 
 def test_nobody_meets_in_their_sleep(run: RunBuilder) -> None:
     town, _ = the_town(run)
-    met = {name for day in range(1, 30) for one in encounters_of(town, day, 1, 4) for name in one.pair}
+    met = {name for day in range(1, 30) for encounter in encounters_of(town, day, 1, 4) for name in encounter.pair}
     assert met == {"Ann", "Bea"}
 
 
 def test_what_people_do_and_where_is_what_the_log_shows_at_that_hour(run: RunBuilder) -> None:
     town, _ = the_town(run)
-    for one in encounters_of(town, 1, 1, 20):
-        early = one.time.hour < 15
-        assert one.activities == (("reading the paper",) * 2 if early else ("napping",) * 2)
-        assert one.place == f"{'kitchen' if early else 'bedroom'} at {one.initiator}'s house"
+    for encounter in encounters_of(town, 1, 1, 20):
+        early = encounter.time.hour < 15
+        assert encounter.activities == (("reading the paper",) * 2 if early else ("napping",) * 2)
+        assert encounter.place == f"{'kitchen' if early else 'bedroom'} at {encounter.initiator}'s house"
 
 
 def test_encounters_of_the_log_are_at_its_own_times_and_begin_again(run: RunBuilder) -> None:
@@ -91,11 +93,11 @@ def test_encounters_of_the_log_are_at_its_own_times_and_begin_again(run: RunBuil
     for day in (1, 2):
         encounters = encounters_of(town, day, 1, None)
         date = f"2023-02-{12 + day}"
-        assert [(str(one.time), one.pair) for one in encounters] == [
+        assert [(str(encounter.time), encounter.pair) for encounter in encounters] == [
             (f"{date} 12:00:00", ("Ann", "Bea")),
             (f"{date} 15:30:00", ("Bea", "Ann")),
         ]
-        assert [(one.day, one.number) for one in encounters] == [(day, 1), (day, 2)]
+        assert [(encounter.day, encounter.number) for encounter in encounters] == [(day, 1), (day, 2)]
 
 
 # --- what is known at the beginning ---------------------------------------------------------------------------------
@@ -104,7 +106,10 @@ def test_encounters_of_the_log_are_at_its_own_times_and_begin_again(run: RunBuil
 def test_drawn_days_follow_the_log_and_everything_in_it_is_known(run: RunBuilder) -> None:
     town, memories = the_town(run)
     assert town.begins == datetime(2023, 2, 14)
-    assert [one.text for one in memories["Ann"] if one.kind == "event"] == ["Ann is waking up", "Ann is washing up"]
+    assert [memory.text for memory in memories["Ann"] if memory.kind == "event"] == [
+        "Ann is waking up",
+        "Ann is washing up",
+    ]
     assert [[line.text for line in past.dialogue.utterances] for past in town.past] == [
         ["Hello.", "Good day."],
         ["Rain again."],
@@ -115,7 +120,7 @@ def test_days_of_the_log_begin_with_what_is_from_before_its_first_dialogue(run: 
     run.person("Ann", event("11:00:00", "Ann", "greeting each other"))  # planned ahead: it tells of the dialogue
     town, memories = the_town(run, from_log=True)
     assert town.begins == datetime(2023, 2, 13)
-    assert [one.text for one in memories["Ann"]] == ["Ann is waking up"]
+    assert [memory.text for memory in memories["Ann"]] == ["Ann is waking up"]
     assert town.past == ()
 
 
@@ -133,9 +138,9 @@ def test_a_real_log_is_a_town() -> None:
     (day,) = opened.town.logged
     assert len(day) == 8
     first = day[0].time
-    assert all(one.created < first for memories in opened.memories.values() for one in memories)
+    assert all(memory.created < first for memories in opened.memories.values() for memory in memories)
     drawn = open_town(f"ga:{real_run()}", from_log=False)
-    said = [activity or "" for one in encounters_of(drawn.town, 1, 1, 30) for activity in one.activities]
+    said = [activity or "" for encounter in encounters_of(drawn.town, 1, 1, 30) for activity in encounter.activities]
     assert not any("conversing about" in activity or activity.startswith("sleeping") for activity in said)
 
 
@@ -158,7 +163,7 @@ def a_talk(model: ScriptedModel, start: Case | None = None, store: SqliteStore |
 async def test_an_event_a_summary_and_a_thought_each_with_its_importance() -> None:
     model = ScriptedModel(comments=["They spoke of the lamp.", "He may need help."], ratings=[2, 5, 9])
     memories = await keep(a_talk(model), an_encounter(), "Mara", round=5)
-    assert [(one.id, one.kind, one.importance, one.text) for one in memories] == [
+    assert [(memory.id, memory.kind, memory.importance, memory.text) for memory in memories] == [
         ("day_2_1_event", "event", 2, "On Wednesday 6 May Piotr was reading."),
         (
             "day_2_1_summary",
@@ -169,7 +174,7 @@ async def test_an_event_a_summary_and_a_thought_each_with_its_importance() -> No
         ("day_2_1_thought", "thought", 9, "He may need help."),
     ]
     over = NOW + timedelta(seconds=4 + 2 / 150 * 60)  # the last line has two words
-    assert {one.created for one in memories} == {over}
+    assert {memory.created for memory in memories} == {over}
 
 
 async def test_what_was_said_is_what_is_summed_up() -> None:
@@ -186,7 +191,7 @@ async def test_nothing_is_kept_that_says_nothing_or_is_not_known() -> None:
     model = ScriptedModel(comments=["", "Rain."], ratings=[4])
     encounter = an_encounter(activities=("mending a net", None), place=None)
     memories = await keep(a_talk(model), encounter, "Mara", round=5)
-    assert [(one.id, one.text) for one in memories] == [("day_2_1_thought", "Rain.")]
+    assert [(memory.id, memory.text) for memory in memories] == [("day_2_1_thought", "Rain.")]
 
 
 # --- reflection -----------------------------------------------------------------------------------------------------
@@ -213,11 +218,11 @@ async def test_insights_with_what_they_rest_on() -> None:
     )
     context = a_talk(model, case.model_copy(update={"initiator": mara}), store)
     found = await insights(context, an_encounter(), stream, round=6)
-    assert [(one.id, one.kind, one.text, one.importance) for one in found] == [
+    assert [(insight.id, insight.kind, insight.text, insight.importance) for insight in found] == [
         ("day_2_1_insight_1", "thought", "She waits.", 8),
         ("day_2_1_insight_2", "thought", "She hopes.", 6),
     ]
-    assert [len(one.evidence) for one in found] == [2, 2], "each memory counts once"
+    assert [len(insight.evidence) for insight in found] == [2, 2], "each memory counts once"
     questions, lantern, ferry, _ = (request.prompt.source for request in model.asked("generate"))
     assert sum(unit.kind == "item" for unit in questions.units) == 40
     for prompt, question, insight in ((lantern, "lantern", found[0]), (ferry, "ferry", found[1])):
@@ -257,36 +262,36 @@ def prompts(store: SqliteStore, run: str) -> list[Prompt]:
 
 def test_what_was_said_yesterday_is_recalled_tomorrow_and_prompts_stay_as_long(store: SqliteStore) -> None:
     recalled: dict[int, int] = {}
-    for one in store.simulations.encounters(store.simulations.get("@last").simulation):
-        for prompt in prompts(store, one.run):
+    for encounter in store.simulations.encounters(store.simulations.get("@last").simulation):
+        for prompt in prompts(store, encounter.run):
             ids = [unit.id for unit in prompt.units]
             days = [int(found[1]) for id in ids if (found := re.match(r"memory\.day_(\d+)_", id))]
-            assert all(day <= one.day for day in days), "nobody remembers the future"
+            assert all(day <= encounter.day for day in days), "nobody remembers the future"
             assert sum(id.startswith("memory.") for id in ids) <= 46  # with what stands before them
             assert sum(id.startswith("previous_dialogues.item") for id in ids) <= 3
-            recalled[one.day] = recalled.get(one.day, 0) + sum(day < one.day for day in days)
+            recalled[encounter.day] = recalled.get(encounter.day, 0) + sum(day < encounter.day for day in days)
     assert not recalled[1]
     assert all(recalled[day] for day in (2, 3, 4, 5, 6))
 
 
 def test_a_conversation_begins_where_the_last_one_of_the_two_ended(store: SqliteStore) -> None:
     held = store.simulations.encounters(store.simulations.get("@last").simulation)
-    for at, one in enumerate(held):
-        start = store.start(one.run)
+    for at, encounter in enumerate(held):
+        start = store.start(encounter.run)
         assert isinstance(start, Case)
-        assert start.names == one.pair
-        before = [other for other in held[:at] if set(other.pair) == set(one.pair)]
+        assert start.names == encounter.pair
+        before = [other for other in held[:at] if set(other.pair) == set(encounter.pair)]
         if before:
             lines = [(line.speaker, line.text) for line in start.previous_dialogues[-1].utterances]
             assert lines == [(turn.speaker, turn.text) for turn in store.turns(before[-1].run)]
-    assert any(len(store.start(one.run).previous_dialogues) > 1 for one in held)
+    assert any(len(store.start(encounter.run).previous_dialogues) > 1 for encounter in held)
 
 
 def test_who_reflects_begins_to_gather_anew(store: SqliteStore) -> None:
     simulation = store.simulations.get("@last")
     reflected = 0
-    for one in store.simulations.town(simulation.simulation).residents:
-        stream = store.simulations.stream(simulation, one.persona.name)
+    for resident in store.simulations.town(simulation.simulation).residents:
+        stream = store.simulations.stream(simulation, resident.persona.name)
         gathered, formed = 0.0, [m for m in store.remembered(stream) if m.id.startswith("day_")]
         by_encounter = groupby(formed, key=lambda memory: memory.id.rpartition("_")[0].removesuffix("_insight"))
         for _, memories in by_encounter:
@@ -347,13 +352,13 @@ def test_killed_and_resumed_it_is_the_same_town(cli: Cli, tmp_path: Path, monkey
     assert kills >= 4
     monkeypatch.setattr(SqliteStore, "new_run_id", lambda self: simulation)
     lived(cli, *arguments[2:])
-    with SqliteStore.open(tmp_path / "tertulia.db") as one, SqliteStore.open(killed) as other:
-        assert other.simulations.get(simulation).status == "finished"
-        assert faults(other) == []
-        held = one.simulations.encounters(simulation)
-        assert other.simulations.encounters(simulation) == held
+    with SqliteStore.open(tmp_path / "tertulia.db") as sound, SqliteStore.open(killed) as resumed:
+        assert resumed.simulations.get(simulation).status == "finished"
+        assert faults(resumed) == []
+        held = sound.simulations.encounters(simulation)
+        assert resumed.simulations.encounters(simulation) == held
         for encounter in held:
-            assert differences((one, encounter.run), (other, encounter.run)) == []
+            assert differences((sound, encounter.run), (resumed, encounter.run)) == []
         memories = "SELECT agent, number, memory, hash, created, importance, evidence, vector FROM memories"
         memories += " JOIN contents ON contents.id = content_id ORDER BY agent, number"
-        assert one.file.rows(memories) == other.file.rows(memories)
+        assert sound.file.rows(memories) == resumed.file.rows(memories)

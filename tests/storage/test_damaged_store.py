@@ -69,7 +69,7 @@ class Sound:
         how = ("--rehearse", "--json", "--store", self.path)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)  # names and ids are the same in every test, so that every byte has its place
-            patch.setattr("storage.store.secrets.choice", random.Random(0).choice)
+            patch.setattr("storage.runs.secrets.choice", random.Random(0).choice)
             self.duo = _run(command("run", "duo.yaml", "--lambda", "0.5", "--rounds", "3", *how))
             self.fork = _run(command("fork", self.duo, "--at", "2", "--set", "removal_factor=0.8", *how[1:]))
             model = ScriptedModel(fails_at=30)
@@ -123,7 +123,7 @@ def records(path: Path) -> list[object]:
                 found.append(store.prompt(record.prompt) if record.prompt else None)
             steps = ((node, store.steps(run.run, node, kind)) for node, kind in STEPS.items())
             # A round that has not ended starts over: nobody reads what was thought in it.
-            found += [(node, {key: one for key, one in of.items() if key[0] <= run.turns}) for node, of in steps]
+            found += [(node, {key: record for key, record in of.items() if key[0] <= run.turns}) for node, of in steps]
             calls = store.calls(run.run)
             found += [calls, {call.prompt: store.prompt(call.prompt) for call in calls}]
     return found
@@ -141,7 +141,7 @@ def documents(path: Path, sound: Sound) -> list[Said]:
     for run in (sound.duo, sound.fork, sound.trio):
         asked += [("export", run, "--jsonl", "-"), ("show", run, "--node", "all"), ("stats", run), ("timeline", run)]
         asked += [("show", run, "--turn", "1"), ("show", run, "--cost"), ("replay", run)]
-    return [command(*one, "--store", path) for one in asked]
+    return [command(*arguments, "--store", path) for arguments in asked]
 
 
 def driven(path: Path, sound: Sound) -> list[Said | object]:
@@ -174,7 +174,7 @@ def read_again(path: Path, reading: Callable[[Path], list[object]], before: list
         return _is_one_line(str(error), path), []
     except TertuliaError as error:
         return False, [str(error)]
-    silent = [f"{one!r:.200}" for one, other in zip(now, before, strict=False) if one != other]
+    silent = [f"{found!r:.200}" for found, sound in zip(now, before, strict=False) if found != sound]
     return False, silent + [f"{len(now)} records"] * (len(now) != len(before))
 
 
@@ -221,7 +221,7 @@ def test_flipped_bits_are_told_or_make_no_difference(sound: Sound, path: Path) -
         path.write_bytes(flipped(sound.content, at, drawn))
         told, silent = differences(path, sound, thorough=number % 50 == 1)
         noticed += told
-        problems += [f"byte {at} (page {at // PAGE + 1}): {one}" for one in silent]
+        problems += [f"byte {at} (page {at // PAGE + 1}): {problem}" for problem in silent]
     assert not problems, f"{len(problems)} of {FLIPS}, e.g. " + "\n".join(problems[:40])
     assert noticed > FLIPS / 4
 

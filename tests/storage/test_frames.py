@@ -121,8 +121,8 @@ def test_a_fork_has_the_turns_of_its_parent_before_its_own(path: Path) -> None:
 def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
     with SqliteStore.open(path) as store:
         set_by_hand = {"removal_factor": 0.25, "max_turns": 9, "nodes": {"score": "mine"}}
-        own = {**set_by_hand, "max_minutes": None, "node_settings": {"mine": {"depth": 3}}}
-        store.create_run(a_run("n0de", parameters=own), a_case())
+        parameters = {**set_by_hand, "max_minutes": None, "node_settings": {"mine": {"depth": 3}}}
+        store.create_run(a_run("n0de", parameters=parameters), a_case())
     assert not [name for name in frames.runs(path) if name.startswith("parameter.")]
     spread = frames.runs(path, ["k3f9", "n0de"], parameters=True).set_index("run")
     assert spread["parameter.removal_factor"].tolist() == [0.5, 0.25]
@@ -197,7 +197,7 @@ def test_sqlite_utils_shows_the_views(path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(path.parent)
     commands = re.findall(r"^\$ sqlite-utils (.*)$", DOC, flags=re.MULTILINE)
     said = [CliRunner().invoke(sqlite_utils_cli, shlex.split(command)) for command in commands]
-    assert [one.exit_code for one in said] == [0, 0, 0]
+    assert [result.exit_code for result in said] == [0, 0, 0]
     assert "Ana        Line 2." in said[0].output
     assert json.loads(said[1].output)[0]["agent"] == "Ada"
     assert "removal_factor    avg(rollbacks)" in said[2].output
@@ -213,7 +213,7 @@ def test_the_examples_give_the_figures_of_the_commands(cli: Cli, tmp_path: Path)
     for example in re.findall(r"```python\n(.*?)```", DOC, flags=re.DOTALL):
         exec(example, shown)
 
-    people = {one["agent"]: one for one in cli("stats", run, "--json").json["agents"]}
+    people = {agent["agent"]: agent for agent in cli("stats", run, "--json").json["agents"]}
     table = shown["table"].join(shown["on"])
     assert list(table.index) == sorted(people)
     for agent, row in table.iterrows():
@@ -226,9 +226,9 @@ def test_the_examples_give_the_figures_of_the_commands(cli: Cli, tmp_path: Path)
     with SqliteStore.open("tertulia.db") as store:
         for removal_factor in (0, 0.5):
             alike = [
-                [(turn.speaker or "", turn.text) for turn in store.turns(one.run)]
-                for one in store.runs()
-                if one.scenario == "tidewell" and one.parameters["removal_factor"] == removal_factor
+                [(turn.speaker or "", turn.text) for turn in store.turns(run.run)]
+                for run in store.runs()
+                if run.scenario == "tidewell" and run.parameters["removal_factor"] == removal_factor
             ]
             assert len(alike) == 2
             assert shown["diversity"]["tidewell", removal_factor] == distinct_n(alike, 2)

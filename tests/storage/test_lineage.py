@@ -128,7 +128,7 @@ def check(store: SqliteStore, run: str, seen: Seen) -> None:
     """Hold everything that the store gives out about a run against what it should have."""
     past = max([*seen.words, *seen.thoughts], default=0) + 2
     assert store.run(run).turns == len(seen.words)
-    assert {one.run: one.turns for one in store.runs()}[run] == len(seen.words)
+    assert {record.run: record.turns for record in store.runs()}[run] == len(seen.words)
     assert store.turns(run) == [a_turn(by, turn).turn for turn, by in sorted(seen.words.items())]
     assert store.turns(run, 2, 3) == [
         a_turn(by, turn).turn for turn, by in sorted(seen.words.items()) if turn in (2, 3)
@@ -146,13 +146,15 @@ def check(store: SqliteStore, run: str, seen: Seen) -> None:
     assert store.steps(run, NODE, Assessment) == thoughts
     assert list(store.steps(run, NODE, Assessment)) == list(thoughts)
     calls = [a_call(by, round) for round, by in sorted(seen.thoughts.items())]
-    own = [call for call in calls if call.model == run]
+    made_by_it = [call for call in calls if call.model == run]
     assert store.calls(run) == calls
-    assert store.calls(run, own=True) == own
+    assert store.calls(run, own=True) == made_by_it
     for round in range(past):
         assert store.step(run, round, "Ana", NODE, Assessment) == thoughts.get((round, "Ana"))
         assert store.calls(run, round) == [call for call in calls if call.round == round]
-        assert store.call(run, round, "Ana", NODE, 0) == next((one for one in own if one.round == round), None)
+        assert store.call(run, round, "Ana", NODE, 0) == next(
+            (call for call in made_by_it if call.round == round), None
+        )
     check_views(store, run, seen)
     check_search(store, run, seen)
 
@@ -182,10 +184,10 @@ def check_views(store: SqliteStore, run: str, seen: Seen) -> None:
 def check_search(store: SqliteStore, run: str, seen: Seen) -> None:
     for query, kind, mine in (("says", "utterance", seen.words), ("thinks", "thought", seen.thoughts)):
         found = search(store.file, query, run)
-        assert {(one.kind, one.run) for one in found} <= {(kind, run)}
-        assert sorted(one.text for one in found) == sorted(f"{by} {query} {turn}." for turn, by in mine.items())
-        own = search(store.file, query)
-        assert len(own) == len({(one.run, one.turn) for one in own})
+        assert {(passage.kind, passage.run) for passage in found} <= {(kind, run)}
+        assert sorted(passage.text for passage in found) == sorted(f"{by} {query} {turn}." for turn, by in mine.items())
+        found = search(store.file, query)
+        assert len(found) == len({(passage.run, passage.turn) for passage in found})
 
 
 # --- a family ---------------------------------------------------------------------------------------------------------
@@ -249,7 +251,7 @@ def rows_of(store: SqliteStore, run: str) -> dict[str, list[dict[str, object]]]:
         """SELECT name FROM sqlite_master AS found WHERE type = 'table'
         AND EXISTS (SELECT 1 FROM pragma_table_info(found.name) WHERE name = 'run')"""
     )
-    return {one["name"]: store.file.rows(f"SELECT * FROM {one['name']} WHERE run = ?", run) for one in tables}
+    return {table["name"]: store.file.rows(f"SELECT * FROM {table['name']} WHERE run = ?", run) for table in tables}
 
 
 def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqliteStore) -> None:

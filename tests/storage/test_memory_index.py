@@ -35,7 +35,7 @@ class Themes:
         drawn = random.Random(text)
         vector = theme + np.array([drawn.gauss(0, 1.2) for _ in range(DIMENSIONS)]) + 0.6
         # As the store keeps it: in half precision.
-        return [float(one) for one in (vector / np.linalg.norm(vector)).astype(np.float16)]
+        return [float(value) for value in (vector / np.linalg.norm(vector)).astype(np.float16)]
 
 
 def a_stream(count: int, seed: int = 1) -> list[Remembered]:
@@ -96,7 +96,7 @@ def test_a_single_weight_alone(long_index: MemoryIndex, weight: str) -> None:
     found = long_index.recollect(5000, (), Themes().embed(points), chosen)
     best = [f"m{number}" for number in best_of(found, chosen)]
     if weight == "importance":  # hundreds share the highest
-        assert {LONG[int(one[1:]) - 1].importance for one in best} == {10}
+        assert {LONG[int(id[1:]) - 1].importance for id in best} == {10}
     else:
         assert len({*best} & {*exact}) >= 0.95 * len(exact)
 
@@ -182,8 +182,8 @@ def somebody(length: int, *beside: Memory, **changes: object) -> Participant:
     return Participant(persona=Persona(name="Mara"), memories=beside, stream=stream)
 
 
-def ids(store: SqliteStore, one: Participant, *points: str) -> list[str]:
-    return [memory.id for memory in recall(one, points, NOW, Themes(), store, Parameters())]
+def ids(store: SqliteStore, person: Participant, *points: str) -> list[str]:
+    return [memory.id for memory in recall(person, points, NOW, Themes(), store, Parameters())]
 
 
 @pytest.fixture

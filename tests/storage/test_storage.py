@@ -28,7 +28,7 @@ from state.records import (
     Utterance,
 )
 from state.store import Store
-from storage import store as store_module
+from storage import runs as runs_module
 from storage.contents import content_hash
 from storage.store import SqliteStore
 
@@ -153,13 +153,13 @@ def test_runs_and_what_they_start_from_come_back(run: RunRecord, start: Start) -
         assert store.runs()[0].created.utcoffset() == run.created.utcoffset()
 
 
-@given(drawn=st.lists(candidates, max_size=3, unique_by=lambda one: one.attempt))
+@given(drawn=st.lists(candidates, max_size=3, unique_by=lambda candidate: candidate.attempt))
 def test_candidates_come_back_by_attempt(drawn: list[Candidate]) -> None:
     with SqliteStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
         for candidate in drawn:
             store.save_candidate("k3f9", 1, candidate)
-        assert store.candidates("k3f9", 1) == sorted(drawn, key=lambda one: one.attempt)
+        assert store.candidates("k3f9", 1) == sorted(drawn, key=lambda candidate: candidate.attempt)
         assert store.candidates("k3f9", 2) == []
 
 
@@ -279,7 +279,7 @@ def test_turns_are_counted_and_read_by_range(begun: SqliteStore) -> None:
 def test_runs_are_found_by_id_beginning_and_latest(store: Store) -> None:
     for run in ("k3f9", "k3g2", "k3f9x", "m2aa"):
         store.create_run(a_run(run), a_case())
-    assert [one.run for one in store.runs()] == ["m2aa", "k3f9x", "k3g2", "k3f9"]
+    assert [run.run for run in store.runs()] == ["m2aa", "k3f9x", "k3g2", "k3f9"]
     assert store.run("@last").run == "m2aa"
     assert store.run("m").run == "m2aa"
     assert store.run("k3f9").run == "k3f9"
@@ -306,7 +306,7 @@ def test_a_status_is_noted(store: Store) -> None:
 def test_new_ids_are_free_and_grow_when_few_are_left(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(store.new_run_id()) == 4
     store.create_run(a_run("aaaa"), a_case())
-    monkeypatch.setattr(store_module.secrets, "choice", lambda letters: letters[0])
+    monkeypatch.setattr(runs_module.secrets, "choice", lambda letters: letters[0])
     assert store.new_run_id() == "aaaaa"
 
 

@@ -153,7 +153,7 @@ def test_steps_come_back(record: Record, agent: str, node: str) -> None:
         assert store.steps("k3f9", node, type(record)) == {(2, agent): record}
 
 
-@given(made=st.lists(calls, max_size=4, unique_by=lambda one: (one.round, one.agent, one.node, one.attempt)))
+@given(made=st.lists(calls, max_size=4, unique_by=lambda call: (call.round, call.agent, call.node, call.attempt)))
 def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]) -> None:
     with SqliteStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
@@ -332,7 +332,7 @@ def read_all(store: SqliteStore, run: str) -> list[object]:
     kinds = {"prepare": Character, "perceive": Perception, "assess": Assessment, "bid": Bid, "floor": Floor}
     return [
         *(store.run(run), store.runs(), store.start(run), turns, store.calls(run), store.trace(run, 1)),
-        *([store.turn_record(run, one.turn), store.candidates(run, one.turn)] for one in turns),
+        *([store.turn_record(run, turn.turn), store.candidates(run, turn.turn)] for turn in turns),
         *(store.steps(run, node, kind) for node, kind in kinds.items()),
         *(store.prompt(call.prompt) for call in store.calls(run)),
         search(store.file, "the", run),
@@ -574,10 +574,10 @@ def _a_long_call(store: Store, round: int, agent: str, node: str, length: int, d
     heard = [
         f"In round {r} somebody said something about the boat, the lake and the list." for r in range(round, round + 10)
     ]
-    own = [_words(drawn, 12) for _ in range(5)]
+    new = [_words(drawn, 12) for _ in range(5)]
     units = tuple(
         Unit(id=f"{node}.{i}", block="question", kind="item", text=text)
-        for i, text in enumerate(itertools.chain(kept, heard, own))
+        for i, text in enumerate(itertools.chain(kept, heard, new))
     )
     said = _words(drawn, length)
     fields = {"thought": said, "active": True}

@@ -57,10 +57,10 @@ def store() -> Iterator[SqliteStore]:
 
 
 def test_each_run(held: Held) -> None:
-    own = {"status": "failed", "error": "no more", "parent": (RUN, 3), "rewritten": True, "rehearsed": True}
+    fields = {"status": "failed", "error": "no more", "parent": (RUN, 3), "rewritten": True, "rehearsed": True}
     parameters = {"removal_factor": 0.25, "order": "random"}
     with SqliteStore.open(":memory:") as other:
-        for run in (a_run(), a_run("f0rk", kind="group_chat", parameters=parameters, **own)):
+        for run in (a_run(), a_run("f0rk", kind="group_chat", parameters=parameters, **fields)):
             other.create_run(run, held.start)
         for store in (held.store, other):
             records = reversed(store.runs())
@@ -87,7 +87,7 @@ def test_each_turn(held: Held) -> None:
     expected = []
     for turn in held.store.turns(RUN):
         record = held.store.turn_record(RUN, turn.turn)
-        said = {one.attempt: one for one in held.store.candidates(RUN, turn.turn)}
+        said = {candidate.attempt: candidate for candidate in held.store.candidates(RUN, turn.turn)}
         expected.append(
             {
                 "run": RUN,
@@ -204,13 +204,15 @@ def test_half_a_surrogate_pair_is_read_by_every_view(store: SqliteStore) -> None
 
 def test_every_utterance_thought_and_memory_is_found_once(held: Held) -> None:
     people = [held.start.participant(name) for name in held.start.names]
-    expected = [Passage(RUN, 0, one.persona.name, "memory", memory.text) for one in people for memory in one.memories]
+    expected = [
+        Passage(RUN, 0, person.persona.name, "memory", memory.text) for person in people for memory in person.memories
+    ]
     for turn in held.store.turns(RUN):
         if turn.speaker is not None:
             expected.append(Passage(RUN, turn.turn, turn.speaker, "utterance", turn.text))
     for (round, agent), step in held.store.steps(RUN, "assess", Assessment).items():
         expected.append(Passage(RUN, round, agent, "thought", step.thought))
-    assert {one.kind for one in expected} >= {"memory", "utterance"}
+    assert {passage.kind for passage in expected} >= {"memory", "utterance"}
 
     def order(passage: Passage) -> tuple[object, ...]:
         return passage.kind, passage.turn, passage.agent, passage.text
@@ -218,9 +220,9 @@ def test_every_utterance_thought_and_memory_is_found_once(held: Held) -> None:
     rows = held.store.file.rows("SELECT turn, agent, kind, text FROM passages")
     assert sorted((Passage(RUN, **row) for row in rows), key=order) == sorted(expected, key=order)
     for passage in expected:
-        same = [one for one in expected if one.text == passage.text]
+        same = [other for other in expected if other.text == passage.text]
         found = search(held.store.file, f'"{passage.text}"', limit=1000)
-        assert sorted((one for one in found if one.text == passage.text), key=order) == sorted(same, key=order)
+        assert sorted((other for other in found if other.text == passage.text), key=order) == sorted(same, key=order)
     held.store.file.write("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')")
 
 

@@ -1,0 +1,95 @@
+"""Deleting runs, and the texts that nothing points to any more. Which columns point where is declared in schema.py."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from storage.database import StoreFile
+from storage.schema import TABLES
+
+#: The tables whose rows belong to one run; that a run is an encounter of a simulation keeps it from being deleted.
+_OF_A_RUN = tuple(
+    table.name
+    for table in TABLES.values()
+    if table.name != "encounters" and any(column.name == "run" for column in table.columns)
+)
+
+#: LangGraph's tables, which it makes itself; a run is a thread of its.
+_CHECKPOINTS = ("checkpoints", "writes")
+
+_GIVEN = "(SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What runs point to: hashes of prompts, and rows of `contents`."""
+
+    prompts: frozenset[str]
+    contents: frozenset[int]
+
+
+def texts_of(file: StoreFile, runs: Sequence[str]) -> Texts:
+    """Return the texts that runs point to."""
+    found: dict[str, set[str | int]] = {"prompts": set(), "contents": set()}
+    for target, values in found.items():
+        for table, column in _pointing_to(target):
+            if table in _OF_A_RUN and table != "passages":
+                rows = file.rows(
+                    f"SELECT DISTINCT {column} AS value FROM {table} WHERE run IN {_GIVEN}", json.dumps(runs)
+                )
+                values.update(row["value"] for row in rows)
+    return Texts(frozenset(map(str, found["prompts"] - {None})), frozenset(map(int, found["contents"] - {None})))
+
+
+def delete_runs(file: StoreFile, runs: Sequence[str]) -> None:
+    """Delete every row of runs, their checkpoints among them; inside a transaction."""
+    for table in _OF_A_RUN:
+        file.write(f"DELETE FROM {table} WHERE run IN {_GIVEN}", json.dumps(runs))
+    delete_checkpoints(file, runs)
+
+
+def delete_checkpoints(file: StoreFile, runs: Collection[str]) -> None:
+    """Delete the LangGraph checkpoints of runs; inside a transaction."""
+    made = {row["name"] for row in file.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table in made.intersection(_CHECKPOINTS):
+        file.write(f"DELETE FROM {table} WHERE thread_id IN {_GIVEN}", json.dumps(list(runs)))
+
+
+def delete_unused_texts(file: StoreFile, texts: Texts) -> None:
+    """Delete those of some texts, prompts and units that nothing points to any more; inside a transaction.
+
+    Args:
+        file: The store file.
+        texts: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
+    """
+    unused = f"hash IN {_GIVEN} AND hash NOT IN ({_pointers('prompts')})"
+    prompts = file.rows(f"SELECT hash, unit_ids FROM prompts WHERE {unused}", json.dumps([*texts.prompts]))
+    unit_ids = json.dumps(sorted({unit for row in prompts for unit in json.loads(row["unit_ids"])}))
+    file.write(f"DELETE FROM prompts WHERE hash IN {_GIVEN}", json.dumps([row["hash"] for row in prompts]))
+    units = file.rows(
+        f"""SELECT id, content_id FROM units WHERE id IN {_GIVEN}
+        AND id NOT IN (SELECT value FROM prompts, json_each(unit_ids))""",
+        unit_ids,
+    )
+    file.write(f"DELETE FROM units WHERE id IN {_GIVEN}", json.dumps([row["id"] for row in units]))
+    contents = json.dumps([*{*texts.contents, *(row["content_id"] for row in units)}])
+    # Memories stand in the index of what is searched under the case that they come from.
+    file.write(
+        f"DELETE FROM passages WHERE start_id IN {_GIVEN} AND start_id NOT IN (SELECT case_id FROM runs)", contents
+    )
+    file.write(f"DELETE FROM contents WHERE id IN {_GIVEN} AND id NOT IN ({_pointers('contents')})", contents)
+
+
+def _pointing_to(target: str) -> Iterator[tuple[str, str]]:
+    """Yield every table and column that points to a table."""
+    for table in TABLES.values():
+        for column in table.columns:
+            if column.references is not None and column.references[0] == target:
+                yield table.name, column.name
+
+
+def _pointers(target: str) -> str:
+    """Return a query for all values that point to a table; without NULL, which no value is known not to be in."""
+    return " UNION ".join(
+        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL" for table, column in _pointing_to(target)
+    )

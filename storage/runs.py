@@ -1,0 +1,242 @@
+"""Runs of a store file: their records, what they start from, and what they have in common with their ancestors."""
+
+import itertools
+import json
+import secrets
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+from typing_extensions import override
+
+from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from state.meeting import Start
+from state.records import Extension, RunRecord, RunStatus
+from state.store import Dependents, RunStore
+from storage.contents import Contents
+from storage.database import MEMORY
+from storage.faults import DAMAGED, storage_faults
+from storage.ids import LISTED, listed, resolve_id
+from storage.locks import drive_lock
+from storage.removal import delete_runs, delete_unused_texts, texts_of
+from storage.tables import Table
+from storage.values import Value, plain_json, record_of
+from storage.views import TURNS_OF_RUN
+
+#: Letters and digits that are not taken for one another.
+RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+#: Past all turns: a run has all that it wrote itself.
+_NO_LIMIT = 2**62
+
+#: Fields of a run's record that are columns as they are.
+_PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
+    "label"
+}
+
+#: A case or a meeting, told apart by their fields.
+_START: TypeAdapter[Start] = TypeAdapter(Start)
+
+
+class Runs(Contents, RunStore):
+    """Runs of a store file."""
+
+    def new_run_id(self) -> str:
+        """Return an id that no run has: four characters, more when those become few."""
+        taken = {
+            row["id"] for row in self.file.rows("SELECT run AS id FROM runs UNION SELECT simulation FROM simulations")
+        }
+        names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
+        return next(name for name in names if name not in taken)
+
+    def drive_lock(self, run: str) -> AbstractContextManager[None]:
+        """Hold the lock of a run: only one process drives it. A store in memory has no other driver.
+
+        Raises:
+            StorageError: Another driver has it; the message names its process.
+        """
+        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(self.path), run)
+
+    @override
+    def create_run(self, run: RunRecord, start: Start) -> None:
+        parent_run, parent_turn = run.parent or (None, None)
+        row = {
+            **run.model_dump(include=_PLAIN_FIELDS),
+            "seed": str(run.seed),
+            "parameters": plain_json(run.parameters),
+            "participant_models": plain_json({name: m.model_dump() for name, m in run.participant_models.items()}),
+            "extensions": plain_json([extension.model_dump() for extension in run.extensions]),
+            "parent_run": parent_run,
+            "parent_turn": parent_turn,
+            "created": run.created.isoformat(),
+        }
+        with self.file.transaction():
+            row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
+            is_new = Table(self.file, "runs").insert(row)
+            for shared in self._lineage_rows(run):
+                Table(self.file, "lineage").insert(shared)
+            participants = (start.participant(name) for name in start.names)
+            memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
+            self.save_start_memories(row["case_id"], memories)
+        if not is_new and self.run(run.run).created != run.created:
+            raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
+
+    def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
+        itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": _NO_LIMIT, "rounds": _NO_LIMIT}
+        if run.parent is None:
+            return [itself]
+        parent, turn = run.parent
+        turns = turn - 1
+        # A fork at the first turn shares no preparation either; one that rewrites a turn has the thoughts before it.
+        rounds = turn if run.rewritten else turns if turns else -1
+        return [itself] + [
+            {
+                "run": run.run,
+                "ancestor": row["ancestor"],
+                "depth": row["depth"] + 1,
+                "turns": min(row["turns"], turns),
+                "rounds": min(row["rounds"], rounds),
+            }
+            for row in Table(self.file, "lineage").select("WHERE run = ?", parent)
+        ]
+
+    @override
+    def run(self, run: str) -> RunRecord:
+        known = self._run_ids()
+        if run not in known and self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", run):
+            way = f"try tertulia days {run} --encounters, or tertulia simulate --resume {run}"
+            raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")
+        name = resolve_id(run, known, "run", self.path)
+        if name is None:
+            raise self._no_such_run(run, known)
+        rows = Table(self.file, "runs").select("WHERE run = ?", name, also=f"{TURNS_OF_RUN} AS turns")
+        if not rows:
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
+        self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
+        return self._run_record(rows[0])
+
+    @override
+    def runs(
+        self,
+        scenario: str | None = None,
+        status: RunStatus | None = None,
+        label: str | None = None,
+        limit: int | None = None,
+    ) -> list[RunRecord]:
+        wanted: dict[str, str | None] = {"scenario": scenario, "status": status, "label": label}
+        given = {column: value for column, value in wanted.items() if value is not None}
+        where = f"WHERE {' AND '.join(f'{column} = ?' for column in given)}" if given else ""
+        rows = Table(self.file, "runs").select(
+            f"{where} ORDER BY id DESC LIMIT ?",
+            *given.values(),
+            -1 if limit is None else limit,
+            also=f"{TURNS_OF_RUN} AS turns",
+        )
+        return [self._run_record(row) for row in rows]
+
+    @override
+    def start(self, run: str) -> Start:
+        join = "LEFT JOIN contents ON contents.id = case_id WHERE run = ?"
+        rows = self.verified_texts(Table(self.file, "runs").select(join, run, also="hash, text"))
+        if not rows:
+            raise self._no_such_run(run, self._run_ids())
+        with storage_faults(self.path):
+            return _START.validate_python(json.loads(rows[0]["text"]))
+
+    @override
+    def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
+        self._update_run(run, status=status, error=error)
+
+    @override
+    def set_label(self, run: str, label: str | None) -> None:
+        self._update_run(run, label=label)
+
+    @override
+    def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
+        self._update_run(run, extensions=plain_json([extension.model_dump() for extension in extensions]))
+
+    @override
+    def dependents_of(self, run: str) -> Dependents:
+        join = "lineage JOIN runs ON runs.run = lineage.run"
+        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth > 0 ORDER BY id", run)
+        simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
+        return Dependents(
+            forks=tuple(row["run"] for row in forks), simulation=simulations[0]["simulation"] if simulations else None
+        )
+
+    @override
+    def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
+        with ExitStack() as locks, self.file.transaction():
+            known = self._run_ids()
+            if run not in known:
+                raise self._no_such_run(run, known)
+            dependents = self.dependents_of(run)
+            if dependents.simulation is not None:
+                raise UsageError(
+                    f"run {run} is a conversation of simulation {dependents.simulation}, which would not be whole "
+                    "without it; it stays"
+                )
+            if dependents.forks and not with_forks:
+                raise UsageError(
+                    f"run {run} has forks that have its turns in common ({listed(dependents.forks)}); remove them "
+                    "first, or together with it (--with-forks)"
+                )
+            removed = (run, *dependents.forks)
+            for name in removed:
+                locks.enter_context(self.drive_lock(name))
+            texts = texts_of(self.file, removed)
+            delete_runs(self.file, removed)
+            # A run that is driven may be about to point to a text that it has stored, or found, a moment ago.
+            if not self._is_anything_driven(removed):
+                delete_unused_texts(self.file, texts)
+        return removed
+
+    def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:
+        """Return whether somebody drives a run, or a simulation, other than those that were removed."""
+        running = "SELECT {0} AS name FROM {0}s WHERE status = 'running'"
+        for row in self.file.rows(f"{running.format('run')} UNION {running.format('simulation')}"):
+            if row["name"] not in removed:
+                try:
+                    with self.drive_lock(row["name"]):
+                        pass
+                except StorageError:
+                    return True
+        return False
+
+    def _run_ids(self) -> list[str]:
+        """Return all run ids, newest first."""
+        return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
+
+    def _check_lineage(self, run: str, parent: str | None) -> None:
+        """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
+        rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
+        if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
+            raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
+
+    def _run_record(self, row: dict[str, Any]) -> RunRecord:
+        with storage_faults(self.path):
+            return record_of(
+                RunRecord,
+                row,
+                parameters=json.loads(row["parameters"]),
+                participant_models=json.loads(row["participant_models"]),
+                extensions=json.loads(row["extensions"]),
+                parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
+            )
+
+    def _update_run(self, run: str, **changes: Value) -> None:
+        with self.file.transaction():
+            rows = Table(self.file, "runs").select("WHERE run = ?", run)
+            if not rows:
+                raise self._no_such_run(run, self._run_ids())
+            Table(self.file, "runs").update(rows[0], "run", **changes)
+
+    def _no_such_run(self, run: str, known: list[str]) -> NotFoundError:
+        if known:
+            return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, known[:LISTED])}")
+        state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"
+        return NotFoundError(
+            f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give --store"
+        )

@@ -1,0 +1,195 @@
+"""A store that the version before wrote, under its former name: it opens, and everything in it goes on.
+
+`data/made_by_polylogue.db.xz` (schema version 5, rehearsed): a dialogue of five turns with a fork at the third, two
+days of a town with what a model answered about a conversation of it, and a dialogue and a meeting that were killed in
+the middle. Checkpoints of what was finished were dropped from it, as `gc` drops them.
+"""
+
+import lzma
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlite_utils import Database
+from support.commands import Cli
+
+from state.errors import StorageError
+from state.town import Simulation
+from storage import migrations
+from storage.annotations import Annotations
+from storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
+from storage.store import SqliteStore
+
+OLDER = lzma.decompress((Path(__file__).parent / "data" / "made_by_polylogue.db.xz").read_bytes())
+RUNS = ["a2ds", "wtdr", "5cu8-2-2", "5cu8-2-1", "5cu8-1-2", "5cu8-1-1", "4yaq", "cbmy"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "tertulia.db"
+    path.write_bytes(OLDER)
+    return path
+
+
+# --- what it holds goes on --------------------------------------------------------------------------------------------
+
+
+def test_all_of_it_is_read(path: Path) -> None:
+    with SqliteStore.open(path) as store:
+        runs = store.runs()
+        assert [run.run for run in runs] == RUNS
+        assert {run.label for run in runs} == {None}
+        for run in runs:
+            assert len(store.turns(run.run)) == run.turns
+            assert store.calls(run.run)
+            for turn in store.turns(run.run):
+                record = store.turn_record(run.run, turn.turn)
+                assert record.prompt is None or store.prompt(record.prompt).units
+                assert store.trace(run.run, turn.turn) or run.status == "running"
+        assert len(Annotations(store.file).of("5cu8-2-2")) == 4
+        (simulation,) = store.simulations.known()
+        assert isinstance(simulation, Simulation)
+        people = [resident.persona.name for resident in store.simulations.town("5cu8").residents]
+        streams = [store.remembered(store.simulations.stream(simulation, name)) for name in people]
+        assert sum(map(len, streams)) == 804
+
+
+def test_a_fork_of_it_differs_as_it_did(path: Path, cli: Cli) -> None:
+    document = cli("diff", "cbmy", "4yaq", "--json").json
+    assert document["first_divergence"] is not None
+    assert cli("diff", "cbmy", "cbmy", "--exit-code").code == 0
+    assert cli("diff", "cbmy", "4yaq", "--exit-code").code == 4
+
+
+@pytest.mark.parametrize(
+    ("run", "settings"),
+    [
+        ("a2ds", ("tidewell", "--rehearse", "--rounds", "8", "--seed", "9", "--lambda", "0.7")),
+        ("wtdr", ("team_building", "--rehearse", "--rounds", "8", "--seed", "5", "--lambda", "0.3")),
+    ],
+)
+def test_what_was_killed_goes_on_to_what_is_run_now(path: Path, cli: Cli, run: str, settings: tuple[str, ...]) -> None:
+    assert cli("resume", run, "--json").json["status"] == "finished"
+    anew = cli("run", *settings, "--json").json["run"]
+    assert cli("diff", run, anew, "--exit-code").code == 0
+
+
+def test_a_run_of_it_forks_identically(path: Path, cli: Cli) -> None:
+    fork = cli("fork", "cbmy", "--at", "3", "--json").json["run"]
+    assert cli("diff", "cbmy", fork, "--exit-code").code == 0
+
+
+def test_its_town_goes_on(path: Path, cli: Cli) -> None:
+    cli("simulate", "--resume", "5cu8", "--days", "3", "--json").json  # noqa: B018 - fails if the command does
+    with SqliteStore.open(path) as store:
+        assert store.simulations.get("5cu8").status == "finished"
+        encounters = store.simulations.encounters("5cu8")
+        assert {encounter.day for encounter in encounters} == {1, 2, 3}
+        assert all(store.turns(encounter.run) for encounter in encounters)
+
+
+# --- how it is migrated -----------------------------------------------------------------------------------------------
+
+
+def structure(connection: sqlite3.Connection) -> object:
+    """What SQLite knows of the tables, and the text of views."""
+    columns = {
+        name: sorted(row[1:4] + row[5:] for row in connection.execute(f"PRAGMA table_info({name})")) for name in TABLES
+    }
+    others = "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') OR name = 'passages_fts'"
+    return columns, sorted(connection.execute(others))
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+def test_every_version_becomes_what_a_new_store_is(tmp_path: Path, version: int) -> None:
+    names = [migration.name for migration in migrations.MIGRATIONS.pending(Database(memory=True))]
+    assert len(names) == SCHEMA_VERSION
+    with closing(sqlite3.connect(tmp_path / "older.db")) as older:
+        migrations.MIGRATIONS.apply(Database(older), stop_before=names[version])
+        older.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        assert older.execute("PRAGMA user_version").fetchone() == (version,)
+    for name in ("older.db", "new.db"):
+        SqliteStore.open(tmp_path / name, create=True).close()
+    with closing(sqlite3.connect(tmp_path / "older.db")) as older, closing(sqlite3.connect(tmp_path / "new.db")) as new:
+        assert structure(older) == structure(new)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reads"),
+    [
+        ("UPDATE traces SET trace = 'not base 85 \"' WHERE run = 'cbmy' AND turn = 1", "trace"),
+        ("UPDATE traces SET checksum = checksum + 1 WHERE run = 'cbmy' AND turn = 1", "trace"),
+        ("UPDATE calls SET tokens = substr(tokens, 2) WHERE run = 'cbmy'", "calls"),
+        ("UPDATE runs SET scenario = 'elsewhere' WHERE run = 'cbmy'", "run"),
+    ],
+)
+def test_what_was_damaged_before_is_still_told(path: Path, damage: str, reads: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(damage).rowcount
+    with SqliteStore.open(path) as store:
+        arguments = ("cbmy", 1) if reads == "trace" else ("cbmy",)
+        with pytest.raises(StorageError, match="damaged or was altered"):
+            getattr(store, reads)(*arguments)
+        assert store.run("wtdr").turns == 3
+
+
+OPEN = "import sys; from storage.store import SqliteStore; print(len(SqliteStore.open(sys.argv[1]).runs()))"
+
+
+def opened_elsewhere(path: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, "-c", OPEN, str(path)], stdout=subprocess.PIPE, text=True)
+
+
+def test_several_processes_may_migrate_it_at_once(path: Path) -> None:
+    processes = [opened_elsewhere(path) for _ in range(3)]
+    assert [process.communicate(timeout=120)[0] for process in processes] == [f"{len(RUNS)}\n"] * 3
+
+
+KILLED = """
+import os, signal, sys
+from storage import migrations
+convert, left = migrations._convert, int(sys.argv[2])
+def convert_or_die(*arguments, **named):
+    global left
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    convert(*arguments, **named)
+migrations._convert = convert_or_die
+from storage.store import SqliteStore
+SqliteStore.open(sys.argv[1])
+"""
+
+
+def test_killed_in_the_middle_it_is_as_it_was(path: Path) -> None:
+    for converted in range(4):
+        process = subprocess.run([sys.executable, "-c", KILLED, str(path), str(converted)], check=False)
+        assert process.returncode == -signal.SIGKILL
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+            assert connection.execute("SELECT count(*), count(voices) FROM runs").fetchone() == (len(RUNS), len(RUNS))
+    with SqliteStore.open(path) as store:
+        assert [run.run for run in store.runs()] == RUNS
+
+
+def test_killed_at_any_moment_it_is_migrated_later(path: Path) -> None:
+    drawn = random.Random(3)
+    for _ in range(3):
+        process = opened_elsewhere(path)
+        time.sleep(drawn.uniform(0.3, 1.2))
+        process.kill()
+        process.communicate()
+    with SqliteStore.open(path) as store:
+        assert [run.run for run in store.runs()] == RUNS
+
+
+def test_a_store_of_this_version_is_read_without_sqlite_utils(path: Path) -> None:
+    SqliteStore.open(path).close()
+    code = OPEN + "; assert not {'sqlite_utils', 'pandas', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, stdout=subprocess.PIPE)
