@@ -15,10 +15,10 @@ from support.commands import Cli
 from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
 from support.stored import a_case, a_run
 
-from tertulia.phrases import clean
-from tertulia.transcript import escaped, transcript
 from state.records import Turn, TurnRecord
 from storage.store import SqliteStore
+from tertulia.phrases import clean
+from tertulia.transcript import escaped, transcript
 
 RUN = "m33t"
 ADA, BEN, CLEO, DEV = NAMES
