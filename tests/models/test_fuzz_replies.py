@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from support.commands import Cli, Said
 from support.tiny import tiny_tokenizer
 
-from tertulia.phrases import clean
 from models.grammar import ReplyGrammar, read_reply
 from models.rehearsal import RehearsalModel
 from models.tokenizer import HuggingFaceTokenizer
@@ -23,6 +22,7 @@ from prompts.render import as_messages
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from state.records import Reply
 from storage.store import SqliteStore
+from tertulia.phrases import clean
 
 #: A whole run and a dozen commands per example; some 25 replies in each.
 fuzzed = settings(
