@@ -161,11 +161,16 @@ def _confirm() -> None:
         UsageError: Nobody can be asked.
         typer.Exit: The answer is no.
     """
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         raise UsageError("nobody can be asked here; to remove it without a question, give --yes")
     if not typer.confirm("remove it?", err=True):
         progress().print("nothing was removed")
         raise typer.Exit(1)
+
+
+def can_ask() -> bool:
+    """Whether somebody sits at a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def label(

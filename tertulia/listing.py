@@ -188,7 +188,7 @@ class Removal:
         return sum(run.turns for run in (*self.runs, *self.forks))
 
 
-def plan_removal(store: SqliteStore, names: Iterable[str], with_forks: bool = False) -> Removal:
+def plan_removal(store: Any, names: Iterable[str], with_forks: bool = False) -> Removal:
     """Return what goes when runs are removed, without removing anything.
 
     Args:
@@ -198,18 +198,23 @@ def plan_removal(store: SqliteStore, names: Iterable[str], with_forks: bool = Fa
 
     Raises:
         NotFoundError: There is no such run.
-        UsageError: There are forks that were not named, and they are not to go.
+        UsageError: A run is a conversation of a simulation, or has forks that were not named and are not to go.
     """
-    runs = {run.run: run for run in map(store.run, names)}
+    runs: dict[str, RunRecord] = {run.run: run for run in map(store.run, names)}
     forks: dict[str, RunRecord] = {}
-    waiting = list(runs)
-    while waiting:
-        for fork in map(_id_of, _dependents(store, waiting.pop())):
-            if fork not in runs and fork not in forks:
-                forks[fork] = store.run(fork)
-                waiting.append(fork)
+    for run in runs:
+        dependents = store.dependents_of(run)
+        if dependents.simulation is not None:
+            raise UsageError(
+                f"run {run} is a conversation of simulation {dependents.simulation}, which would not be whole without "
+                "it; it stays"
+            )
+        forks |= {fork: store.run(fork) for fork in dependents.forks if fork not in runs}
     if forks and not with_forks:
-        raise UsageError(f"runs that would stay are forks of these: {', '.join(forks)}; remove them too: --with-forks")
+        raise UsageError(
+            f"{', '.join(forks)} would stay, and have turns in common with what is to be removed; "
+            "remove these forks too with --with-forks"
+        )
     sizes = store.checkpoint_sizes()
     return Removal(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
 
@@ -224,17 +229,10 @@ def remove(store: Any, removal: Removal) -> None:
     Raises:
         StorageError: Another process drives one of the runs.
     """
-    # A fork goes before its parent, so that no run is ever without one.
-    for run in sorted((*removal.runs, *removal.forks), key=lambda run: run.created, reverse=True):
-        store.remove_run(run.run, with_forks=bool(removal.forks))
-
-
-def _dependents(store: Any, run: str) -> Iterable[Any]:
-    return store.dependents_of(run)  # type: ignore[no-any-return]
-
-
-def _id_of(run: Any) -> str:
-    return run if isinstance(run, str) else str(run.run)
+    gone: set[str] = set()
+    for run in sorted(removal.runs, key=lambda run: run.created):  # a parent goes with its forks
+        if run.run not in gone:
+            gone |= {*store.remove_run(run.run, with_forks=True)}
 
 
 def set_label(store: Any, run: str, label: str) -> RunRecord:

@@ -185,12 +185,12 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     """
     from metrics.dialogue_file import read_dialogues
 
+    if by is not None and not runs:
+        raise UsageError(f"--by {by} groups stored runs; name some (the lines of a file name their case)")
     dialogues: dict[str, list[Dialogue]] = {}
     for file in files:
         for case, found in read_dialogues(file).items():
             dialogues.setdefault(case, []).extend(found)
-    if by is not None and not runs:
-        raise UsageError(f"--by {by} groups stored runs; name some (the lines of a file name their case)")
     grouped: dict[str, list[RunRecord]] = {}
     if store is not None:
         for record in {record.run: record for record in map(store.run, runs)}.values():
@@ -212,7 +212,7 @@ def _value(run: RunRecord, by: str | None) -> str:
     if name in _RUN_FIELDS:
         return str(getattr(run, name))
     place, _, setting = name.partition(".")
-    parameters: Mapping[str, Any] = run.parameters
+    parameters = Parameters().model_dump() | run.parameters  # an older version did not know every parameter
     if setting:
         group = "nodes" if place == "nodes" else "node_settings"
         values: Any = parameters.get(group) or {}

@@ -17,7 +17,8 @@ Completions = list[tuple[str, str]]
 
 def complete_run(context: typer.Context, incomplete: str) -> Completions:
     """Return ids of runs, the newest first, each with its scenario and status."""
-    return [("@last", "the newest run"), *_of_store(context, "run", "scenario, status", incomplete)]
+    runs = _of_store(context, "run", "scenario, status", incomplete)
+    return [("@last", "the newest run"), *runs] if "@last".startswith(incomplete) else runs
 
 
 def complete_run_scenario(context: typer.Context, incomplete: str) -> Completions:

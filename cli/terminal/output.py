@@ -14,10 +14,18 @@ from tertulia.phrases import clean
 _PIPED_WIDTH = 120
 
 
+class DataConsole(Console):
+    """A console that leaves it to its caller what a closed pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error on; rich would exit with 1."""
+        raise
+
+
 def data() -> Console:
     """Return the console for data: as wide as the terminal; in a pipe lines are never broken, and tables 120 wide."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
+    console = DataConsole(highlight=False)
+    return console if console.is_terminal else DataConsole(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
 
 
 def progress() -> Console:

@@ -33,11 +33,12 @@ def print_columns(
         headings: Of the columns.
         rows: Texts of any origin.
         right: Headings of the columns that are aligned to the right.
-        drop: Headings of columns that a terminal too narrow for all does not show, those that go first first.
+        drop: Headings of columns that a terminal too narrow for all does not show, in this order; empty ones go first.
     """
     lines = [tuple(headings), *(tuple(_one_line(cell) for cell in row) for row in rows)]
     widths = {heading: max(cell_len(line[at]) for line in lines) for at, heading in enumerate(headings)}
-    shown = _fitting(widths, drop)
+    empty = [heading for heading in drop if not any(line[headings.index(heading)] for line in lines[1:])]
+    shown = _fitting(widths, list(dict.fromkeys([*empty, *drop])))
     for line in lines:
         cells = (
             " " * (widths[heading] - cell_len(cell)) + cell

@@ -52,12 +52,12 @@ def _print_cognition(console: Console, figures: Participation, published: Partic
     rows = []
     for label, agent, style in _rows(figures, published):
         choices = [(agent.mechanisms or {}).get(name) for name in mechanisms]
-        cells: tuple[Text | str, ...] = (
+        cells: list[Text | str] = [
             label,
             *map(count, (agent.spoken, agent.wanting_to_speak, agent.silent)),
             *("–" if choice is None else f"{choice.on}-{choice.off}" for choice in choices),
             *map(count, (agent.wanting_after_silence, agent.speaking_after_silence)),
-        )
+        ]
         rows.append(Row(cells, style))
     print_table(console, headings, rows, right=True)
     console.print(plain("silent: decisions without wanting to speak; mechanisms: rounds on-off", "dim"))

@@ -211,7 +211,7 @@ def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, A
         ({"parameters": {"removal_factor": 0.8}}, ["parameters", "removal_factor"], (0.5, 0.8)),
         (
             {"participant_models": {"Ana": {"model": "n", "parameters": {}}}},
-            ["participant_models", "Ana"],
+            ["voices", "Ana"],
             (None, {"model": "n", "parameters": {}}),
         ),
         ({"extensions": ({"source": "mine", "hash": "0"},)}, ["extensions"], ([], [{"source": "mine", "hash": "0"}])),
@@ -312,7 +312,7 @@ def test_in_a_terminal(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyP
 
 
 def test_similarity(cli: Cli, meetings: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.comparing.open_embedding_model", lambda name: RehearsalEmbedder())
+    monkeypatch.setattr("cli.diff.open_embedding_model", lambda name: RehearsalEmbedder())
     assert "sim" not in cli("diff", A, B, "--json").json["diversity"]
     figures = cli("diff", A, B, "--similarity", "--json").json["diversity"]
     assert figures["sim"] == figures["sim_untruncated"] == pytest.approx(1.0)

@@ -229,7 +229,7 @@ def test_never_half_a_file(cli: Cli, monkeypatch: pytest.MonkeyPatch, problem: B
 
     Path("run.md").write_text("mine")
     before = sorted(Path().iterdir())
-    monkeypatch.setattr("cli.exporting.transcript", broken)
+    monkeypatch.setattr("cli.export.transcript", broken)
     said = cli("export", RUN, "--markdown", "run.md", "--force")
     if isinstance(problem, OSError):
         said.complains(1, "run.md: No space left on device")

@@ -192,7 +192,7 @@ def test_table_one_has_two_poles_and_one_p_per_dimension(cli: Cli, held: RunReco
 
 def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     first = cli("inventory", "m33t", "--json").json
-    monkeypatch.setattr("cli.reading.open_language_model", lambda *_: pytest.fail("a model was opened"))
+    monkeypatch.setattr("cli.terminal.asking.open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli("inventory", "m33t", "--json").json == first
     assert cli("inventory", "m33t", "--rehearse", "--json").json == first
 
@@ -237,7 +237,7 @@ def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) 
 def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("behaviour", "@last", "--labelled-by", "rehearsal", "--embedder", "rehearsal", "--json")
     first = cli(*arguments).json
-    monkeypatch.setattr("cli.reading.open_language_model", lambda *_: pytest.fail("a model was opened"))
+    monkeypatch.setattr("cli.terminal.asking.open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli(*arguments).json == first
     assert {len(one["acts"]) for one in first["turns"]} == {0, 1}
 

@@ -1,0 +1,137 @@
+"""What every reading command does with a usage error, a closed pipe and a shell that completes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.stored import a_case, a_run, write_turns
+from typer import Context
+
+from cli.terminal.commands import as_typed, example_of
+from cli.terminal.completion import complete_run, complete_scenario, complete_setting
+from storage.store import SqliteStore
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def run(cli: Cli) -> str:
+    """A run of three turns in the store of this folder."""
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        opened.create_run(a_run("k3f9", status="finished"), a_case())
+        write_turns(opened, "k3f9", 1, 3)
+    return "k3f9"
+
+
+# --- usage errors ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("show k3f9 --turn 1 --lambda 1.5", ["--lambda 1.5: ", "less than or equal to 1", "tertulia show @last"]),
+        ("show k3f9 --lambda 0.5", ["--turn N", "tertulia show @last"]),
+        ("show", ["RUN", "tertulia show @last"]),
+        ("show k3f9 --turn x", ["--turn", "'x'", "tertulia show @last"]),
+        ("graph utterance --set lambda=much", ["--set lambda=much: ", "tertulia graph"]),
+        ("graph utterance --set temperature=9x", ["--set temperature=9x: ", "tertulia graph"]),
+        ("nodes lst", ["lst"]),
+        ("score nothing.json", ["--response", "tertulia score"]),
+        ("metrics k3f9 --by nothing", ["--by nothing", "tertulia metrics"]),
+        ("runs rm", ["RUN", "tertulia runs rm"]),
+    ],
+)
+def test_a_usage_error_shows_the_example_and_the_options_as_typed(
+    cli: Cli, run: str, arguments: str, words: list[str]
+) -> None:
+    cli(*arguments.split()).complains(2, *words)
+
+
+def test_other_errors_show_no_example(cli: Cli, run: str) -> None:
+    for arguments in (("show", "zzzz"), ("show", run, "--turn", "9"), ("scenarios", "broken.yaml")):
+        Path("broken.yaml").write_text("name: 3", encoding="utf-8")
+        assert "for example" not in cli(*arguments).err
+
+
+def test_only_what_was_typed_is_named(cli: Cli) -> None:
+    message = "removal_factor=2: too much"
+    assert as_typed(message, {"removal_factor": 2.0}) == "--lambda 2: too much"
+    assert as_typed(message, {"settings": ["lambda=2"]}) == "--set lambda=2: too much"
+    assert as_typed(message, {"settings": ["seed=2"]}) == message
+    assert as_typed("max_turns=0: too few", {"rounds": 0}) == "--rounds 0: too few"
+    assert as_typed("no run 'a=b'", {"run": "a=b"}) == "no run 'a=b'"
+    assert example_of("Do it.\n\n    Example: tertulia do it\n") == "tertulia do it"
+    assert example_of(None) is None
+
+
+# --- pipes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["show k3f9 --turn 2", "export k3f9 --jsonl -", "runs --json", "nodes list"])
+def test_a_closed_pipe_ends_a_command_quietly(run: str, tmp_path: Path, command: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", *command.split()],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# --- completion -----------------------------------------------------------------------------------------------------
+
+
+class Typed(Context):
+    """What was typed before the word that is completed."""
+
+    def __init__(self, **params: object) -> None:
+        self.params = dict(params)
+
+
+def test_runs_are_completed_from_the_store(run: str) -> None:
+    assert complete_run(Typed(), "") == [("@last", "the newest run"), ("k3f9", "cafe, finished")]
+    assert ("k3f9", "cafe, finished") in complete_run(Typed(store=Path("tertulia.db")), "k3")
+    assert complete_run(Typed(), "zz") == []
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database at all"])
+def test_where_there_is_no_store_nothing_is_completed(cli: Cli, content: bytes | None) -> None:
+    if content is not None:
+        Path("tertulia.db").write_bytes(content)
+    assert complete_run(Typed(), "k") == []
+    assert Path("tertulia.db").exists() == (content is not None)
+
+
+def test_scenarios_and_settings_are_completed(cli: Cli) -> None:
+    Path("tea.yaml").touch()
+    assert complete_scenario("t") == [("tidewell", "a town"), ("team_building", "a meeting"), ("tea.yaml", "a file")]
+    assert [name for name, _ in complete_setting("lamb")] == ["lambda="]
+    assert {"temperature=", "seed="} <= {name for name, _ in complete_setting("")}
+
+
+def test_a_shell_completes(run: str, tmp_path: Path) -> None:
+    words = "tertulia show k"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "_TERTULIA_COMPLETE": "complete_bash"}
+    environment |= {"COMP_WORDS": words, "COMP_CWORD": "2"}
+    code = "import sys; sys.argv = ['tertulia']; from cli.main import main; main()"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["k3f9"], done
+    assert (
+        "--install-completion"
+        in subprocess.run(
+            [sys.executable, "-m", "cli.main", "--help"],
+            cwd=tmp_path,
+            env=environment | {"_TERTULIA_COMPLETE": ""},
+            capture_output=True,
+            text=True,
+        ).stdout
+    )

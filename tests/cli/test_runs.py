@@ -1,0 +1,186 @@
+"""`runs`: the table and its filters, labels, and the removal of runs."""
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.group_stored import a_group_run, a_meeting
+from support.stored import NOW, a_case, a_run
+
+from state.records import Turn, TurnRecord
+from storage.store import SqliteStore
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
+
+needs_removal = pytest.mark.skipif(
+    not hasattr(SqliteStore, "remove_run"), reason="the store has no labels, filters and removal yet"
+)
+
+
+@pytest.fixture
+def store(cli: Cli) -> Iterator[SqliteStore]:
+    """The store of this folder, with two runs, a fork of the first, and a fork of that."""
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        opened.create_run(a_run("aaaa", status="finished"), a_case())
+        turn = Turn(turn=1, round=1, speaker="Ana", text="Hello.", sim_time_s=0.0, ended=False)
+        opened.save_turn("aaaa", TurnRecord(turn=turn))
+        later = NOW + timedelta(minutes=5)
+        opened.create_run(a_run("bbbb", status="finished", parent=("aaaa", 2), created=later), a_case())
+        opened.create_run(a_run("cccc", status="failed", parent=("bbbb", 2), created=later), a_case())
+        opened.create_run(a_run("dddd", status="failed", scenario="meadow", created=later), a_case())
+        yield opened
+
+
+def listed(cli: Cli, *arguments: str) -> list[str]:
+    return [row["run"] for row in cli("runs", *arguments, "--json").json["runs"]]
+
+
+# --- the list -------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqliteStore) -> None:
+    heading, *lines = cli("runs").out.splitlines()
+    assert heading.split() == [
+        "run",
+        "status",
+        "scenario",
+        "order",
+        "λ",
+        "seed",
+        "turns",
+        "model",
+        "from",
+        "date",
+        "label",
+    ]
+    assert [line.split()[0] for line in lines] == ["dddd", "aaaa", "└", "└"]
+    assert f"{NOW.astimezone():%Y-%m-%d %H:%M}" in lines[1]
+    row = cli("runs", "--json").json["runs"][-1]
+    assert (row["name"], row["label"], row["date"]) == ("cafe", None, f"{NOW.astimezone():%Y-%m-%d %H:%M}")
+
+
+def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqliteStore) -> None:
+    store.create_run(a_group_run("m33t", scenario="/far/away/summer.yaml"), a_meeting())
+    store.create_run(a_run("f1le", scenario="/far/away/bench.yaml"), a_case())
+    names = {row["run"]: row["name"] for row in cli("runs", "--json").json["runs"]}
+    assert (names["m33t"], names["f1le"]) == ("The summer day", "bench")
+    assert "/far/away" not in cli("runs").out
+
+
+@needs_removal
+def test_filters(cli: Cli, store: SqliteStore) -> None:
+    assert listed(cli, "--scenario", "meadow") == ["dddd"]
+    assert listed(cli, "--status", "failed") == ["dddd", "cccc"]
+    assert listed(cli, "--limit", "1") == ["dddd"]
+    assert listed(cli, "--status", "failed", "--scenario", "nowhere") == []
+    assert "no such runs" in cli("runs", "--scenario", "nowhere").out
+    # A fork whose parent is not listed stands by itself.
+    assert [line.split()[0] for line in cli("runs", "--status", "failed").out.splitlines()[1:]] == ["dddd", "cccc"]
+
+
+def test_filters_that_are_wrong(cli: Cli, store: SqliteStore) -> None:
+    cli("runs", "--status", "fnished").complains(2, "--status fnished", "did you mean 'finished'", "tertulia runs")
+    cli("runs", "--limit", "0").complains(2, "--limit")
+    cli("runs", "--limit", "2", "label", "aaaa", "x").complains(2, "--limit", "runs label")
+
+
+def test_a_narrow_terminal_shows_fewer_columns_and_whole_words(cli: Cli, store: SqliteStore) -> None:
+    widths = {}
+    for width in (60, 80, 200):
+        lines = in_terminal(width, "runs")
+        assert max(map(len, lines)) <= width, lines
+        widths[width] = lines[0].split()
+    assert widths[200] == COLUMNS
+    assert widths[80] == ["run", "status", "scenario", "λ", "turns", "model", "from", "date"]
+    assert widths[60][:3] == ["run", "status", "scenario"]
+
+
+def in_terminal(width: int, *arguments: str) -> list[str]:
+    """Return the lines that a command prints to a terminal of that width."""
+    master, terminal = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "cli.main", *arguments]
+    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
+        os.close(terminal)
+        written = b""
+        while True:
+            try:
+                chunk = os.read(master, 4096)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not chunk:
+                break
+            written += chunk
+    os.close(master)
+    assert process.returncode == 0
+    return written.decode().splitlines()
+
+
+# --- labels ---------------------------------------------------------------------------------------------------------
+
+
+@needs_removal
+def test_a_label_is_set_found_and_taken_away(cli: Cli, store: SqliteStore) -> None:
+    assert cli("runs", "label", "aaaa", "pilot study", "--json").json["label"] == "pilot study"
+    assert listed(cli, "--label", "pilot study") == ["aaaa"]
+    assert "pilot study" in cli("runs").out
+    assert "no label" in cli("runs", "label", "aaaa", "").err
+    assert listed(cli, "--label", "pilot study") == []
+    cli("runs", "label", "zzzz", "x").complains(3, "'zzzz'")
+
+
+# --- removal --------------------------------------------------------------------------------------------------------
+
+
+@needs_removal
+def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqliteStore) -> None:
+    cli("runs", "rm", "aaaa", "--yes").complains(2, "bbbb", "cccc", "--with-forks")
+    assert listed(cli) == ["dddd", "cccc", "bbbb", "aaaa"]
+    removed = cli("runs", "rm", "bbbb", "--with-forks", "--yes", "--json").json
+    assert sorted(removed["removed"]) == ["bbbb", "cccc"]
+    assert listed(cli) == ["dddd", "aaaa"]
+
+
+@needs_removal
+def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqliteStore) -> None:
+    assert cli("runs", "rm", "cccc", "aaaa", "bbbb", "--yes").code == 0
+    assert listed(cli) == ["dddd"]
+
+
+@needs_removal
+def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqliteStore) -> None:
+    said = cli("runs", "rm", "dddd")
+    said.complains(2, "--yes")
+    assert "to be removed: dddd (meadow, failed)" in said.err
+    assert "0 turns" in said.err
+    assert "dddd" in listed(cli)
+
+
+@needs_removal
+def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.runs.can_ask", lambda: True)
+    answers = iter([False, True])
+    monkeypatch.setattr("cli.runs.typer.confirm", lambda *_, **__: next(answers))
+    assert cli("runs", "rm", "dddd").code == 1
+    assert "dddd" in listed(cli)
+    assert cli("runs", "rm", "dddd").code == 0
+    assert "dddd" not in listed(cli)
+
+
+def test_the_store_may_stand_before_the_name_of_the_command(
+    cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "tertulia.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert listed(cli, "--store", path)
+    cli("runs", "--store", path, "rm", "zzzz").complains(3, "'zzzz'", "aaaa")
+    cli("runs", "rm", "zzzz", "--store", path).complains(3, "'zzzz'", "aaaa")
+    cli("runs", "rm", "zzzz").complains(3, "tertulia.db")

@@ -1,0 +1,82 @@
+"""The diversity of stored runs and of files, case by case."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.stored import a_case, a_run, write_turns
+
+from metrics.dialogue_file import read_dialogues
+from metrics.diversity import metrics_of_cases
+from models.rehearsal import RehearsalEmbedder
+from state.errors import NotFoundError, UsageError
+from storage.store import SqliteStore
+from tertulia.measuring import collect_cases
+
+RUNS = ("r1", "r2", "r3")
+
+
+@pytest.fixture
+def store(cli: Cli) -> Iterator[SqliteStore]:
+    """Three runs of one scenario: two at λ = 0.5 and one at 0.8, and one of which nothing is said yet."""
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        for at, (run, factor) in enumerate(zip(RUNS, (0.5, 0.5, 0.8), strict=True)):
+            parameters = {"removal_factor": factor, "judge": "off", "nodes": {"score": "length"} if at else {}}
+            opened.create_run(a_run(run, seed=at, parameters=parameters), a_case())
+            write_turns(opened, run, 1, at + 1)
+        opened.create_run(a_run("mute"), a_case())
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("by", "cases"),
+    [
+        (None, {"cafe": ["r1", "r2", "r3"]}),
+        ("scenario", {"cafe": ["r1", "r2", "r3"]}),
+        ("lambda", {"cafe, lambda 0.5": ["r1", "r2"], "cafe, lambda 0.8": ["r3"]}),
+        ("seed", {"cafe, seed 0": ["r1"], "cafe, seed 1": ["r2"], "cafe, seed 2": ["r3"]}),
+        ("model", {"cafe, model m": ["r1", "r2", "r3"]}),
+        ("judge", {"cafe, judge off": ["r1", "r2", "r3"]}),
+        ("nodes.score", {"cafe, nodes.score –": ["r1"], "cafe, nodes.score length": ["r2", "r3"]}),
+    ],
+)
+def test_runs_are_grouped_by_scenario_and_a_value(
+    store: SqliteStore, by: str | None, cases: dict[str, list[str]]
+) -> None:
+    found = collect_cases([], (*RUNS, "mute", "r1"), store, by)
+    assert {case: [run.run for run in runs] for case, runs in found.runs.items()} == cases
+    assert {case: len(dialogues) for case, dialogues in found.dialogues.items()} == {
+        case: len(runs) for case, runs in cases.items()
+    }
+
+
+def test_nothing_to_group_by(store: SqliteStore) -> None:
+    with pytest.raises(UsageError, match=r"--by judg: unknown.*'judge'"):
+        collect_cases([], RUNS, store, "judg")
+    with pytest.raises(UsageError, match="groups stored runs"):
+        collect_cases([Path("lines.jsonl")], [], None, "lambda")
+    with pytest.raises(NotFoundError):
+        collect_cases([], ["zzzz"], store)
+
+
+def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, store: SqliteStore) -> None:
+    lines = [{"case": "cafe", "dialogue": [[turn.speaker, turn.text] for turn in store.turns(run)]} for run in RUNS]
+    Path("lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    stored = cli("metrics", *RUNS, "--embedder", "rehearsal", "--json").json
+    filed = cli("metrics", "lines.jsonl", "--embedder", "rehearsal", "--json").json
+    assert stored["cases"] == filed["cases"]
+    assert stored["runs"] == {"cafe": list(RUNS)}
+    assert set(filed) == {"schema_version", "embedder", "cases", "mean"}
+    both = cli("metrics", "lines.jsonl", "r3", "--by", "lambda", "--embedder", "rehearsal", "--json").json
+    assert list(both["cases"]) == ["cafe", "cafe, lambda 0.8"]
+    assert "cafe, lambda 0.5" in cli("metrics", *RUNS, "--by", "lambda", "--embedder", "rehearsal").out
+    expected = metrics_of_cases(read_dialogues(Path("lines.jsonl")), RehearsalEmbedder())
+    assert stored["cases"]["cafe"] == expected["cafe"].model_dump()
+
+
+def test_metrics_of_what_is_not_there(cli: Cli, store: SqliteStore) -> None:
+    cli("metrics", "zzzz").complains(3, "'zzzz'")
+    cli("metrics", "r1", "nothing.jsonl").complains(3, "nothing.jsonl")
+    cli("metrics").complains(2, "tertulia metrics")
