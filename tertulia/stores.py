@@ -25,7 +25,7 @@ class Store(StoreFileHandle):
         status: RunStatus | None = None,
         label: str | None = None,
         limit: int | None = None,
-    ) -> "Runs":
+    ) -> "StoredRuns":
         """Return the runs of the store, newest first.
 
         Args:
@@ -36,7 +36,7 @@ class Store(StoreFileHandle):
         """
         with self.opened() as store:
             records = store.runs(scenario=scenario, status=status, label=label, limit=limit)
-        return Runs(self, records)
+        return StoredRuns(self, records)
 
     def run(self, run: str = "@last") -> Run:
         """Return a run.
@@ -76,7 +76,7 @@ class Store(StoreFileHandle):
         return f"<store {self.path}{' (closed)' if self.is_closed else f', {len(self.runs())} runs'}>"
 
 
-class Runs(tuple[Run, ...]):
+class StoredRuns(tuple[Run, ...]):
     """Runs of a store, newest first."""
 
     records: tuple[RunRecord, ...]
