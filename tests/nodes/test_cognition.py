@@ -353,7 +353,7 @@ async def test_a_prompt_of_cognition_holds_its_agent_moment_and_question(layout:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-async def test_what_stays_the_same_stands_first_and_is_the_stem(layout: Layout) -> None:
+async def test_what_stays_the_same_stands_first_and_is_the_shared_prefix(layout: Layout) -> None:
     tokenizer, stems = RehearsalTokenizer(), []
     for lines in ((("Bo", "Who pays?"),), (("Bo", "I don't."), ("Cy", "Nor do I."))):
         view = (
