@@ -53,7 +53,7 @@ class Encounter(Record):
         time: When they begin to talk.
         initiator, partner: Who speaks first, and to whom.
         activities: What the two were doing.
-        run: The id of the run that is their conversation; empty until it is begun.
+        run: The id of the run that is their conversation; empty until it starts.
     """
 
     day: int = Field(ge=1)

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,12 +87,25 @@ def _prepared(
         if can_write:
             # WAL: readers don't wait for the writer. NORMAL: kill -9 loses nothing; a power cut may lose the last
             # commits, but the file stays whole.
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn on SQLite's write-ahead log, for which it wants a new file for itself and does not wait by itself."""
+    given_up_at = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > given_up_at:
+                raise
+            time.sleep(0.01)
 
 
 class StoreFile:

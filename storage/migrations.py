@@ -173,7 +173,7 @@ def bytes_labels_and_annotations(db: Database) -> None:
     _create_readers(db)
 
 
-#: No checksum of a row is this, so a row that was damaged before it was converted is still told when it is read.
+#: No checksum of a row is this, so a row that was damaged before it was converted is still refused when it is read.
 _DAMAGED = -1
 
 

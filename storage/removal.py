@@ -30,15 +30,16 @@ class Texts:
 
 def texts_of(file: StoreFile, runs: Sequence[str]) -> Texts:
     """Return the texts that runs point to."""
-    found: dict[str, set[str | int]] = {"prompts": set(), "contents": set()}
-    for target, values in found.items():
-        for table, column in _pointing_to(target):
-            if table in _OF_A_RUN and table != "passages":
-                rows = file.rows(
-                    f"SELECT DISTINCT {column} AS value FROM {table} WHERE run IN {_GIVEN}", json.dumps(runs)
-                )
-                values.update(row["value"] for row in rows)
-    return Texts(frozenset(map(str, found["prompts"] - {None})), frozenset(map(int, found["contents"] - {None})))
+    prompts, contents = (
+        {
+            row["pointer"]
+            for table, column in _pointing_to(target)
+            if table in _OF_A_RUN
+            for row in file.rows(f"SELECT {column} AS pointer FROM {table} WHERE run IN {_GIVEN}", json.dumps(runs))
+        }
+        for target in ("prompts", "contents")
+    )
+    return Texts(frozenset(prompts - {None}), frozenset(contents - {None}))
 
 
 def delete_runs(file: StoreFile, runs: Sequence[str]) -> None:
