@@ -71,32 +71,9 @@ async def drive(
         entry = await _enter(graph, config, context)
     tracer = Tracer()
     while True:
-        tasks = graph.astream(
-            entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
-        )
-        answering: asyncio.Task[None] | None = None
-        try:
-            async for event in tasks:
-                if event["type"] != "tasks":
-                    continue
-                task = cast(Mapping[str, Any], event["data"])
-                tracer.note(event["ns"], task)
-                if "input" in task:
-                    emit(_step_of(task, context.run))
-                elif task["interrupts"]:
-                    assert ask is not None
-                    answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
-                elif task["name"] in _LAST and task["error"] is None:
-                    # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
-                    trace = tracer.trace()
-                    context.store.save_trace(context.run, trace.after["turn"], trace)
-            if answering is not None:
-                await answering
-        finally:
-            if answering is not None:
-                answering.cancel()
+        asks = await _invoke(graph, entry, config, context, tracer, emit, ask)
         config, entry = {"configurable": {"thread_id": context.run}}, None
-        if answering is not None:
+        if asks:
             entry = Command(resume=True)
             continue
         tracer = Tracer()
@@ -104,6 +81,43 @@ async def drive(
         emit(TurnFinished(context.run, context.store.turns(context.run, last := snapshot.values["turn"], last)[0]))
         if snapshot.values["finished"]:
             return
+
+
+async def _invoke(
+    graph: DialogueGraph | GroupGraph,
+    entry: Any,
+    config: RunnableConfig,
+    context: Context,
+    tracer: Tracer,
+    emit: Emit,
+    ask: Ask | None,
+) -> bool:
+    """Run the graph to the end of a turn, or until a person was asked and has answered; return whether it is that."""
+    tasks = graph.astream(
+        entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
+    )
+    answering: asyncio.Task[None] | None = None
+    try:
+        async for event in tasks:
+            if event["type"] != "tasks":
+                continue
+            task = cast(Mapping[str, Any], event["data"])
+            tracer.note(event["ns"], task)
+            if "input" in task:
+                emit(_step_of(task, context.run))
+            elif task["interrupts"]:
+                assert ask is not None
+                answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
+            elif task["name"] in _LAST and task["error"] is None:
+                # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
+                trace = tracer.trace()
+                context.store.save_trace(context.run, trace.after["turn"], trace)
+        if answering is not None:
+            await answering
+    finally:
+        if answering is not None:
+            answering.cancel()
+    return answering is not None
 
 
 def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
