@@ -11,7 +11,10 @@ from support.commands import Cli, Said
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-settings.register_profile("full", max_examples=2000)
+# No deadline: the machine is shared, and time is measured in benchmarks/.
+settings.register_profile("suite", deadline=None)
+settings.register_profile("full", max_examples=2000, deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture
