@@ -261,9 +261,9 @@ def test_another_factor(cli: Cli) -> None:
     assert document["first_divergence"]["differs"][0] == "removed"  # the prompt and its scores are still the same
     units = [cli("show", run, "--turn", 1, "--json").json["units"] for run in (first, second)]
     gone_a, gone_b = ({unit["id"] for unit in rows if unit["removed"]} for rows in units)
-    first = document["turns"][0]
-    assert set(first["removed_only_in_a"]) == gone_a - gone_b
-    assert set(first["removed_only_in_b"]) == gone_b - gone_a
+    parting = document["turns"][0]
+    assert set(parting["removed_only_in_a"]) == gone_a - gone_b
+    assert set(parting["removed_only_in_b"]) == gone_b - gone_a
     shown = cli("diff", first, second)
     assert shown.code == 0
     assert "they part at turn 1: units removed" in shown.out
