@@ -29,7 +29,7 @@ fuzz: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models lab cli benchmarks
+	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models tertulia lab cli benchmarks
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from cli.options import ExtensionOption, JsonOption, NoStoreOption
 from cli.terminal.commands import Group, add
 from cli.terminal.output import data, plain, print_json, progress
+from cli.terminal.tables import Row, print_table
 from state.errors import ExtensionError
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.node_catalog import NodeCatalog, catalog_document, read_catalog
@@ -47,15 +47,13 @@ def list_nodes(extension: ExtensionOption = None, store: NoStoreOption = None, a
 
 
 def _print_catalog(catalog: NodeCatalog) -> None:
-    table = Table(box=None, pad_edge=False)
-    for title in ("place", "name", "what it does", "from"):
-        table.add_column(title, overflow="fold")
+    rows = []
     for place in (*catalog.places, {"place": "mechanism", "nodes": catalog.mechanisms}):
         for number, row in enumerate(place["nodes"] or [_EMPTY]):
             name = f"{row['name']}{' (default)' if row.get('default') else ''}"
             first = "" if number else place["place"]
-            table.add_row(plain(first), plain(name), plain(row["description"]), plain(row["source"]))
-    data().print(table)
+            rows.append(Row((first, name, row["description"], row["source"])))
+    print_table(data(), ("place", "name", "what it does", "from"), rows)
 
 
 def check_nodes(

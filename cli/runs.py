@@ -27,7 +27,7 @@ from tertulia.listing import (
     runs_document,
     set_label,
 )
-from tertulia.phrases import counted, in_words, order_of
+from tertulia.phrases import counted, in_words, order_of, size_of
 
 _HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
 #: What a terminal too narrow for all columns does not show, in this order.
@@ -85,13 +85,14 @@ def runs(
 
 
 def _print_runs(listed: RunList) -> None:
+    rows = listed.rows
     print_columns(
         _HEADINGS,
-        [_cells(row, listed) for row in listed.rows],
+        [_cells(row, listed) for row in rows],
         right=("λ", "seed", "turns"),
         drop=_DROPPED,
     )
-    if listed.conversations:
+    if any(row.conversations for row in rows):
         data().print(plain("the conversations of a simulation: tertulia days SIM --encounters", "dim"))
 
 
@@ -150,7 +151,7 @@ def rm(
 def _what_goes(removal: Removal) -> str:
     names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in removal.runs)
     forks = f"; {counted(len(removal.forks), 'fork')}: {', '.join(fork.run for fork in removal.forks)}"
-    turns, size = counted(removal.turns, "turn"), f"{removal.bytes / 1e6:.1f} MB of checkpoints"
+    turns, size = counted(removal.turns, "turn"), f"{size_of(removal.bytes)} of checkpoints"
     return f"{names}{forks if removal.forks else ''}; {turns} in all, {size}"
 
 

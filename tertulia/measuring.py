@@ -181,7 +181,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
 
     Raises:
         NotFoundError: There is no such file or run.
-        UsageError: A file can't be read as dialogues, or there is nothing to group by.
+        UsageError: A file can't be read as dialogues, nobody speaks in a run, or there is nothing to group by.
     """
     from metrics.dialogue_file import read_dialogues
 
@@ -196,9 +196,10 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         for record in {record.run: record for record in map(store.run, runs)}.values():
             case = record.scenario if by in (None, "scenario") else f"{record.scenario}, {by} {_value(record, by)}"
             spoken = [(turn.speaker, turn.text) for turn in store.turns(record.run) if turn.speaker is not None]
-            if spoken:
-                dialogues.setdefault(case, []).append(spoken)
-                grouped.setdefault(case, []).append(record)
+            if not spoken:
+                raise UsageError(f"nobody speaks in run {record.run}; leave it out")
+            dialogues.setdefault(case, []).append(spoken)
+            grouped.setdefault(case, []).append(record)
     return Cases(dialogues, grouped)
 
 

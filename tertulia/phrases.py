@@ -48,6 +48,11 @@ def counted(number: int, singular: str) -> str:
     return f"{number} {singular}{'' if number == 1 else 's'}"
 
 
+def size_of(bytes: int) -> str:
+    """Return a size in kB or MB."""
+    return f"{bytes / 1e6:.1f} MB" if bytes >= 1e5 else f"{bytes / 1e3:.1f} kB"
+
+
 def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return notes `what of NAME: why` without repetition; those that differ in the name alone are joined."""
     people: dict[tuple[str, str], list[str]] = {}

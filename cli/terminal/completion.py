@@ -1,5 +1,6 @@
 """What a shell completes: runs, scenarios and settings. The store is read by plain SQL, and no engine is loaded."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -13,6 +14,13 @@ from cli.environment import store_path
 _MOST = 200
 
 Completions = list[tuple[str, str]]
+
+
+def command_to_complete() -> str | None:
+    """Return the command whose arguments a shell completes, so that no other has to be imported; `None` for none."""
+    typed = os.environ.get("_TERTULIA_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
+    words = typed.split()
+    return words[1] if len(words) > 2 or (len(words) == 2 and typed[-1].isspace()) else None
 
 
 def complete_run(context: typer.Context, incomplete: str) -> Completions:

@@ -242,7 +242,7 @@ def test_metrics(cli: Cli, tmp_path: Path) -> None:
 
 def test_every_command_has_help_with_an_example_and_takes_a_store(cli: Cli) -> None:
     listed = cli("--help").out
-    groups = {"nodes": ("nodes list", "nodes check")}
+    groups = {"nodes": ("nodes list", "nodes check"), "runs": ("runs", "runs rm", "runs label")}
     for name in (one for commands in COMMANDS.values() for one in commands):
         assert f" {name} " in listed
     for command in (one for names in COMMANDS.values() for name in names for one in groups.get(name, (name,))):
@@ -393,8 +393,8 @@ def test_bad_turns(cli: Cli) -> None:
     run = rehearse(cli)
     for turn in ("0", "-1", "99"):
         cli("show", run, "--turn", turn).complains(3, f"no turn {turn}", "turns 1 to 3")
-    cli("show", run, "--turn", "1", "--lambda", "1.5").complains(2, "removal_factor=1.5")
-    cli("show", run, "--turn", "1", "--lambda", "nan").complains(2, "removal_factor=nan")
+    cli("show", run, "--turn", "1", "--lambda", "1.5").complains(2, "--lambda 1.5")
+    cli("show", run, "--turn", "1", "--lambda", "nan").complains(2, "--lambda nan")
     cli("show", "zz99").complains(3, "'zz99'")
 
 

@@ -54,12 +54,12 @@ def compared(cli: Cli, *more: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scenario", ["tidewell", "ferry_timetable"])
 def test_the_same_run_twice(cli: Cli, scenario: str) -> None:
-    one, other = (rehearse(cli, scenario, "--rounds", "3") for _ in range(2))
-    said = cli("diff", one, other, "--exit-code")
-    assert (said.code, said.out) == (0, f"{one} and {other} are identical: 3 turns, to the last record\n")
-    document = cli("diff", one, other, "--json").json
+    first, second = (rehearse(cli, scenario, "--rounds", "3") for _ in range(2))
+    said = cli("diff", first, second, "--exit-code")
+    assert (said.code, said.out) == (0, f"{first} and {second} are identical: 3 turns, to the last record\n")
+    document = cli("diff", first, second, "--json").json
     assert document["schema_version"] == 1
-    assert (document["a"], document["b"]) == ({"run": one, "turns": 3}, {"run": other, "turns": 3})
+    assert (document["a"], document["b"]) == ({"run": first, "turns": 3}, {"run": second, "turns": 3})
     assert document["identical"] is True
     assert (document["settings"], document["first_divergence"], document["turns"]) == ([], None, [])
     assert document["diversity"]["a"] == document["diversity"]["b"]
@@ -163,7 +163,7 @@ def test_one_record(
     assert document["settings"] == []
     (differing,) = document["turns"]
     assert differing["turn"] == document["first_divergence"]["turn"] == turn
-    assert [".".join(one["path"]) for one in differing["differences"]] == paths
+    assert [".".join(difference["path"]) for difference in differing["differences"]] == paths
     assert document["first_divergence"]["differs"] == list(dict.fromkeys(path.partition(".")[0] for path in paths))
     assert compared(cli, "--turn", str(turn))["turns"] == [differing]
     assert compared(cli, "--turn", str((turn + 1) % 8))["identical"] is True
@@ -189,11 +189,11 @@ def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, A
     known = {"scores": {"x": 0.25, "y": 1.0}, "removed": ("x", "y"), "scored_by": "m"}
     record = a_turn_record(1, **known)
     turn = record.turn.model_copy(update=changes.get("turn", {}))
-    for run, one in ((A, record), (B, record.model_copy(update={**changes, "turn": turn}))):
+    for run, changed in ((A, record), (B, record.model_copy(update={**changes, "turn": turn}))):
         store.create_run(a_run(run), a_case())
-        store.save_turn(run, one)
+        store.save_turn(run, changed)
     (differing,) = compared(cli)["turns"]
-    assert [".".join(one["path"]) for one in differing["differences"]] == paths
+    assert [".".join(difference["path"]) for difference in differing["differences"]] == paths
     if paths == ["scores.units.y"]:
         assert differing["largest_score_difference"] == {"unit": "y", "a": 1.0, "b": 2.0}
     if changes.get("removed") == ("x",):
@@ -244,7 +244,7 @@ def test_one_thing_about_a_person(cli: Cli, store: SqliteStore) -> None:
     )
     store.create_run(a_group_run(A), meeting)
     store.create_run(a_group_run(B), Meeting.model_validate(changed.model_dump()))
-    assert [one["path"] for one in compared(cli)["settings"]] == [
+    assert [difference["path"] for difference in compared(cli)["settings"]] == [
         ["start", "participants", ADA, "persona", "age"],
         ["start", "mechanisms"],
     ]
@@ -254,17 +254,17 @@ def test_one_thing_about_a_person(cli: Cli, store: SqliteStore) -> None:
 
 
 def test_another_factor(cli: Cli) -> None:
-    one, other = (rehearse(cli, "tidewell", "--rounds", "3", "--lambda", factor) for factor in ("0.3", "0.7"))
-    document = cli("diff", one, other, "--json").json
+    first, second = (rehearse(cli, "tidewell", "--rounds", "3", "--lambda", factor) for factor in ("0.3", "0.7"))
+    document = cli("diff", first, second, "--json").json
     assert [row["path"] for row in document["settings"]] == [["parameters", "removal_factor"]]
     assert document["first_divergence"]["turn"] == 1
     assert document["first_divergence"]["differs"][0] == "removed"  # the prompt and its scores are still the same
-    units = [cli("show", run, "--turn", 1, "--json").json["units"] for run in (one, other)]
+    units = [cli("show", run, "--turn", 1, "--json").json["units"] for run in (first, second)]
     gone_a, gone_b = ({unit["id"] for unit in rows if unit["removed"]} for rows in units)
-    first = document["turns"][0]
-    assert set(first["removed_only_in_a"]) == gone_a - gone_b
-    assert set(first["removed_only_in_b"]) == gone_b - gone_a
-    shown = cli("diff", one, other)
+    parting = document["turns"][0]
+    assert set(parting["removed_only_in_a"]) == gone_a - gone_b
+    assert set(parting["removed_only_in_b"]) == gone_b - gone_a
+    shown = cli("diff", first, second)
     assert shown.code == 0
     assert "they part at turn 1: units removed" in shown.out
     assert "dist1" in shown.out
@@ -352,16 +352,20 @@ def test_a_difference_is_where_its_path_says(a: Any, b: Any) -> None:
         return document
 
     found = list(differences(a, b))
-    assert len({one.path for one in found}) == len(found)
-    assert all((at(a, one.path), at(b, one.path)) == (one.a, one.b) and one.a != one.b for one in found)
+    assert len({difference.path for difference in found}) == len(found)
+    assert all(
+        (at(a, difference.path), at(b, difference.path)) == (difference.a, difference.b)
+        and difference.a != difference.b
+        for difference in found
+    )
     assert not list(differences(a, a))
 
 
 @given(TEXT, TEXT)
 def test_marked_words_are_all_words(a: str, b: str) -> None:
     marked = word_differences(a, b)
-    assert [" ".join(words for words, _ in one) for one in marked] == [a, b]
-    common = [[words for words, is_common in one if is_common] for one in marked]
+    assert [" ".join(words for words, _ in passages) for passages in marked] == [a, b]
+    common = [[words for words, is_common in passages if is_common] for passages in marked]
     assert common[0] == common[1]
     if a == b:
-        assert all(is_common for one in marked for _, is_common in one)
+        assert all(is_common for passages in marked for _, is_common in passages)

@@ -11,7 +11,7 @@ from support.stored import a_case, a_run, write_turns
 from typer import Context
 
 from cli.terminal.commands import as_typed, example_of
-from cli.terminal.completion import complete_run, complete_scenario, complete_setting
+from cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
 from storage.store import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +115,18 @@ def test_scenarios_and_settings_are_completed(cli: Cli) -> None:
     assert complete_scenario("t") == [("tidewell", "a town"), ("team_building", "a meeting"), ("tea.yaml", "a file")]
     assert [name for name, _ in complete_setting("lamb")] == ["lambda="]
     assert {"temperature=", "seed="} <= {name for name, _ in complete_setting("")}
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [("", None), ("tertulia ", None), ("tertulia ru", None), ("tertulia show ", "show"), ("tertulia show k", "show")],
+)
+@pytest.mark.parametrize("variable", ["COMP_WORDS", "_TERTULIA_COMPLETE_ARGS"])
+def test_only_the_command_that_is_completed_is_needed(
+    monkeypatch: pytest.MonkeyPatch, variable: str, typed: str, command: str | None
+) -> None:
+    monkeypatch.setenv(variable, typed)
+    assert command_to_complete() == command
 
 
 def test_a_shell_completes(run: str, tmp_path: Path) -> None:

@@ -53,10 +53,10 @@ def test_every_record_is_a_line(cli: Cli, store: SqliteStore) -> None:
     ]
     characters = cli("show", RUN, "--turn", 0, "--json").json["characters"]
     assert [line for line in lines if line["kind"] == "character"] == [
-        {"kind": "character", **one} for one in characters
+        {"kind": "character", **character} for character in characters
     ]
     (start,) = [line for line in lines if line["kind"] == "start"]
-    assert [one["persona"]["name"] for one in start["participants"]] == list(NAMES)
+    assert [participant["persona"]["name"] for participant in start["participants"]] == list(NAMES)
     assert cli("export", RUN, "--jsonl", "-").out == text
 
 

@@ -72,11 +72,11 @@ async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: S
     store_meeting(store, turns=100)
     model = ScriptedModel()
     readings = await asked(store, "m33t", model)
-    calls = {name: sum(one.agent == name for one in readings) for name in store.start("m33t").names}
+    calls = {name: sum(annotation.agent == name for annotation in readings) for name in store.start("m33t").names}
     assert calls == dict.fromkeys(calls, 8)
     assert questions(model) == len(readings) == 40
     assert len(model.asked("generate_batch")) == 4  # ten at once
-    assert all(set(one.answers.values()) <= {1, 2, 3, 4, 5} for one in readings)
+    assert all(set(annotation.answers.values()) <= {1, 2, 3, 4, 5} for annotation in readings)
 
 
 async def test_what_was_answered_is_not_asked_again(store: SqliteStore) -> None:
@@ -94,7 +94,7 @@ async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: Sqlit
     model = ScriptedModel()
     readings = await asked(store, "m33t", model)
     assert questions(model) == 6  # the second segment, three people
-    assert {(one.first, one.last) for one in readings} == {(1, 30), (31, 33)}
+    assert {(annotation.first, annotation.last) for annotation in readings} == {(1, 30), (31, 33)}
     assert len(Annotations(store.file).of("m33t")) == len(readings) == 16
 
 
@@ -106,7 +106,7 @@ async def test_a_fork_has_the_answers_about_what_it_shares(store: SqliteStore) -
     write_lines(store, "f0rk", store.start("m33t").names, 45, 60, silent=5)
     model = ScriptedModel()
     readings = await asked(store, "f0rk", model)
-    assert questions(model) == sum(one.first == 31 for one in readings) == 10
+    assert questions(model) == sum(annotation.first == 31 for annotation in readings) == 10
     assert len(Annotations(store.file).of("f0rk")) == 20
 
 
@@ -129,7 +129,7 @@ async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqliteSto
 
 async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqliteStore) -> None:
     store_meeting(store, turns=60)
-    (inquiry, *_) = [one for one in inventory_requests(store.turns("m33t")) if one.first == 31]
+    (inquiry, *_) = [request for request in inventory_requests(store.turns("m33t")) if request.first == 31]
     lines = [unit.text for unit in inquiry.prompt.units if unit.block == "conversation"][1:]
     assert len(lines) == 30
     assert lines[0] == f"{store.turns('m33t', 31, 31)[0].speaker}: I suggest that we do thing 31."
@@ -151,9 +151,9 @@ async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
     requests = speech_act_requests(turns)
     readings = await answers_to(requests, store, store.run("m33t"), "rehearsal", RehearsalModel)
     told = acts_by_model(turns, readings)
-    assert [len(one.fields) for one in requests] == [10, 10, 2]
+    assert [len(request.fields) for request in requests] == [10, 10, 2]
     assert len(told) == sum(turn.speaker is not None for turn in turns) == 22
-    assert {len(one) for one in told} == {0, 1}
+    assert {len(acts) for acts in told} == {0, 1}
     before = [unit.text for unit in requests[1].prompt.units if unit.block == "conversation"]
     assert len(before) == 4  # the three turns before the lines, under their heading
 
@@ -171,16 +171,16 @@ def held(tmp_path: Path) -> RunRecord:
 def test_table_one_has_two_poles_and_one_p_per_dimension(cli: Cli, held: RunRecord) -> None:
     document = cli("inventory", "@last", "--json").json
     assert (document["runs"], document["models"], document["rehearsed"]) == (["m33t"], ["rehearsal"], True)
-    assert [one["dimension"] for one in document["table"]] == list(BIG_FIVE)
-    for one in document["table"]:
-        assert (one["high"]["pole"], one["low"]["pole"]) == BIG_FIVE[one["dimension"]]
-        assert (one["high"]["people"], one["high"]["ratings"]) == (3, 12)
-        assert (one["low"]["people"], one["low"]["ratings"]) == (2, 8)
-        assert one["high"]["ci_low"] < one["high"]["mean"] < one["high"]["ci_high"]
-        assert 0 < one["p"] <= 1
-        assert 0 < one["p_people"] <= 1
+    assert [row["dimension"] for row in document["table"]] == list(BIG_FIVE)
+    for row in document["table"]:
+        assert (row["high"]["pole"], row["low"]["pole"]) == BIG_FIVE[row["dimension"]]
+        assert (row["high"]["people"], row["high"]["ratings"]) == (3, 12)
+        assert (row["low"]["people"], row["low"]["ratings"]) == (2, 8)
+        assert row["high"]["ci_low"] < row["high"]["mean"] < row["high"]["ci_high"]
+        assert 0 < row["p"] <= 1
+        assert 0 < row["p_people"] <= 1
     assert len(document["segments"]) == 20
-    assert all(len(one["ratings"]) == 44 and len(one["scores"]) == 5 for one in document["segments"])
+    assert all(len(segment["ratings"]) == 44 and len(segment["scores"]) == 5 for segment in document["segments"])
     assert document["cost"][0]["calls"] == 40
     shown = cli("inventory", "@last", "--paper").out
     rows = [text for text in shown.splitlines() if text.strip()]
@@ -211,13 +211,16 @@ def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
         store.create_run(a_run(model="rehearsal", rehearsed=True), a_case())
         write_lines(store, "k3f9", ("Ana", "Bo"), 1, 8)
     document = cli("inventory", "@last", "--json").json
-    assert [(one["agent"], one["first"], one["last"]) for one in document["segments"]] == [("Bo", 1, 8), ("Ana", 1, 8)]
-    assert all(one["high"]["people"] == one["low"]["people"] == 0 for one in document["table"])
+    assert [(segment["agent"], segment["first"], segment["last"]) for segment in document["segments"]] == [
+        ("Bo", 1, 8),
+        ("Ana", 1, 8),
+    ]
+    assert all(row["high"]["people"] == row["low"]["people"] == 0 for row in document["table"])
     shown = cli("inventory", "@last").out
     assert "Ana" in shown
     assert "extroverted" not in shown
     told = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
-    assert [(one["agent"], one["plan"], one["goals_met"]) for one in told["agents"]] == [
+    assert [(agent["agent"], agent["plan"], agent["goals_met"]) for agent in told["agents"]] == [
         ("Ana", None, None),
         ("Bo", None, None),
     ]
@@ -226,9 +229,9 @@ def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
 def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) -> None:
     document = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
     assert (document["run"], document["labelled_by"], document["embedder"]) == ("m33t", "prototypes", "rehearsal")
-    assert [one["turn"] for one in document["turns"]] == [turn for turn in range(1, 101) if turn % 7]
-    proposals = [one for agent in document["agents"] for one in agent["proposals"]]
-    assert len(proposals) == sum("proposes" in one["acts"] for one in document["turns"]) > 0
+    assert [turn_row["turn"] for turn_row in document["turns"]] == [turn for turn in range(1, 101) if turn % 7]
+    proposals = [proposal for agent in document["agents"] for proposal in agent["proposals"]]
+    assert len(proposals) == sum("proposes" in line["acts"] for line in document["turns"]) > 0
     assert sum(agent["acts"]["proposes"] for agent in document["agents"]) == len(proposals)
     shown = cli("behaviour", "@last", "--embedder", "rehearsal").out
     assert f"turn {proposals[0]['turn']} · {proposals[0]['text']}" in shown
@@ -239,7 +242,7 @@ def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.Monk
     first = cli(*arguments).json
     monkeypatch.setattr("cli.terminal.asking.open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli(*arguments).json == first
-    assert {len(one["acts"]) for one in first["turns"]} == {0, 1}
+    assert {len(line["acts"]) for line in first["turns"]} == {0, 1}
 
 
 def test_nothing_said_is_told(cli: Cli, tmp_path: Path) -> None:
@@ -247,7 +250,7 @@ def test_nothing_said_is_told(cli: Cli, tmp_path: Path) -> None:
         store_meeting(store, turns=3, silent=1)
     assert "nobody has spoken yet" in cli("inventory", "@last").out
     document = cli("behaviour", "@last", "--json").json
-    assert all(one["utterances"] == 0 for one in document["agents"])
+    assert all(agent["utterances"] == 0 for agent in document["agents"])
 
 
 def test_what_can_not_be_is_told(cli: Cli, held: RunRecord) -> None:

@@ -1,4 +1,4 @@
-"""`show` by agent, node and cost; `search`; `gc`; and what a run would take before it is begun."""
+"""`show` by agent, node and cost, and what a run would take before it is begun."""
 
 import sqlite3
 from itertools import pairwise
@@ -34,19 +34,19 @@ def test_every_node_has_its_state_before_and_after(cli: Cli, meeting: str, dialo
     nodes = [visit["node"] for visit in visits(cli, dialogue, "--turn", "2", "--node", "all")]
     assert nodes[:3] == ["take_turn", "begin_utterance", "retrieve_memory"]
     assert nodes[-3:] == ["select_candidate", "decide_ending", "record_turn"]
-    for one in visits(cli, meeting, "--node", "all"):
-        for key in set(one["update"]) - {"minds", "bids"}:
-            assert one["after"][key] == one["update"][key]
-        assert one["before"].items() <= one["after"].items() or one["update"]
+    for visit in visits(cli, meeting, "--node", "all"):
+        for key in set(visit["update"]) - {"minds", "bids"}:
+            assert visit["after"][key] == visit["update"][key]
+        assert visit["before"].items() <= visit["after"].items() or visit["update"]
     thinking = visits(cli, meeting, "--turn", "1", "--node", "assess")
-    assert [one["agent"] for one in thinking] == ["Alice", "Bob", "Cindy", "David", "Eva"]
-    for one in thinking:
-        assert one["update"]["mind"]["emotion"] == one["after"]["mind"]["emotion"]
+    assert [visit["agent"] for visit in thinking] == ["Alice", "Bob", "Cindy", "David", "Eva"]
+    for visit in thinking:
+        assert visit["update"]["mind"]["emotion"] == visit["after"]["mind"]["emotion"]
     (bob,) = visits(cli, meeting, "--turn", "1", "--node", "assess", "--agent", "bob")
     assert bob in thinking
-    assert [one["turn"] for one in visits(cli, meeting, "--node", "open_round")] == [1, 2, 3, 4]
-    one_speaker = visits(cli, dialogue, "--node", "prune", "--agent", "Leila Haddad")
-    assert [one["turn"] for one in one_speaker] == [2, 4]
+    assert [visit["turn"] for visit in visits(cli, meeting, "--node", "open_round")] == [1, 2, 3, 4]
+    by_speaker = visits(cli, dialogue, "--node", "prune", "--agent", "Leila Haddad")
+    assert [visit["turn"] for visit in by_speaker] == [2, 4]
 
 
 def test_states_follow_from_each_other(cli: Cli, dialogue: str) -> None:
@@ -55,37 +55,6 @@ def test_states_follow_from_each_other(cli: Cli, dialogue: str) -> None:
     for before, after in pairwise(found):
         shared = set(before["after"]) & set(after["before"])
         assert {key: before["after"][key] for key in shared} == {key: after["before"][key] for key in shared}
-
-
-def test_gc_leaves_every_state(cli: Cli, tmp_path: Path, meeting: str) -> None:
-    before = visits(cli, meeting, "--node", "all")
-    dry = cli("gc", "--json").json
-    assert (dry["done"], [row["run"] for row in dry["runs"]]) == (False, [meeting])
-    assert dry["runs"][0]["bytes"] > 1000
-    assert "fork need no checkpoint" in cli("gc").out
-    assert checkpoints(tmp_path) > 0
-    assert cli("gc", "--yes", "--json").json["done"]
-    assert checkpoints(tmp_path) == 0
-    assert visits(cli, meeting, "--node", "all") == before
-    fork = cli("fork", meeting, "--at", "3", "--json").json["run"]
-    assert cli("diff", meeting, fork, "--exit-code").code == 0
-    assert "nothing to do" in cli("gc", meeting).out
-
-
-def test_gc_spares_a_run_that_is_not_finished(cli: Cli, tmp_path: Path, meeting: str) -> None:
-    from storage.store import SqliteStore
-
-    with SqliteStore.open(tmp_path / "tertulia.db") as store:
-        store.set_status(meeting, "interrupted")
-    assert f"{meeting} is interrupted" in cli("gc", "--yes").out
-    assert checkpoints(tmp_path) > 0
-    assert cli("gc", "--store", "none.db").code == 0
-
-
-def checkpoints(folder: Path) -> int:
-    with sqlite3.connect(folder / "tertulia.db") as connection:
-        (count,) = connection.execute("SELECT count(*) FROM checkpoints").fetchone()
-        return int(count)
 
 
 # --- cost -----------------------------------------------------------------------------------------------------------
@@ -98,16 +67,16 @@ def test_the_cost_is_that_of_the_journal(cli: Cli, tmp_path: Path, meeting: str)
             """SELECT agent, node, count(*), sum(prompt_tokens), sum(reply_tokens) FROM calls GROUP BY agent, node"""
         ).fetchall()
     known = {(agent, node): figures for agent, node, *figures in rows}
-    told = {
+    shown = {
         (row["agent"], row["node"]): [row["calls"], row["prompt_tokens"], row["reply_tokens"]]
         for row in document["cost"]
     }
-    assert told == known
+    assert shown == known
     assert document["total"]["calls"] == sum(figures[0] for figures in known.values())
     (bob,) = {row["agent"] for row in cli("show", meeting, "--cost", "--agent", "Bob", "--json").json["cost"]}
     assert bob == "Bob"
     by_turn = [cli("show", meeting, "--cost", "--turn", str(turn), "--json").json for turn in range(1, 5)]
-    in_turns = sum(one["total"]["calls"] for one in by_turn)
+    in_turns = sum(document["total"]["calls"] for document in by_turn)
     assert in_turns == sum(figures[0] for (_, node), figures in known.items() if node not in ("plan", "personality"))
     assert "tokens read" in cli("show", meeting, "--cost").out
 
@@ -158,37 +127,3 @@ def test_what_there_is_not(cli: Cli, meeting: str, dialogue: str) -> None:
     cli("show", meeting, "--cost", "--turn", "9").complains(3, "turn 9")
     cli("show", meeting, "--cost", "--lambda", "0.2", "--turn", "1").complains(2, "--cost")
     cli("show", dialogue, "--node", "race").complains(3, "race")
-
-
-# --- search ---------------------------------------------------------------------------------------------------------
-
-
-def found(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
-    passages: list[dict[str, Any]] = cli("search", *arguments, "--json").json["passages"]
-    return passages
-
-
-def test_what_was_said_thought_and_remembered_is_found(cli: Cli, meeting: str) -> None:
-    said = [turn for turn in cli("show", meeting, "--json").json["turns"] if turn["speaker"]]
-    for turn in said:
-        words = f'"{turn["text"].split(".")[0]}"'
-        assert (meeting, turn["turn"], turn["speaker"]) in [
-            (one["run"], one["turn"], one["agent"]) for one in found(cli, words, "--kind", "utterance")
-        ]
-    for mind in cli("show", meeting, "--turn", "3", "--json").json["cognition"]:
-        thoughts = found(cli, f'"{mind["thought"]}"', "--kind", "thought", "--run", meeting)
-        assert (3, mind["agent"]) in [(one["turn"], one["agent"]) for one in thoughts]
-    assert {one["kind"] for one in found(cli, "the", "--limit", "1000")} == {"utterance", "thought", "memory"}
-    assert len(found(cli, "the", "--limit", "3")) == 3
-    assert "thinks: " in cli("search", "the", "--kind", "thought").out
-
-
-def test_words_are_words(cli: Cli, meeting: str) -> None:
-    for odd in ("the OR", "NEAR(", "text:the", "'; DROP TABLE passages; --", '"the', "the* -x", "^the", "(*)"):
-        assert isinstance(found(cli, odd), list)
-    assert found(cli, "the zzzz") == []
-    assert found(cli, "TH*") == found(cli, "th*") != []
-    cli("search", " ").complains(2, "nothing to search")
-    cli("search", "the", "--kind", "dream").complains(2, "dream")
-    cli("search", "the", "--run", "zzzz").complains(3, "zzzz")
-    assert "nothing found" in cli("search", "zzzz").out

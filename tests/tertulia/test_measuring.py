@@ -45,7 +45,7 @@ def store(cli: Cli) -> Iterator[SqliteStore]:
 def test_runs_are_grouped_by_scenario_and_a_value(
     store: SqliteStore, by: str | None, cases: dict[str, list[str]]
 ) -> None:
-    found = collect_cases([], (*RUNS, "mute", "r1"), store, by)
+    found = collect_cases([], (*RUNS, "r1"), store, by)
     assert {case: [run.run for run in runs] for case, runs in found.runs.items()} == cases
     assert {case: len(dialogues) for case, dialogues in found.dialogues.items()} == {
         case: len(runs) for case, runs in cases.items()
@@ -57,6 +57,8 @@ def test_nothing_to_group_by(store: SqliteStore) -> None:
         collect_cases([], RUNS, store, "judg")
     with pytest.raises(UsageError, match="groups stored runs"):
         collect_cases([Path("lines.jsonl")], [], None, "lambda")
+    with pytest.raises(UsageError, match="nobody speaks in run mute"):
+        collect_cases([], ["r1", "mute"], store)
     with pytest.raises(NotFoundError):
         collect_cases([], ["zzzz"], store)
 

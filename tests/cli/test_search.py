@@ -1,0 +1,44 @@
+"""`search`: utterances, thoughts and memories are found by their words."""
+
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+MEETING = ("run", "team_building", "--rehearse", "--rounds", "4", "--json")
+
+
+@pytest.fixture
+def meeting(cli: Cli) -> str:
+    return str(cli(*MEETING).json["run"])
+
+
+def found(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
+    passages: list[dict[str, Any]] = cli("search", *arguments, "--json").json["passages"]
+    return passages
+
+
+def test_what_was_said_thought_and_remembered_is_found(cli: Cli, meeting: str) -> None:
+    spoken = [turn for turn in cli("show", meeting, "--json").json["turns"] if turn["speaker"]]
+    for turn in spoken:
+        words = f'"{turn["text"].split(".")[0]}"'
+        assert (meeting, turn["turn"], turn["speaker"]) in [
+            (passage["run"], passage["turn"], passage["agent"]) for passage in found(cli, words, "--kind", "utterance")
+        ]
+    for mind in cli("show", meeting, "--turn", "3", "--json").json["cognition"]:
+        thoughts = found(cli, f'"{mind["thought"]}"', "--kind", "thought", "--run", meeting)
+        assert (3, mind["agent"]) in [(thought["turn"], thought["agent"]) for thought in thoughts]
+    assert {passage["kind"] for passage in found(cli, "the", "--limit", "1000")} == {"utterance", "thought", "memory"}
+    assert len(found(cli, "the", "--limit", "3")) == 3
+    assert "thinks: " in cli("search", "the", "--kind", "thought").out
+
+
+def test_words_are_words(cli: Cli, meeting: str) -> None:
+    for odd in ("the OR", "NEAR(", "text:the", "'; DROP TABLE passages; --", '"the', "the* -x", "^the", "(*)"):
+        assert isinstance(found(cli, odd), list)
+    assert found(cli, "the zzzz") == []
+    assert found(cli, "TH*") == found(cli, "th*") != []
+    cli("search", " ").complains(2, "nothing to search")
+    cli("search", "the", "--kind", "dream").complains(2, "dream")
+    cli("search", "the", "--run", "zzzz").complains(3, "zzzz")
+    assert "nothing found" in cli("search", "zzzz").out
