@@ -71,7 +71,7 @@ def runs(
         raise UsageError(f"--status {status}: unknown{nearest_hint(status, _STATUSES)}")
     path = store_path(store)
     listed = RunList()
-    if path.exists():
+    if path.exists() or not path.parent.is_dir():  # the latter is an error, told by opening it
         with SqliteStore.open(path, create=False) as opened:
             listed = list_runs(opened, scenario, status, label, limit)
     if as_json:
