@@ -30,6 +30,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models tertulia lab cli benchmarks
+	$(BIN)/mypy tests/support
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance
