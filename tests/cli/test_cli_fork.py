@@ -97,7 +97,10 @@ def test_whose_goals_change_is_prepared_again(cli: Cli) -> None:
     parent = cli(*MEETING).json["run"]
     fork = forked(cli, parent, "--at", "4", "--person", "Bob.goals=[keep bees, sell honey]")
     plans = {
-        run: {one["agent"]: one["plan"] for one in cli("show", run, "--turn", "0", "--json").json["characters"]}
+        run: {
+            character["agent"]: character["plan"]
+            for character in cli("show", run, "--turn", "0", "--json").json["characters"]
+        }
         for run in (parent, fork)
     }
     assert plans[fork]["Bob"] != plans[parent]["Bob"]

@@ -12,6 +12,7 @@ from typer import Context
 
 from cli.terminal.commands import as_typed, example_of
 from cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
+from state.errors import SettingError
 from storage.store import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -57,12 +58,12 @@ def test_other_errors_show_no_example(cli: Cli, run: str) -> None:
 
 
 def test_only_what_was_typed_is_named(cli: Cli) -> None:
-    message = "removal_factor=2: too much"
-    assert as_typed(message, {"removal_factor": 2.0}) == "--lambda 2: too much"
-    assert as_typed(message, {"settings": ["lambda=2"]}) == "--set lambda=2: too much"
-    assert as_typed(message, {"settings": ["seed=2"]}) == message
-    assert as_typed("max_turns=0: too few", {"rounds": 0}) == "--rounds 0: too few"
-    assert as_typed("no run 'a=b'", {"run": "a=b"}) == "no run 'a=b'"
+    error = SettingError("removal_factor", 2.0, ": too much")
+    assert as_typed(error, {"removal_factor": 2.0}) == "--lambda 2: too much"
+    assert as_typed(error, {"settings": ["lambda=2"]}) == "--set lambda=2: too much"
+    assert as_typed(error, {"settings": ["removal_factor = 2"]}) == "--set 'removal_factor = 2': too much"
+    assert as_typed(error, {"settings": ["seed=2"]}) == "removal_factor=2.0: too much"
+    assert as_typed(SettingError("max_turns", 0, ": too few"), {"rounds": 0}) == "--rounds 0: too few"
     assert example_of("Do it.\n\n    Example: tertulia do it\n") == "tertulia do it"
     assert example_of(None) is None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 _CONTEXT = multiprocessing.get_context("forkserver")
 # pytest is what the main module of this process imports, and what is imported again in every child.
 _CONTEXT.set_forkserver_preload(
-    ["pytest", "cli.run", "cli.live_run", "tertulia.conversation", "storage.checkpoints", "models.rehearsal"]
+    ["pytest", "cli.run", "cli.driving", "tertulia.conversation", "storage.checkpoints", "models.rehearsal"]
 )
 
 
