@@ -5,6 +5,13 @@ import sys
 from importlib import import_module
 from typing import Annotated
 
+try:
+    from tertulia.name_collisions import ROOMS, check_rooms
+
+    check_rooms((*ROOMS, "lab"))
+except ImportError as collision:  # before any other room is imported
+    sys.exit(f"error: {collision}")
+
 import typer
 from pydantic import ValidationError
 

@@ -71,6 +71,10 @@ def _one_line(what: str) -> Iterator[None]:
         yield
     except TertuliaError:
         raise
+    except ModuleNotFoundError as error:
+        raise ModelError(
+            f"{what} needs {error.name}, which is not installed; `tertulia doctor` prints the command that installs it"
+        ) from error
     except Exception as error:
         raise ModelError(
             f"{what} can't be loaded: {type(error).__name__}: {error}; see that its files are whole"

@@ -1,6 +1,6 @@
 """A small server that speaks OpenAI's protocol, answers by the rehearsal, and fails on demand.
 
-`python -m tests.protocol_server --port 8000 --failures 0.1 --latency 0.2` runs it by itself.
+`python -m tests.support.protocol_server --port 8000 --failures 0.1 --latency 0.2` runs it by itself.
 """
 
 import argparse
