@@ -90,7 +90,7 @@ def main() -> None:
     try:
         if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:
             raise UsageError("--store is given twice; a command works on one store")
-        code = build_app(command_to_complete() or arguments[0])(arguments, standalone_mode=False)
+        code = build_app(command_to_complete() or arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
     except typer.TyperException as error:
         code = _complain(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:

@@ -80,7 +80,8 @@ def simulate(
             "TOWN": town,
             "--encounters-per-day": encounters_per_day,
             "--from-log": from_log,
-            "--lambda, --seed and --set": chosen,
+            "--seed": seed is not None,
+            "--lambda or --set": chosen,
             "--model": model,
             "--rehearse": rehearse,
         }

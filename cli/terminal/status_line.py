@@ -10,8 +10,8 @@ from rich.text import Text
 from cli.terminal.output import bar, discard_output, plain, progress
 from state.language_model import Activity
 
-#: Columns of the bar of what is partly done.
-_BAR = 24
+#: Columns of the bar of what is partly done, and of what stands beside it and its text: spinner, gaps, percentage.
+_SHORTEST_BAR, _LONGEST_BAR, _BESIDE_BAR = 8, 24, 10
 
 
 class StatusLine:
@@ -38,8 +38,10 @@ class StatusLine:
         elif activity.fraction is None:
             self._status.update(plain(activity.text))
         else:
-            done = f"{bar(activity.fraction, _BAR):<{_BAR}} {activity.fraction:.0%}"
-            self._status.update(Text.assemble(plain(activity.text), "  ", (done, "cyan")))
+            text = plain(activity.text)
+            width = max(_SHORTEST_BAR, min(_LONGEST_BAR, self._status.console.width - text.cell_len - _BESIDE_BAR))
+            done = f"{bar(activity.fraction, width):<{width}} {activity.fraction:.0%}"
+            self._status.update(Text.assemble(text, "  ", (done, "cyan")))
 
     def write(self, write: Callable[[], None]) -> None:
         """Write something to standard output; where nobody reads it any more, what is being done goes on without."""

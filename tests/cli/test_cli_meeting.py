@@ -145,3 +145,9 @@ def test_a_killed_meeting_goes_on_as_if_nothing_had_been(cli: Cli, tmp_path: Pat
     assert 5 <= len(cli("show", run, "--json").json["turns"]) < 40
     assert cli("resume", run, "--json").json["status"] == "finished"
     assert conversation(cli, run) == conversation(cli, whole)
+
+
+def test_a_participant_with_a_remote_model_needs_a_surrogate(cli: Cli, tmp_path: Path) -> None:
+    said = cli("run", a_file(cy="model: 'openai:x'"))
+    said.complains(2, "removal_factor=0.5 needs scores", "set surrogate=smollm2")
+    assert [file.name for file in tmp_path.iterdir()] == ["tea.yaml"]

@@ -148,3 +148,25 @@ def test_a_shell_completes(run: str, tmp_path: Path) -> None:
             text=True,
         ).stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("tertulia resume k", ["k3f9"]),
+        ("tertulia fork k", ["k3f9"]),
+        ("tertulia run tidew", ["tidewell"]),
+        ("tertulia run tidewell --set lamb", ["lambda="]),
+        ("tertulia fork k3f9 --set lamb", ["lambda="]),
+        ("tertulia simulate t", ["tidewell"]),
+        ("tertulia run tidewell --order r", ["rule_based", "random"]),
+        ("tertulia settings sampl", ["sampling"]),
+    ],
+)
+def test_what_drives_is_completed(
+    cli: Cli, run: str, monkeypatch: pytest.MonkeyPatch, words: str, completed: list[str]
+) -> None:
+    monkeypatch.setenv("_TERTULIA_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert cli().out.split() == completed
