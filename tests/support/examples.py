@@ -23,7 +23,8 @@ from state.parameters import Parameters
 from worlds.catalog import MEETINGS, TOWNS
 
 ROOT = Path(__file__).parents[2]
-_OPERATORS = {";", "|", "||", "&", "&&", ">", ">>", "<", "(", ")"}
+_OPERATORS = {";", "|", "||", "&", "&&", "(", ")"}
+_REDIRECTIONS = {">", ">>", "<"}
 _SCENARIO = re.compile(r"SCENARIO|TOWN|ga:\S+|.+\.ya?ml")
 #: What stands in an inline example for something that the reader fills in, or for the rest of it.
 _PLACEHOLDER = re.compile(r"[…]|\.\.\.")
@@ -66,8 +67,11 @@ def problems_of_line(line: str) -> Iterator[str]:
     """Yield what is wrong with the commands of a shell line."""
     reader = shlex.shlex(re.sub(r"\$\w+", "1", line), posix=True, punctuation_chars=True)
     reader.whitespace_split = True
-    command: list[str] = []
-    for word in [*reader, ";"]:
+    words, command = iter([*reader, ";"]), list[str]()
+    for word in words:
+        if word in _REDIRECTIONS:
+            next(words)
+            continue
         if word not in _OPERATORS:
             command.append(word)
             continue
