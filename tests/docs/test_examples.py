@@ -1,9 +1,12 @@
 """Every example of the README and of docs/ is true: commands, options, parameters, imports, links, names of files."""
 
+import re
 from pathlib import Path
 
 import pytest
 from support.examples import problems_of
+
+import tertulia
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -54,3 +57,8 @@ def test_a_wrong_example_is_found(example: str, problem: str) -> None:
 )
 def test_a_true_example_is_accepted(example: str) -> None:
     assert list(problems_of(example, ROOT)) == []
+
+
+def test_every_public_name_is_explained() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in tertulia.__all__ if not re.search(rf"\b{name}\b", page)] == []
