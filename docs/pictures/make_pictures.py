@@ -5,6 +5,7 @@ writes its outputs into it, without progress bars and times. Both take about a m
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -20,6 +22,11 @@ import tertulia as tt
 
 DOCS = Path(__file__).parents[1]
 COLUMNS = 104
+
+#: As rich has it, without fonts from a server: the reader's own is taken.
+SVG = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
+    "font-family: Fira Code, monospace", "font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+)
 
 #: Dark, with colours that are legible on it; rich's default theme prints dim text too dark.
 THEME = TerminalTheme(
@@ -44,7 +51,7 @@ def make_picture(picture: Path) -> None:
         screen = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     console = Console(width=COLUMNS, record=True, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
     console.print(Text.from_ansi(screen.rstrip()))
-    console.save_svg(str(picture), title="tertulia show @last --turn 2", theme=THEME)
+    console.save_svg(str(picture), title="tertulia show @last --turn 2", theme=THEME, code_format=SVG)
 
 
 def execute_notebook(notebook: Path) -> None:
