@@ -9,15 +9,9 @@ from rich.table import Table
 
 from cli.environment import cache_folder, key_of, store_path
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.output import data, plain, print_json
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.installation import install_command, installed_version, needed_packages
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, doctor)
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:

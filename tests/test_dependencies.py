@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 
 #: Folders without a room: what they import may also be an extra for development.
-FOR_DEVELOPMENT = {"tests", "benchmarks"}
+FOR_DEVELOPMENT = {"tests", "benchmarks", "docs"}
 
 #: Pins that the lock does not have: torch is installed first, by the Makefile, so that pip picks the build for the
 #: machine; the packages of single providers are installed by those who use them.

@@ -150,6 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(429, "insufficient_quota", "You exceeded your current quota")
         if failure == "500":
             return self._refuse(500, "server_error", "The server had an error")
+        if failure == "too_long":
+            return self._refuse(400, "context_length_exceeded", "This model's maximum context length is 2048 tokens")
         if failure == "400":
             return self._refuse(400, "unsupported_value", "Unsupported value: 'temperature'")
         text = served.answer(request) if served.answer else json.dumps(values_for(request))

@@ -1,0 +1,73 @@
+"""docs/notebook.ipynb runs from top to bottom, by a kernel of this Python, and shows what its text promises."""
+
+import base64
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a kernel of this Python, which sees this checkout; its files lie in the test's folder."""
+    specification = tmp_path / "jupyter" / "kernels" / "this_python" / "kernel.json"
+    specification.parent.mkdir(parents=True)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    specification.write_text(json.dumps({"argv": command, "display_name": "this Python", "language": "python"}))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    for variable in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    return "this_python"
+
+
+def shown(notebook: Any, words: str) -> dict[str, str]:
+    """Return what the one cell with these words shows, by media type; what it prints is `text`."""
+    (cell,) = (cell for cell in notebook.cells if cell.cell_type == "code" and words in cell.source)
+    by_type: dict[str, str] = {}
+    for output in cell.outputs:
+        if output.get("name") == "stdout":
+            by_type["text"] = by_type.get("text", "") + output["text"]
+        by_type.update(output.get("data", {}))
+    return by_type
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path, kernel: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    NotebookClient(notebook, kernel_name=kernel, timeout=600, resources={"metadata": {"path": str(work)}}).execute()
+
+    transcript = shown(notebook, 'run = tt.run("tidewell"')["text/plain"]
+    assert re.search(r"run \w{4} \(finished\) · tidewell · Emeka Obiora and Leila Haddad · λ = 0.5", transcript)
+    assert "rehearsed" not in transcript
+    assert len(transcript.splitlines()) == 3
+    assert "<th>removed</th>" in shown(notebook, "turn.units.frame()")["text/html"]
+    assert len(base64.b64decode(shown(notebook, "plt.subplots")["image/png"])) > 10_000
+    assert re.search(r"they part in turn 2 in [a-z]+", shown(notebook, "first_divergence")["text"])
+    forgotten = shown(notebook, "nodes={")["text/plain"]
+    assert "market" in forgotten
+    assert "@tt.scorer" in shown(notebook, "extension.code")["text"]
+    assert len(shown(notebook, "async for")["text"].splitlines()) == 4
+    assert list(work.iterdir()) == []
+
+
+def test_what_the_committed_notebook_shows_is_whole_and_names_no_machine() -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    nbformat.validate(notebook)
+    assert "Emeka Obiora:" in shown(notebook, 'run = tt.run("tidewell"')["text/plain"]
+    assert "image/png" in shown(notebook, "plt.subplots")
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr"
+            assert not re.search(r"/(tmp|home|root|work|Users)/", json.dumps(output))
