@@ -21,7 +21,10 @@ def behaviour(
         str, typer.Option(metavar="LABELLER", help="prototypes (sentences typical of each act), or a model.")
     ] = _PROTOTYPES,
     embedder: Annotated[
-        str, typer.Option(help="What lines are compared with: minilm (embedded), a folder, or a Hugging Face id.")
+        str,
+        typer.Option(
+            metavar="ID", help="What lines are compared with: minilm (embedded), a folder, or a Hugging Face id."
+        ),
     ] = "minilm",
     store: StoreOption = None,
     as_json: JsonOption = False,

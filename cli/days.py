@@ -46,7 +46,7 @@ def days(
     simulation: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SIM...]",
+            metavar="SIM",
             help="The id of a simulation, or @last. Several: how their conversations at the same encounter differ. "
             "None: all are listed.",
         ),
@@ -58,7 +58,8 @@ def days(
         bool, typer.Option("--encounters", help="Who met, when and where, and the run that is their conversation.")
     ] = False,
     embedder: Annotated[
-        str | None, typer.Option(help="What similarity is measured with; the simulation's own if it is not given.")
+        str | None,
+        typer.Option(metavar="ID", help="What similarity is measured with; the simulation's own if it is not given."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,

@@ -16,10 +16,12 @@ from tertulia.comparing import compare, comparison_document, diversity
 
 
 def diff(
-    a: Annotated[str, typer.Argument(help="The id of a run, or @last.", autocompletion=complete_run)],
-    b: Annotated[str, typer.Argument(help="The id of the run to compare it with.", autocompletion=complete_run)],
+    a: Annotated[str, typer.Argument(metavar="A", help="The id of a run, or @last.", autocompletion=complete_run)],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The id of the run to compare it with.", autocompletion=complete_run)
+    ],
     turn: Annotated[
-        int | None, typer.Option(help="Compare this turn alone, to its last record; 0: the preparation.")
+        int | None, typer.Option(metavar="N", help="Compare this turn alone, to its last record; 0: the preparation.")
     ] = None,
     similarity: Annotated[
         bool, typer.Option("--similarity", help="Embed both conversations, and show how similar they are.")

@@ -21,7 +21,9 @@ _LOST = (
 def gc(
     run: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids of finished runs; all of them if none is given.", autocompletion=complete_run),
+        typer.Argument(
+            metavar="RUN", help="Ids of finished runs; all of them if none is given.", autocompletion=complete_run
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would be done.")] = False,
     store: StoreOption = None,

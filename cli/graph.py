@@ -16,11 +16,17 @@ from worlds.scenario_parts import extension_source
 def graph(
     name: Annotated[
         str,
-        typer.Argument(help="utterance, dialogue, cognition or group_chat.", autocompletion=lambda: list(GRAPHS)),
+        typer.Argument(
+            metavar="NAME", help="utterance, dialogue, cognition or group_chat.", autocompletion=lambda: list(GRAPHS)
+        ),
     ],
     scenario: Annotated[
         str | None,
-        typer.Option(help="A scenario that composes it; the defaults without one.", autocompletion=complete_scenario),
+        typer.Option(
+            metavar="SCENARIO",
+            help="A scenario that composes it; the defaults without one.",
+            autocompletion=complete_scenario,
+        ),
     ] = None,
     xray: Annotated[
         bool, typer.Option("--xray", help="Draw what is inside too: cognition and utterance in a group chat.")

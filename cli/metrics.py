@@ -22,7 +22,7 @@ def metrics(
     dialogues: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN|FILE...",
+            metavar="RUN|FILE",
             help='Stored runs, lines {"case", "dialogue": [[speaker, text], …]}, or files that export wrote.',
             autocompletion=complete_run,
         ),
@@ -35,7 +35,9 @@ def metrics(
             autocompletion=complete_setting_name,
         ),
     ] = None,
-    embedder: Annotated[str, typer.Option(help="minilm (embedded), a folder, or a Hugging Face id.")] = "minilm",
+    embedder: Annotated[
+        str, typer.Option(metavar="ID", help="minilm (embedded), a folder, or a Hugging Face id.")
+    ] = "minilm",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -45,7 +45,9 @@ def _print_catalog(catalog: NodeCatalog) -> None:
 
 
 def check_nodes(
-    module: Annotated[str, typer.Argument(help="A file (.py), an entry point, or a module that can be imported.")],
+    module: Annotated[
+        str, typer.Argument(metavar="MODULE", help="A file (.py), an entry point, or a module that can be imported.")
+    ],
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

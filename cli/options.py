@@ -83,6 +83,6 @@ RunArgument = Annotated[
 ]
 RunsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="RUN...", help="Ids of runs, or @last; several are pooled.", autocompletion=complete_run),
+    typer.Argument(metavar="RUN", help="Ids of runs, or @last; several are pooled.", autocompletion=complete_run),
 ]
 PaperOption = Annotated[bool, typer.Option("--paper", help="With the figures that ChatAgents published.")]

@@ -39,10 +39,13 @@ _STATUSES = get_args(RunStatus)
 def list_all(
     context: typer.Context,
     scenario: Annotated[
-        str | None, typer.Option(help="Only runs of this scenario.", autocompletion=complete_run_scenario)
+        str | None,
+        typer.Option(metavar="NAME", help="Only runs of this scenario.", autocompletion=complete_run_scenario),
     ] = None,
-    status: Annotated[str | None, typer.Option(help=f"Only runs of this status: {', '.join(_STATUSES)}.")] = None,
-    label: Annotated[str | None, typer.Option(help="Only runs with this label.")] = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"Only runs of this status: {', '.join(_STATUSES)}.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(metavar="TEXT", help="Only runs with this label.")] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many, the newest.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -113,7 +116,7 @@ def rm(
     context: typer.Context,
     run: Annotated[
         list[str],
-        typer.Argument(metavar="RUN...", help="Ids of runs, or @last.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="Ids of runs, or @last.", autocompletion=complete_run),
     ],
     with_forks: Annotated[
         bool, typer.Option("--with-forks", help="Remove their forks too; without this, forks are a reason to refuse.")
@@ -170,7 +173,7 @@ def can_ask() -> bool:
 def label(
     context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or @last.", autocompletion=complete_run)],
-    text: Annotated[str, typer.Argument(help="The label; '' takes it away.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The label; '' takes it away.")],
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

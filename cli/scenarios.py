@@ -22,11 +22,12 @@ def scenarios(
     source: Annotated[
         str | None,
         typer.Argument(
+            metavar="SOURCE",
             help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it.",
             autocompletion=complete_scenario,
         ),
     ] = None,
-    sample: Annotated[int | None, typer.Option(help="So many cases, evenly in time.")] = None,
+    sample: Annotated[int | None, typer.Option(metavar="N", help="So many cases, evenly in time.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
     store: NoStoreOption = None,
     as_json: JsonOption = False,

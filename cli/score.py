@@ -17,11 +17,15 @@ from tertulia.phrases import number
 
 
 def score(
-    prompt: Annotated[Path, typer.Argument(help='A file {"units": [{"id", "block", "kind", "text", "removable"}]}.')],
-    response: Annotated[list[str], typer.Option(help="A response to the prompt; may be repeated.")],
-    model: Annotated[str, typer.Option(help="smollm2 (embedded), a folder, or a Hugging Face id.")] = "smollm2",
-    reducer: Annotated[str, typer.Option(help="sum-mean (the paper's) or mean-mean.")] = "sum-mean",
-    precision: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
+    prompt: Annotated[
+        Path, typer.Argument(metavar="FILE", help='A file {"units": [{"id", "block", "kind", "text", "removable"}]}.')
+    ],
+    response: Annotated[list[str], typer.Option(metavar="TEXT", help="A response to the prompt; may be repeated.")],
+    model: Annotated[
+        str, typer.Option(metavar="ID", help="smollm2 (embedded), a folder, or a Hugging Face id.")
+    ] = "smollm2",
+    reducer: Annotated[str, typer.Option(metavar="NAME", help="sum-mean (the paper's) or mean-mean.")] = "sum-mean",
+    precision: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16 or float16.")] = "auto",
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -18,7 +18,10 @@ _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
 
 
 def search(
-    query: Annotated[str, typer.Argument(help='Words that must all be there; "several words"; the beginn* of a word.')],
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help='Words that must all be there; "several words"; the beginn* of a word.'),
+    ],
     run: Annotated[
         str | None,
         typer.Option(
@@ -28,7 +31,7 @@ def search(
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="utterance, thought or memory; may be repeated.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 50,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -14,7 +14,7 @@ from tertulia.settings import default_in_words, find_settings, settings_document
 NameArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]",
+        metavar="NAME",
         help="A group, or a parameter; all of them if none is given.",
         autocompletion=complete_listed_setting,
     ),

@@ -38,6 +38,7 @@ TurnOption = Annotated[
     typer.Option(
         "--turn",
         "--round",
+        metavar="N",
         help="Look into this turn: what was thought, attended, removed, judged; 0: how a meeting began.",
     ),
 ]
@@ -57,7 +58,9 @@ PriceOption = Annotated[
         help="With --cost: what a million tokens read, and written, cost of this model; may be repeated.",
     ),
 ]
-WhatIfOption = Annotated[float | None, typer.Option("--lambda", help="With --turn: what would be removed at this λ.")]
+WhatIfOption = Annotated[
+    float | None, typer.Option("--lambda", metavar="X", help="With --turn: what would be removed at this λ.")
+]
 
 
 def show(

@@ -28,7 +28,7 @@ _LONGEST = 36_525
 
 TownArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[TOWN]", help="A shipped town (tidewell), or ga:FOLDER.", autocompletion=complete_town),
+    typer.Argument(metavar="TOWN", help="A shipped town (tidewell), or ga:FOLDER.", autocompletion=complete_town),
 ]
 DaysOption = Annotated[
     int | None,

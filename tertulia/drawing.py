@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from state.errors import UsageError, nearest_hint
-from state.parameters import Parameters
+from state.parameters import Order, Parameters
 from tertulia.documents import SCHEMA_VERSION, Document
 
 GRAPHS = ("utterance", "dialogue", "cognition", "group_chat")
@@ -47,6 +47,7 @@ def draw_graph(
         NotFoundError: There is no such scenario.
     """
     from nodes.machinery.extensions import load
+    from nodes.machinery.places import place_name
     from worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in GRAPHS:
@@ -56,18 +57,30 @@ def draw_graph(
     base = settings_of(scenario, known) if scenario is not None else {}
     parameters = Parameters().with_settings({**base, **(settings or {})})
     kind = resolve(scenario, known).kind if scenario is not None else "group_chat"
+    named = {
+        place_name(place): node if node in registry.nodes else place_name(node)
+        for place, node in parameters.nodes.items()
+    }
     return Drawing(
         graph=name,
-        mermaid=_mermaid(name, parameters, registry.functions(parameters, kind), xray),
+        mermaid=_mermaid(name, parameters.order, registry.functions(parameters, kind), named, xray),
         nodes=[
             {"place": place, "name": node, "source": registry.origins.get(node, "shipped")}
-            for place, node in parameters.nodes.items()
+            for place, node in named.items()
         ],
     )
 
 
-def _mermaid(name: str, parameters: Parameters, chosen: Any, xray: bool) -> str:
-    """Return the Mermaid text; where a node was chosen its name stands under that of its place."""
+def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xray: bool) -> str:
+    """Return the Mermaid text; where a node was chosen its name stands under that of its place.
+
+    Args:
+        name: Of the graph.
+        order: Who speaks next in a group.
+        chosen: The functions of the nodes that were chosen, by place.
+        named: Their names, by place.
+        xray: Whether graphs inside it are drawn too.
+    """
     from graphs.cognition import build_cognition_graph
     from graphs.dialogue import build_dialogue_graph
     from graphs.group_chat import build_group_chat_graph
@@ -77,13 +90,13 @@ def _mermaid(name: str, parameters: Parameters, chosen: Any, xray: bool) -> str:
         "utterance": lambda: build_utterance_graph(chosen),
         "dialogue": lambda: build_dialogue_graph(chosen=chosen),
         "cognition": lambda: build_cognition_graph(chosen),
-        "group_chat": lambda: build_group_chat_graph(parameters.order, chosen=chosen),
+        "group_chat": lambda: build_group_chat_graph(order, chosen=chosen),
     }
     drawable = builders[name]().get_graph(xray=xray)
     for id, node in drawable.nodes.items():
         place = id.rpartition(":")[2]
-        if place in parameters.nodes:
-            drawable.nodes[id] = node._replace(name=f"{node.name}<br/>{parameters.nodes[place]}")
+        if place in named:
+            drawable.nodes[id] = node._replace(name=f"{node.name}<br/>{named[place]}")
     drawing: str = drawable.draw_mermaid()
     return drawing
 

@@ -25,3 +25,9 @@ def test_a_chosen_node_stands_under_its_place_inside_too() -> None:
 
 def test_xray_of_a_graph_without_others_inside_is_the_graph() -> None:
     assert draw_graph("utterance", xray=True).mermaid == draw_graph("utterance").mermaid
+
+
+def test_a_place_is_drawn_under_its_name_of_today() -> None:
+    drawing = draw_graph("utterance", settings={"nodes.settle": "settle"})
+    assert drawing.nodes == [{"place": "select_candidate", "name": "select_candidate", "source": "shipped"}]
+    assert "select_candidate<br/>select_candidate" in drawing.mermaid
