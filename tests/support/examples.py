@@ -5,7 +5,7 @@ import importlib
 import inspect
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 _OPERATORS = {";", "|", "||", "&", "&&", "(", ")"}
 _REDIRECTIONS = {">", ">>", "<"}
 _SCENARIO = re.compile(r"SCENARIO|TOWN|ga:\S+|.+\.ya?ml")
+#: What examples call a run.
+_RUNS = {"run", "other"}
 #: What stands in an inline example for something that the reader fills in, or for the rest of it.
 _PLACEHOLDER = re.compile(r"[…]|\.\.\.")
 
@@ -122,7 +124,7 @@ def _filled_in(word: str) -> str:
     return "1" if re.fullmatch(r"[XNM]", word) else word
 
 
-def _problems_of_settings(settings: list[str]) -> Iterator[str]:
+def _problems_of_settings(settings: Iterable[str]) -> Iterator[str]:
     for setting in settings:
         name, separator, value = setting.partition("=")
         if not separator:
@@ -144,7 +146,6 @@ def problems_of_python(source: str) -> Iterator[str]:
     except SyntaxError as error:
         yield f"Python: {error}"
         return
-    runs = {"run"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from _problems_of_import(node.module, [alias.name for alias in node.names])
@@ -154,15 +155,15 @@ def problems_of_python(source: str) -> Iterator[str]:
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id in ("tt", "tertulia") and not hasattr(tertulia, node.attr):
                 yield f"Python: tertulia has no {node.attr}"
-            if node.value.id in runs and not hasattr(tertulia.Run, node.attr) and node.attr not in ("id", "store"):
+            if node.value.id in _RUNS and not hasattr(tertulia.Run, node.attr) and node.attr not in ("id", "store"):
                 yield f"Python: a run has no {node.attr}"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield from _problems_of_call(node.func, node, runs)
+            yield from _problems_of_call(node.func, node)
 
 
-def _problems_of_call(function: ast.Attribute, call: ast.Call, runs: set[str]) -> Iterator[str]:
+def _problems_of_call(function: ast.Attribute, call: ast.Call) -> Iterator[str]:
     name = function.value.id if isinstance(function.value, ast.Name) else None
-    owner = tertulia if name in ("tt", "tertulia") else tertulia.Run if name in runs else None
+    owner = tertulia if name in ("tt", "tertulia") else tertulia.Run if name in _RUNS else None
     called = getattr(owner, function.attr, None)
     if owner is None or not inspect.isroutine(called):
         return
