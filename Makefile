@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup demo test fuzz lint bench bench-runs soak clean
+.PHONY: setup hooks demo test fuzz lint style types bench bench-runs soak clean
 
 setup: $(VENV)/.installed
 
@@ -17,6 +17,11 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
+# Checks before each commit (.pre-commit-config.yaml), in this checkout.
+hooks: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check pre-commit==4.7.0
+	$(BIN)/pre-commit install
+
 demo: setup
 	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6
 
@@ -26,10 +31,15 @@ test: setup
 fuzz: setup
 	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py tests/storage/test_damaged_store.py
 
-lint: setup
+lint: style types
+
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: setup
 	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models tertulia lab cli benchmarks
+	$(BIN)/mypy tests/support
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

@@ -17,25 +17,21 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
 from rich.console import Console
 from rich.table import Table
 
-from models.batching import BatchingBroker
 from models.chat import open_chat_model
 from models.loading import open_embedder
 from state.cognition import Call
 from state.context import Context
-from state.meeting import Meeting
-from state.parameters import GROUP_CHAT, Parameters
-from state.records import RunRecord
 from storage.store import SqliteStore
 from tertulia.conversation import drive
+from tertulia.engines import Engines
+from tertulia.starting import begin_with, plan_run
 from tests.support.protocol_server import Served, serving
-from worlds.catalog import resolve
 
 ROUNDS = 20
 LATENCY_S = 0.2
@@ -91,29 +87,11 @@ async def held(failure_rate: float) -> dict[str, str]:
 
 
 def a_context(served: Served, store: SqliteStore) -> Context:
-    """Return a new run of the shipped meeting."""
-    meeting = resolve("team_building")
-    assert isinstance(meeting, Meeting)
-    model = open_chat_model(served.model, Parameters(max_concurrency=32), None)
-    settings = {**GROUP_CHAT, "max_turns": ROUNDS, "max_minutes": None, "removal_factor": 0}
-    parameters = model.traits.resolve(Parameters().with_settings(settings))
-    record = RunRecord.model_validate(
-        {
-            "run": "k3f9",
-            "status": "running",
-            "kind": "group_chat",
-            "scenario": meeting.scenario,
-            "model": model.id,
-            "embedder": "rehearsal",
-            "rehearsed": False,
-            "seed": 1,
-            "parameters": parameters.model_dump(mode="json"),
-            "created": datetime.now(UTC),
-        }
-    )
-    store.create_run(record, meeting)
-    broker = BatchingBroker(record.run, store)
-    return Context(record.run, 1, meeting, parameters, model, open_embedder("rehearsal"), store, broker)
+    """Return a new run of the shipped meeting; its embedder takes no time."""
+    settings = {"max_turns": ROUNDS, "max_minutes": None, "removal_factor": 0, "max_concurrency": 32}
+    plan = plan_run("team_building", settings, model=served.model)
+    engines = Engines(open_chat_model(plan.model, plan.parameters, None), {}, open_embedder("rehearsal"))
+    return begin_with(store, plan, engines).context()
 
 
 def longest_chain_s(calls: Sequence[Call]) -> float:

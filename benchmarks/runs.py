@@ -17,19 +17,18 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.store_checks import differences
-from state.parameters import Parameters
-from state.records import RunRecord, Turn, TurnRecord
+from state.records import Turn, TurnRecord
 from storage.store import SqliteStore
 from storage.tables import COLUMNS
-from worlds.catalog import list_cases
+from tertulia.engines import ModelAccess, open_engines
+from tertulia.starting import new_record, plan_run
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 100
@@ -194,21 +193,11 @@ def added_by(command: Sequence[str], to: Sequence[str], folder: Path) -> tuple[f
 def store_many(path: Path) -> None:
     """Store many short runs."""
     with SqliteStore.open(path, create=True) as store:
-        case = list_cases("tidewell").cases[0].case
+        plan = plan_run("tidewell", {}, model="rehearsal")
+        engines = open_engines(plan.model, plan.start, plan.parameters, ModelAccess())
         for number in range(MANY):
-            run = RunRecord(
-                run=store.new_run_id(),
-                status="finished",
-                kind="dialogue",
-                scenario="tidewell",
-                model="rehearsal",
-                embedder="rehearsal",
-                rehearsed=True,
-                seed=number,
-                parameters=Parameters().model_dump(mode="json"),
-                created=datetime.now(UTC),
-            )
-            store.create_run(run, case)
+            run = new_record(store.new_run_id(), replace(plan, seed=number), engines)
+            store.create_run(run.model_copy(update={"status": "finished"}), plan.start)
             for turn in range(1, TURNS + 1):
                 line = Turn(turn=turn, round=turn, speaker="A", text=f"Line {turn}.", sim_time_s=turn, ended=False)
                 store.save_turn(run.run, TurnRecord(turn=line))

@@ -351,7 +351,7 @@ def look_at(store: Path, run: str) -> Kill:
             record = opened.run(run)
             turns = (last_checkpoint(copy, run) or {}).get("turn", record.parent[1] - 1 if record.parent else 0)
             first = turns + 1 if turns else 0
-            calls = [call for call in opened.calls(run, own=True) if call.round >= first]
+            calls = [call for call in opened.calls(run, without_shared=True) if call.round >= first]
             (steps,) = opened.file.rows("SELECT count(*) AS n FROM steps WHERE run = ? AND round >= ?", run, first)
     if record.status == "finished":
         moment = "after its end was noted"

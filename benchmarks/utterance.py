@@ -9,8 +9,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,6 @@ from benchmarks.memory import added_by
 from cli.environment import cache_folder
 from models.attention import IMPLEMENTATION
 from models.attention_scores import attention_to_prompt
-from models.batching import BatchingBroker
 from models.causal import CausalLanguageModel
 from models.decoding_state import prefill
 from models.embedder import SentenceEmbedder
@@ -36,9 +34,11 @@ from prompts.assemble import UtteranceMaterial, assemble_prompt
 from state.context import Context
 from state.language_model import GenerationRequest, ScoringOptions
 from state.parameters import Parameters
-from state.records import Case, Prompt, RunRecord
+from state.records import Case, Prompt
 from storage.store import SqliteStore
 from tertulia.conversation import drive
+from tertulia.engines import Engines
+from tertulia.starting import begin_with, plan_run
 from worlds.catalog import resolve
 
 CASES = [f"tidewell:{n}" for n in (0, 3, 5, 7)]
@@ -171,8 +171,8 @@ def _utterances(
                 context = _context(store, clocked, embedder, sample, settings, seed)
                 embedder.embed([m.text for m in context.case.initiator.memories])  # once per run, not per utterance
                 spent, _ = _cpu_s(partial(asyncio.run, drive(context, InMemorySaver())))
-                record = store.turn_record("bench", 1)
-                tokens = len(store.candidates("bench", 1)[record.chosen].reply.tokens)
+                record = store.turn_record(context.run, 1)
+                tokens = len(store.candidates(context.run, 1)[record.chosen].reply.tokens)
                 rollbacks += record.rollbacks if backups == "on_demand" else 0
             length = max(tokens, round(statistics.mean(clocked.lengths)))
             prompt = _request(model, sample, parameters, 1).prompt.input_ids
@@ -187,23 +187,8 @@ def _utterances(
 def _context(
     store: SqliteStore, model: Any, embedder: SentenceEmbedder, sample: Sample, parameters: Parameters, seed: int
 ) -> Context:
-    case = resolve(sample.scenario)
-    store.create_run(
-        RunRecord(
-            run="bench",
-            status="running",
-            kind="dialogue",
-            scenario=sample.scenario,
-            model=model.id,
-            embedder=embedder.id,
-            rehearsed=False,
-            seed=seed,
-            parameters=parameters.model_dump(),
-            created=datetime.now(UTC),
-        ),
-        case,
-    )
-    return Context("bench", seed, case, parameters, model, embedder, store, BatchingBroker("bench", store))
+    plan = replace(plan_run(sample.scenario, {}, seed=seed), parameters=parameters)
+    return begin_with(store, plan, Engines(model, {}, embedder)).context()
 
 
 class _Clocked:

@@ -6,19 +6,13 @@ import typer
 
 from cli.environment import store_path
 from cli.opening import open_embedding_model
-from cli.options import JsonOption, StoreOption
-from cli.terminal.arguments import RunArgument
+from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.asking import ask
-from cli.terminal.commands import add
-from cli.terminal.output import data, print_json, waiting
+from cli.terminal.output import data, print_json
+from cli.terminal.status_line import status_line
 from storage.store import SqliteStore
 
 _PROTOTYPES = "prototypes"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, behaviour)
 
 
 def behaviour(
@@ -48,7 +42,7 @@ def behaviour(
         if count and labelled_by != _PROTOTYPES:
             acts = acts_by_model(turns, ask(opened, record, labelled_by, speech_act_requests(turns)))
         compared_with = open_embedding_model(embedder) if count else None
-        with waiting(f"comparing {count} lines"):
+        with status_line(f"comparing {count} lines"):
             report = behaviour_report(opened, record, compared_with, embedder, acts, labelled_by)
     if as_json:
         print_json(behaviour_document(report))

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from cli.environment import store_path
-from cli.live import tell_encounter, tell_town
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
-from cli.terminal.output import data, plain, print_json, waiting
+from cli.terminal.output import data, plain, print_json
+from cli.terminal.status_line import status_line
 from cli.terminal.tables import print_columns
+from cli.views.live import print_encounter, print_town
 from state.errors import UsageError
 from state.town import Simulation
 from storage.store import SqliteStore
@@ -40,11 +40,6 @@ _FIGURES = {
 #: Columns of the table of days before the figures of diversity, and behind them, by heading.
 _BEFORE = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
 _BEHIND = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, days)
 
 
 def days(
@@ -117,12 +112,12 @@ def _list(known: Sequence[Simulation], as_json: bool) -> None:
 
 def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:
     opened = open_embedding_model(embedder or simulation.embedder)
-    with waiting("comparing conversations"):
+    with status_line("comparing conversations"):
         rows = day_rows(store, simulation, opened)
     if as_json:
         print_json(days_document(simulation, rows))
         return
-    tell_town(simulation)
+    print_town(simulation)
     console = data()
     if simulation.status != "finished":
         stopped = f"{simulation.status}: {simulation.error}" if simulation.error else simulation.status
@@ -147,7 +142,7 @@ def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None,
 
 def _show_trials(store: SqliteStore, simulations: Sequence[Simulation], embedder: str | None, as_json: bool) -> None:
     opened = open_embedding_model(embedder or simulations[0].embedder)
-    with waiting("comparing conversations"):
+    with status_line("comparing conversations"):
         rows = trial_rows(store, simulations, opened)
     if as_json:
         print_json(trials_document(simulations, rows))
@@ -174,7 +169,7 @@ def _show_encounters(store: SqliteStore, simulation: Simulation, as_json: bool) 
         print_json(encounters_document(store, simulation))
         return
     for encounter, turns in read_encounters(store, simulation):
-        tell_encounter(encounter, turns)
+        print_encounter(encounter, turns)
 
 
 def _show_memories(simulation: Simulation, memories: Memories, as_json: bool) -> None:

@@ -7,17 +7,12 @@ import typer
 from cli.environment import store_path
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.completion import complete_run
-from cli.terminal.output import data, print_json, waiting
+from cli.terminal.output import data, print_json
+from cli.terminal.status_line import status_line
 from cli.views.comparison import print_comparison, print_sameness
 from storage.store import SqliteStore
 from tertulia.comparing import compare, comparison_document, diversity
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, diff)
 
 
 def diff(
@@ -42,7 +37,7 @@ def diff(
     figures = {}
     if turn is None:
         embedder = open_embedding_model("minilm") if similarity else None
-        with waiting("measuring both conversations"):
+        with status_line("measuring both conversations"):
             figures = diversity(compared, embedder)
     if as_json:
         print_json(comparison_document(compared, figures))

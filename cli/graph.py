@@ -5,18 +5,12 @@ from typing import Annotated
 
 import typer
 
+from cli.option_values import read_settings
 from cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
-from cli.settings import read_settings
-from cli.terminal.commands import add
 from cli.terminal.completion import complete_scenario
 from cli.terminal.output import print_json
 from tertulia.drawing import GRAPHS, draw_graph, drawing_document
 from worlds.scenario_parts import extension_source
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, graph)
 
 
 def graph(

@@ -5,20 +5,13 @@ from typing import Annotated
 import typer
 
 from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.arguments import PaperOption, RunsArgument
+from cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
 from cli.terminal.asking import ask
-from cli.terminal.commands import add
 from cli.terminal.output import data, print_json
 from state.errors import UsageError
 from storage.store import SqliteStore
 
 _REHEARSAL = "rehearsal"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, inventory)
 
 
 def inventory(

@@ -1,54 +1,84 @@
 """The command line: one module per group of commands, errors as one line, exit codes as documented."""
 
+import importlib.metadata
 import sys
 from importlib import import_module
+from typing import Annotated
+
+try:
+    from tertulia.name_collisions import ROOMS, check_rooms
+
+    check_rooms((*ROOMS, "lab"))
+except ImportError as collision:  # before any other room is imported
+    sys.exit(f"error: {collision}")
 
 import typer
 from pydantic import ValidationError
 
-from cli.terminal.commands import usage_hint
+from cli.terminal.commands import Group, add_module, usage_hint
+from cli.terminal.completion import command_to_complete
 from state.errors import NotFoundError, TertuliaError, UsageError
 from tertulia.phrases import clean
 
-#: The modules of this room that have commands, in the order of the help, with the commands of each.
-COMMANDS = {
-    "run": ("run",),
-    "resume": ("resume",),
-    "fork": ("fork",),
-    "simulate": ("simulate",),
-    "days": ("days",),
-    "runs": ("runs",),
-    "show": ("show",),
-    "timeline": ("timeline",),
-    "replay": ("replay",),
-    "diff": ("diff",),
-    "export": ("export",),
-    "search": ("search",),
-    "stats": ("stats",),
-    "inventory": ("inventory",),
-    "behaviour": ("behaviour",),
-    "score": ("score",),
-    "metrics": ("metrics",),
-    "gc": ("gc",),
-    "scenarios": ("scenarios",),
-    "doctor": ("doctor",),
-    "nodes": ("nodes",),
-    "graph": ("graph",),
+#: The commands by panel of the help; each is in the module of its name.
+PANELS = {
+    "Converse": ("run", "resume", "fork", "simulate"),
+    "Look": ("runs", "show", "timeline", "replay", "days", "search"),
+    "Compare": ("diff", "metrics"),
+    "Measure": ("stats", "behaviour", "inventory", "score"),
+    "Extend": ("scenarios", "settings", "nodes", "graph"),
+    "Maintain": ("export", "gc", "doctor"),
 }
+
+_EPILOG = """
+Data goes to standard output, progress and errors to standard error. What reads takes --json.
+
+\b
+Exit codes:
+  0    ok
+  1    the run failed
+  2    usage: what was given can't be done
+  3    not found
+  4    `diff --exit-code` found a difference
+  130  interrupted; the line to resume with is printed
+
+Example: tertulia run tidewell --lambda 0.5 --rounds 6
+"""
+
+
+class Program(Group):
+    """All commands, in the order of their panels."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of the commands."""
+        return [name for names in PANELS.values() for name in names if name in self.commands]
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"tertulia {importlib.metadata.version('tertulia')}")
+        raise typer.Exit(0)
+
+
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Conversations between language-model agents, with one knob over how varied they are: λ."""
 
 
 def build_app(command: str | None = None) -> typer.Typer:
     """Return the command line; where a command is named, only the module that has it is imported."""
     app = typer.Typer(
-        name="tertulia",
-        help="Conversations between language-model agents, with one knob over how varied they are.",
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        callback=lambda: None,  # else Typer takes a single command for the whole
+        name="tertulia", cls=Program, pretty_exceptions_enable=False, rich_markup_mode=None, epilog=_EPILOG
     )
-    named = [module for module, commands in COMMANDS.items() if command in commands]
-    for module in named or COMMANDS:
-        import_module(f"cli.{module}").register(app)
+    app.callback()(_program)
+    is_known = any(command in names for names in PANELS.values())
+    for panel, names in PANELS.items():
+        for name in names:
+            if name == command or not is_known:
+                add_module(app, import_module(f"cli.{name}"), name, panel)
     return app
 
 
@@ -58,9 +88,9 @@ def main() -> None:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     arguments = sys.argv[1:] or ["--help"]
     try:
-        if sum(one == "--store" or one.startswith("--store=") for one in arguments) > 1:
+        if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:
             raise UsageError("--store is given twice; a command works on one store")
-        code = build_app(arguments[0])(arguments, standalone_mode=False)
+        code = build_app(command_to_complete() or arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
     except typer.TyperException as error:
         code = _complain(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:

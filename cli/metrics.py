@@ -10,17 +10,12 @@ from rich.table import Table
 from cli.environment import store_path
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.completion import complete_run, complete_setting_name
-from cli.terminal.output import data, plain, print_json, waiting
+from cli.terminal.output import data, plain, print_json
+from cli.terminal.status_line import status_line
 from storage.store import SqliteStore
 from tertulia.measuring import collect_cases, is_dialogue_file, mean_figures, measure, metrics_document
 from tertulia.phrases import number
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, metrics)
 
 
 def metrics(
@@ -55,7 +50,7 @@ def metrics(
     with SqliteStore.open(store_path(store), create=False) if runs else nullcontext() as opened:
         cases = collect_cases(files, runs, opened, by)
     opened_embedder = open_embedding_model(embedder)
-    with waiting(f"embedding {sum(map(len, cases.dialogues.values()))} dialogues"):
+    with status_line(f"embedding {sum(map(len, cases.dialogues.values()))} dialogues"):
         figures = measure(cases, opened_embedder)
     if as_json:
         print_json(metrics_document(cases, figures, embedder))

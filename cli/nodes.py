@@ -18,18 +18,6 @@ from worlds.scenario_parts import extension_source
 _EMPTY = {"name": "–", "description": "empty, unless a node of your own stands here", "source": "", "default": False}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    group = typer.Typer(
-        cls=Group,
-        help="Nodes and mechanisms that can be put into the graphs, your own among them.",
-        rich_markup_mode=None,
-    )
-    add(group, list_nodes, "list")
-    add(group, check_nodes, "check")
-    app.add_typer(group, name="nodes")
-
-
 def list_nodes(extension: ExtensionOption = None, store: NoStoreOption = None, as_json: JsonOption = False) -> None:
     """List nodes and mechanisms by the place in which they stand, with what they do and where they are from.
 
@@ -92,3 +80,13 @@ def check_nodes(
 
 def _is_importable(module: str) -> bool:
     return importlib.util.find_spec(module.partition(".")[0]) is not None
+
+
+nodes = typer.Typer(
+    cls=Group,
+    help="List nodes and mechanisms that can be put into the graphs, or check your own.\n\n"
+    "Example: tertulia nodes check mine.py",
+    rich_markup_mode=None,
+)
+add(nodes, list_nodes, "list")
+add(nodes, check_nodes, "check")

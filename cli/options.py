@@ -1,9 +1,15 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cli.terminal.completion import complete_run, complete_setting
+from state.parameters import GROUP_CHAT, Parameters
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
+
+_DEFAULTS = Parameters()
 
 StoreOption = Annotated[
     Path | None,
@@ -14,8 +20,47 @@ NoStoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="Accepted by every command; not needed by this one.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LambdaOption = Annotated[
+    float | None,
+    typer.Option(
+        "--lambda",
+        metavar="X",
+        help="λ in [0, 1]: how much of the attended information to remove; "
+        f"{_DEFAULTS.removal_factor:g}, unless the scenario sets it.",
+    ),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help=f"Seed of all draws; {DEFAULT_SEED} if it is not given.")
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--rounds",
+        metavar="N",
+        help=f"At most so many rounds: {_DEFAULTS.max_turns} in a dialogue, where a round is an utterance, "
+        f"{GROUP_CHAT['max_turns']} in a group, unless the scenario sets it.",
+    ),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="ID",
+        help=f"{DEFAULT_MODEL} (embedded; if none is given), a folder, a Hugging Face id, openai:NAME, or "
+        "http://SERVER/v1#NAME.",
+    ),
+]
+RehearseOption = Annotated[
+    bool, typer.Option("--rehearse", help="Let a stand-in without weights speak, to try things out.")
+]
 SettingsOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any parameter; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set any parameter (`tertulia settings` lists them); may be repeated.",
+        autocompletion=complete_setting,
+    ),
 ]
 ExtensionOption = Annotated[
     list[str] | None,
@@ -33,3 +78,11 @@ ThoughtsOption = Annotated[
     bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="What you call the run in `runs`.")]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="The id of a run, or @last.", autocompletion=complete_run)
+]
+RunsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="RUN...", help="Ids of runs, or @last; several are pooled.", autocompletion=complete_run),
+]
+PaperOption = Annotated[bool, typer.Option("--paper", help="With the figures that ChatAgents published.")]

@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from cli.environment import store_path
-from cli.live import tell_heading, tell_round, tell_turn
-from cli.options import JsonOption, StoreOption, ThoughtsOption
-from cli.terminal.arguments import RunArgument
-from cli.terminal.commands import add
+from cli.options import JsonOption, RunArgument, StoreOption, ThoughtsOption
+from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json, progress
+from cli.views.live import print_heading, print_round_thoughts
 from state.errors import UsageError
 from state.meeting import Start
 from state.parameters import Parameters
@@ -27,11 +26,6 @@ _PLEASANT_SPEED = 4.0
 _LONGEST_PAUSE_S = 3.0
 
 _SLOWEST = 0.01
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    add(app, replay)
 
 
 def replay(
@@ -78,11 +72,11 @@ def replay(
 
 def _play(store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], thoughts: bool) -> None:
     silence_s = Parameters.model_validate(run.parameters).silence_s
-    tell_heading(start, run)
+    print_heading(start, run)
     for turn in turns:
-        tell_turn(turn, start, silence_s)
+        print_turn(data(), turn, start, silence_s)
         if thoughts:
-            tell_round(store, run, turn.round)
+            print_round_thoughts(store, run, turn.round)
 
 
 def _timed(turns: Sequence[Turn], speed: float | None) -> Iterator[Turn]:

@@ -1,25 +1,16 @@
 """`resume`: go on with a run where it was stopped."""
 
 from functools import partial
-from typing import Annotated
 
-import typer
-
+from cli.driving import drive_shown
 from cli.environment import store_path
-from cli.live_run import drive_shown
-from cli.options import ExtensionOption, JsonOption, SeatOption, StoreOption, ThoughtsOption
-from cli.terminal.commands import add
+from cli.options import ExtensionOption, JsonOption, RunArgument, SeatOption, StoreOption, ThoughtsOption
 from cli.terminal.output import plain, print_json, progress
 from storage.store import SqliteStore
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, resume)
-
-
 def resume(
-    run: Annotated[str, typer.Argument(help="The id of a run, or @last.")],
+    run: RunArgument,
     seat: SeatOption = None,
     extension: ExtensionOption = None,
     thoughts: ThoughtsOption = False,

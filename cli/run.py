@@ -1,69 +1,77 @@
 """`run`: a new conversation, from a scenario to its end."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from cli import options
+from cli.driving import drive_shown
 from cli.environment import store_path
-from cli.live_run import drive_shown
-from cli.options import (
-    ExtensionOption,
-    JsonOption,
-    LabelOption,
-    SeatOption,
-    SettingsOption,
-    StoreOption,
-    ThoughtsOption,
-)
-from cli.settings import read_seed, read_settings
-from cli.terminal.commands import add
-from cli.terminal.output import data, plain, print_json, waiting
+from cli.option_values import read_model, read_seed, read_settings
+from cli.terminal.completion import complete_scenario
+from cli.terminal.output import data, plain, print_json
+from cli.terminal.status_line import status_line
 from cli.views.costs import print_cost
+from state.parameters import GROUP_CHAT, Order
 from storage.store import SqliteStore
 from tertulia.costs import cost_document
 from tertulia.documents import SCHEMA_VERSION
-from tertulia.engines import REHEARSAL
+from tertulia.starting import DEFAULT_SEED
 
 if TYPE_CHECKING:
     from tertulia.starting import RunPlan
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, run)
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE].",
+        autocompletion=complete_scenario,
+    ),
+]
+OrderOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORDER",
+        help="Who speaks next in a group: self_driven, rule_based, centralised, random or designated.",
+        autocompletion=lambda: list(get_args(Order)),
+    ),
+]
+MinutesOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="M",
+        help=f"At most so many simulated minutes: {GROUP_CHAT['max_minutes']:g} in a group, unless the scenario sets "
+        "it; no limit in a dialogue.",
+    ),
+]
+PrecisionOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a local model: auto (the default), float32, bfloat16 or float16.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Only print how many calls and tokens it would take; nothing is stored.")
+]
 
 
 def run(
-    scenario: Annotated[
-        str, typer.Argument(help="A shipped scenario (see `tertulia scenarios`), a YAML file, or ga:FOLDER[:CASE].")
-    ],
-    removal_factor: Annotated[
-        float | None, typer.Option("--lambda", help="λ in [0, 1]: how much of the attended information to remove.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 1,
-    rounds: Annotated[int | None, typer.Option(help="At most so many rounds (utterances, in a dialogue).")] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(help="Who speaks next in a group: self_driven, rule_based, centralised, random or designated."),
-    ] = None,
-    minutes: Annotated[float | None, typer.Option(help="At most so many simulated minutes.")] = None,
-    model: Annotated[
-        str,
-        typer.Option(help="smollm2 (embedded), a folder, a Hugging Face id, openai:NAME, or http://SERVER/v1#NAME."),
-    ] = "smollm2",
-    precision: Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16.")] = None,
-    rehearse: Annotated[bool, typer.Option("--rehearse", help="Use a stand-in without weights.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take; nothing is stored.")
-    ] = False,
-    label: LabelOption = None,
-    seat: SeatOption = None,
-    settings: SettingsOption = None,
-    extension: ExtensionOption = None,
-    thoughts: ThoughtsOption = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    scenario: ScenarioArgument,
+    removal_factor: options.LambdaOption = None,
+    seed: options.SeedOption = None,
+    rounds: options.RoundsOption = None,
+    order: OrderOption = None,
+    minutes: MinutesOption = None,
+    model: options.ModelOption = None,
+    precision: PrecisionOption = None,
+    rehearse: options.RehearseOption = False,
+    dry_run: DryRunOption = False,
+    label: options.LabelOption = None,
+    seat: options.SeatOption = None,
+    settings: options.SettingsOption = None,
+    extension: options.ExtensionOption = None,
+    thoughts: options.ThoughtsOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Run a conversation.
 
@@ -73,17 +81,18 @@ def run(
 
     chosen = read_settings(
         settings,
+        seed=seed,
         removal_factor=removal_factor,
         max_turns=rounds,
         max_minutes=minutes,
         order=order,
         precision=precision,
     )
-    seed = read_seed(chosen, seed)
+    seed = read_seed(chosen, DEFAULT_SEED)
     plan = plan_run(
         scenario,
         chosen,
-        model=REHEARSAL if rehearse else model,
+        model=read_model(model, rehearse),
         seed=seed,
         seat=seat,
         additions=Additions(extension or ()),
@@ -100,7 +109,7 @@ def _print_estimate(plan: "RunPlan", as_json: bool) -> None:
     """Print how many calls a run would make, and how many tokens they would read and write."""
     from tertulia.estimating import estimate
 
-    with waiting("rehearsing"):
+    with status_line("rehearsing"):
         found = estimate(plan)
     if as_json:
         document = {"schema_version": SCHEMA_VERSION, "model": plan.model, "turns": found.turns}

@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from cli.environment import store_path
+from cli.environment import former_store_hint, store_path
 from cli.options import JsonOption, StoreOption
 from cli.terminal.commands import Group, add
 from cli.terminal.completion import complete_run, complete_run_scenario
@@ -36,16 +36,7 @@ _DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
 _STATUSES = get_args(RunStatus)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    group = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
-    group.callback()(runs)
-    add(group, rm)
-    add(group, label)
-    app.add_typer(group, name="runs")
-
-
-def runs(
+def list_all(
     context: typer.Context,
     scenario: Annotated[
         str | None, typer.Option(help="Only runs of this scenario.", autocompletion=complete_run_scenario)
@@ -70,6 +61,8 @@ def runs(
     if status is not None and status not in _STATUSES:
         raise UsageError(f"--status {status}: unknown{nearest_hint(status, _STATUSES)}")
     path = store_path(store)
+    if hint := former_store_hint(store):
+        progress().print(plain(hint))
     listed = RunList()
     if path.exists() or not path.parent.is_dir():  # the latter is an error, told by opening it
         with SqliteStore.open(path, create=False) as opened:
@@ -198,3 +191,9 @@ def _inherited(context: typer.Context, store: StoreOption, as_json: bool) -> tup
     """Return `--store` and `--json`, which may stand before the name of the command too."""
     above = context.parent.params if context.parent is not None else {}
     return store or above.get("store"), as_json or bool(above.get("as_json"))
+
+
+runs = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
+runs.callback()(list_all)
+add(runs, rm)
+add(runs, label)

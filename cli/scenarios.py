@@ -8,7 +8,6 @@ import typer
 from rich.table import Table
 
 from cli.options import JsonOption, NoStoreOption
-from cli.terminal.commands import add
 from cli.terminal.completion import complete_scenario
 from cli.terminal.lines import meeting_heading
 from cli.terminal.output import data, plain, print_json
@@ -17,11 +16,6 @@ from tertulia.phrases import counted, grouped, people_line
 
 #: Why a chat of a log makes no case.
 _SKIPPED = {"without_text": "without text", "partner_without_folder": "with somebody who has no folder"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, scenarios)
 
 
 def scenarios(

@@ -9,16 +9,11 @@ from rich.table import Table
 
 from cli.opening import open_language_model
 from cli.options import JsonOption, NoStoreOption
-from cli.terminal.commands import add
-from cli.terminal.output import data, plain, print_json, waiting
+from cli.terminal.output import data, plain, print_json
+from cli.terminal.status_line import status_line
 from state.parameters import Parameters
 from tertulia.measuring import check_responses, read_prompt, score_document, score_prompt
 from tertulia.phrases import number
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, score)
 
 
 def score(
@@ -38,7 +33,7 @@ def score(
     units = read_prompt(prompt)
     check_responses(response)
     language_model = open_language_model(model, parameters)
-    with waiting(f"scoring {len(units)} units"):
+    with status_line(f"scoring {len(units)} units"):
         scored = asyncio.run(score_prompt(units, response, language_model, parameters))
     if as_json:
         print_json(score_document(scored))

@@ -6,7 +6,6 @@ import typer
 
 from cli.environment import store_path
 from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import add
 from cli.terminal.completion import complete_run
 from cli.terminal.output import data, plain, print_json
 from state.errors import UsageError, nearest_hint
@@ -16,11 +15,6 @@ from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 
 _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, search)
 
 
 def search(

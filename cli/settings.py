@@ -1,61 +1,50 @@
-"""What `--set KEY=VALUE` and the options beside it come to."""
+"""`settings`: the parameters that `--set` takes, with their defaults."""
 
-from collections.abc import Iterable
-from math import inf, nan
-from typing import Any
+from typing import Annotated
 
-from state.errors import UsageError
+import typer
+
+from cli.options import JsonOption, NoStoreOption
+from cli.terminal.completion import complete_listed_setting
+from cli.terminal.output import data, plain, print_json
+from cli.terminal.tables import Row, print_table
+from state.parameters import GroupDescription
+from tertulia.settings import default_in_words, find_settings, settings_document
+
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="A group, or a parameter; all of them if none is given.",
+        autocompletion=complete_listed_setting,
+    ),
+]
 
 
-def read_settings(settings: Iterable[str] | None, **options: Any) -> dict[str, Any]:
-    """Return parameters by name: those of `--set`, and over them the options that were given.
+def settings(name: NameArgument = None, store: NoStoreOption = None, as_json: JsonOption = False) -> None:
+    """List the parameters that `--set` takes by group, with their defaults and what they do.
 
-    Raises:
-        UsageError: Something is not `KEY=VALUE`.
+    Example: tertulia settings pruning
     """
-    chosen: dict[str, Any] = dict(read_pair("--set", setting, "temperature=1.0") for setting in settings or [])
-    return chosen | {name: value for name, value in options.items() if value is not None}
+    groups = find_settings(name)
+    if as_json:
+        print_json(settings_document(groups))
+    elif name is not None and name != groups[0].name:
+        _print_parameter(groups[0])
+    else:
+        for number, group in enumerate(groups):
+            if number:
+                print()
+            data().print(plain(f"{group.name}: {group.title}", "bold"))
+            rows = [Row((found.name, default_in_words(found), found.description)) for found in group.parameters]
+            print_table(data(), ("parameter", "default", "what it does"), rows)
 
 
-def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
-    """Return the two sides of `KEY=VALUE`.
-
-    Raises:
-        UsageError: There is no key, or no `=`.
-    """
-    name, separator, value = given.partition("=")
-    if not separator or not name.strip():
-        raise UsageError(f"{option} {given}: write KEY=VALUE, for example {option} {example}")
-    return name.strip(), value.strip()
-
-
-def read_prices(given: Iterable[str] | None) -> dict[str, tuple[float, float]]:
-    """Return by model what a million tokens read, and a million written, cost.
-
-    Raises:
-        UsageError: Something is not `MODEL=READ,WRITTEN`.
-    """
-    prices: dict[str, tuple[float, float]] = {}
-    for one in given or []:
-        name, _, figures = one.rpartition("=")
-        try:
-            read, written = map(float, figures.split(","))
-        except ValueError:
-            read = written = nan
-        if not name or not (0 <= read < inf and 0 <= written < inf):
-            raise UsageError(f"--price {one}: write MODEL=READ,WRITTEN, for example --price openai:NAME=2.50,10")
-        prices[name] = read, written
-    return prices
-
-
-def read_seed(settings: dict[str, Any], otherwise: int) -> int:
-    """Take `seed` out of the settings and return it; `otherwise` where it is not among them.
-
-    Raises:
-        UsageError: It is not an integer.
-    """
-    value = settings.pop("seed", otherwise)
-    try:
-        return int(value)
-    except ValueError:
-        raise UsageError(f"seed={value} is not an integer") from None
+def _print_parameter(group: GroupDescription) -> None:
+    (parameter,) = group.parameters
+    console = data()
+    others = f", also {' or '.join(parameter.aliases)}" if parameter.aliases else ""
+    console.print(plain(f"{parameter.name}{others} ({group.name})", "bold"))
+    console.print(plain(parameter.description))
+    console.print(plain(f"takes: {parameter.values}"))
+    console.print(plain(f"default: {default_in_words(parameter)}"))

@@ -5,10 +5,8 @@ from typing import Annotated
 import typer
 
 from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.settings import read_prices
-from cli.terminal.arguments import RunArgument
-from cli.terminal.commands import add
+from cli.option_values import read_prices
+from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json
 from cli.views.cognition import print_calls, print_round
@@ -60,11 +58,6 @@ PriceOption = Annotated[
     ),
 ]
 WhatIfOption = Annotated[float | None, typer.Option("--lambda", help="With --turn: what would be removed at this λ.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, show)
 
 
 def show(

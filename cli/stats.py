@@ -1,20 +1,11 @@
 """`stats`: who took part how much, as in ChatAgents' Table II."""
 
-import typer
-
 from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.arguments import PaperOption, RunArgument
-from cli.terminal.commands import add
+from cli.options import JsonOption, PaperOption, RunArgument, StoreOption
 from cli.terminal.output import data, print_json
 from cli.views.participation import print_participation
 from storage.store import SqliteStore
 from tertulia.participation import participation_document, published_participation, read_participation
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, stats)
 
 
 def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:

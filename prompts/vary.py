@@ -147,7 +147,7 @@ def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Pro
     texts = template("sequential")
     shape: dict[str, str] = {}
     for text_key, ending_key in candidate_keys(number):
-        shape[text_key] = texts.fill("said", {"speaker": prompt.speaker})
+        shape[text_key] = texts.fill("utterance", {"speaker": prompt.speaker})
         if asks_ending:
             shape[ending_key] = "true or false"
     value = json.dumps(shape, ensure_ascii=False)

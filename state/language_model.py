@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from state.errors import UsageError
+from state.errors import SettingError, UsageError
 from state.parameters import Ending, Judge, Layout, Parameters
 from state.records import Prompt, Reply
 
@@ -183,13 +183,12 @@ class ModelTraits:
         """Check that prompts of such a model can be scored, where λ or the record needs scores.
 
         Raises:
-            UsageError: It shows no attention, and nothing else scores in its place.
+            SettingError: It shows no attention, and nothing else scores in its place.
         """
         has_substitute = parameters.surrogate is not None or "score" in parameters.nodes
         if self.text_only and parameters.scores_are_wanted and not has_substitute:
-            raise UsageError(
-                f"lambda={parameters.removal_factor:g} needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
-            )
+            problem = f" needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
+            raise SettingError("removal_factor", f"{parameters.removal_factor:g}", problem)
 
     def resolve(self, parameters: Parameters) -> Parameters:
         """Return the parameters with every `auto` replaced by what suits the model, and with its thresholds.

@@ -228,13 +228,13 @@ class CallStore(Protocol):
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
         """Return the call of that key that the run itself has made; `None` if it has not."""
 
-    def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
+    def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         """Return the calls of a run, in the order in which they were stored.
 
         Args:
             run: The run.
             round: The round; `None` for all of them.
-            own: Whether those are passed over that a fork has in common with its parent.
+            without_shared: Whether those are passed over that a fork shares with its parent.
         """
 
 

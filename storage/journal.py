@@ -48,12 +48,12 @@ class Journal(Contents, CallStore):
         return self._call(rows[0]) if rows else None
 
     @override
-    def calls(self, run: str, round: int | None = None, own: bool = False) -> list[Call]:
+    def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
             WHERE lineage.run = ? AND (? IS NULL OR round = ?) AND (depth = 0 OR NOT ?)
             ORDER BY depth DESC, calls.id""",
-            *(run, round, round, own),
+            *(run, round, round, without_shared),
             also="hash, text",
         )
         calls = [self._call(row) for row in rows]

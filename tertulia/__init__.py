@@ -19,6 +19,8 @@ Nothing heavy is imported before it is used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tertulia.name_collisions import check_rooms
+
 if TYPE_CHECKING:
     from nodes.machinery.node import Node
     from nodes.mechanisms.mechanism import Mechanism
@@ -94,6 +96,9 @@ __all__ = [
     "scorer",
     "stream",
 ]
+
+
+check_rooms()
 
 
 def __getattr__(name: str) -> Any:

@@ -42,7 +42,7 @@ def calls_paid(store: Store, run: RunRecord, turn: int | None = None, agent: str
         turn: The only turn whose calls are wanted: also one before the fork.
         agent: The only agent whose calls are wanted.
     """
-    return [call for call in store.calls(run.run, turn, own=turn is None) if agent in (None, call.agent)]
+    return [call for call in store.calls(run.run, turn, without_shared=turn is None) if agent in (None, call.agent)]
 
 
 def cost_table(calls: Sequence[Call]) -> CostTable:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from state.errors import ModelError, TertuliaError, UsageError
+from state.errors import ModelError, SettingError, TertuliaError
 from state.language_model import Embedder, LanguageModel, ModelRole, Report, ignore_activity
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
@@ -71,6 +71,10 @@ def _one_line(what: str) -> Iterator[None]:
         yield
     except TertuliaError:
         raise
+    except ModuleNotFoundError as error:
+        raise ModelError(
+            f"{what} needs {error.name}, which is not installed; `tertulia doctor` prints the command that installs it"
+        ) from error
     except Exception as error:
         raise ModelError(
             f"{what} can't be loaded: {type(error).__name__}: {error}; see that its files are whole"
@@ -101,16 +105,15 @@ class Engines:
         """
         for speaker in (self.model, *self.participant_models.values()):
             speaker.traits.require_scores(parameters)
-            suited, judge = self.suited(speaker, parameters), self.roles.get("judge", speaker)
-            for asked, setting, model, instead in (
-                (suited.judge, "likelihood", judge, "judge=rating, or judge_model=smollm2"),
-                (suited.ending, "continuation", speaker, "ending=reply"),
-            ):
-                if asked == setting and model.traits.text_only:
-                    raise UsageError(f"{model.id} does not tell how likely a text is; set {instead}")
+            judge = self.roles.get("judge", speaker)
+            _require_likelihoods(
+                self.suited(speaker, parameters),
+                judge.id if judge.traits.text_only else None,
+                speaker.id if speaker.traits.text_only else None,
+            )
         scorer = self.roles.get("score")
         if scorer is not None and scorer.traits.text_only:
-            raise UsageError(f"surrogate={scorer.id} shows no attention; set surrogate=smollm2, or another local model")
+            raise _no_surrogate(scorer.id)
 
     def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
         """Return the parameters as they suit a model; how it is judged follows who judges it."""
@@ -138,12 +141,7 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
     Raises:
         TertuliaError: One does not exist, can't be used, or can't be loaded, or can't do what the parameters ask.
     """
-    check_scores_can_be_had(name, parameters)
-    wanted: dict[str, str] = {}
-    if isinstance(start, Meeting) and name != REHEARSAL:
-        wanted = {
-            attendee.persona.name: attendee.model for attendee in start.participants if attendee.model is not None
-        }
+    wanted = _participant_models(name, start)
     engines = _open(name, wanted, EMBEDDER, parameters, access)
     engines.check(parameters)
     return engines
@@ -184,13 +182,55 @@ def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
     return {role: name for role, name in wanted.items() if name is not None}
 
 
-def check_scores_can_be_had(name: str, parameters: Parameters) -> None:
-    """Refuse λ above 0 with a model that shows only text and no surrogate, before anything is loaded.
+def _participant_models(name: str, start: Start | None) -> dict[str, str]:
+    """Return the names of the models that participants have to themselves; none in a rehearsal."""
+    if name == REHEARSAL or not isinstance(start, Meeting):
+        return {}
+    return {attendee.persona.name: attendee.model for attendee in start.participants if attendee.model is not None}
+
+
+def check_models(name: str, start: Start | None, parameters: Parameters) -> None:
+    """Refuse models that, as their names show, can't do what is asked of them, before anything is loaded.
+
+    Args:
+        name: The name of everybody's model.
+        start: What the run starts from, whose participants may have models to themselves.
+        parameters: Of the run; they may name models for roles.
 
     Raises:
-        UsageError: Nobody could score what it says.
+        UsageError: The name of a chat model is incomplete; or a model that shows only text is to score, or to tell how
+            likely a text is.
     """
-    from models.chat_names import TRAITS, is_chat_name
+    from models.chat_names import TRAITS, check_chat_name, is_chat_name
 
-    if is_chat_name(name):
-        TRAITS.require_scores(parameters)
+    roles = {} if name == REHEARSAL else models_of_roles(parameters)
+    speakers = [name, *_participant_models(name, start).values()]
+    remote = {model for model in (*speakers, *roles.values()) if is_chat_name(model)}
+    for model in sorted(remote):
+        check_chat_name(model)
+    for speaker in speakers:
+        if speaker in remote:
+            TRAITS.require_scores(parameters)
+        judge = roles.get("judge", speaker)
+        _require_likelihoods(parameters, judge if judge in remote else None, speaker if speaker in remote else None)
+    if (scorer := roles.get("score")) in remote:
+        raise _no_surrogate(str(scorer))
+
+
+def _require_likelihoods(parameters: Parameters, judge: str | None, speaker: str | None) -> None:
+    """Refuse parameters that ask of a model that shows only text how likely a text is.
+
+    Args:
+        parameters: Of the run.
+        judge, speaker: The names of the models that judge and speak, where they show only text.
+    """
+    for setting, asked, model, instead in (
+        ("judge", "likelihood", judge, "judge=rating, or judge_model=smollm2"),
+        ("ending", "continuation", speaker, "ending=reply"),
+    ):
+        if model is not None and getattr(parameters, setting) == asked:
+            raise SettingError(setting, asked, f": {model} does not tell how likely a text is; set {instead}")
+
+
+def _no_surrogate(name: str) -> SettingError:
+    return SettingError("surrogate", name, " shows no attention; set surrogate=smollm2, or another local model")

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from state.cognition import Trace
-from state.errors import NotFoundError, UsageError
+from state.errors import NotFoundError, SettingError, UsageError
 from state.meeting import Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import in_one_line
 from state.store import Store
+from tertulia.engines import check_models
 from tertulia.seats import check_is_there, with_seat
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 
@@ -109,10 +110,12 @@ def plan_fork(
         check_names(start.names, parameters)
     _check_limits(parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
+    model = model or parent.model
+    check_models(model, start, parameters)
     return RunPlan(
         start=start,
         parameters=parameters,
-        model=model or parent.model,
+        model=model,
         seed=parent.seed if seed is None else seed,
         registry=registry,
         label=label,
@@ -165,13 +168,10 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
 def _check_limits(parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool) -> None:
     """Refuse a fork whose limits have come before it begins."""
     if parameters.max_turns < at - (not rewritten) + 1:
-        raise UsageError(
-            f"max_turns={parameters.max_turns}: a fork at turn {at} has {at - 1} turns already; "
-            "set max_turns higher, or fork earlier"
-        )
+        problem = f": a fork at turn {at} has {at - 1} turns already; set max_turns higher, or fork earlier"
+        raise SettingError("max_turns", parameters.max_turns, problem)
     now_s = 0.0 if trace is None else float(trace.after["sim_time_s"])
     if not rewritten and parameters.max_minutes is not None and now_s >= 60 * parameters.max_minutes:
-        raise UsageError(
-            f"max_minutes={parameters.max_minutes:g}: at turn {at} of run {parent.run} {now_s / 60:.1f} minutes are "
-            "over; set max_minutes higher, or fork earlier"
-        )
+        over = f"at turn {at} of run {parent.run} {now_s / 60:.1f} minutes are over"
+        problem = f": {over}; set max_minutes higher, or fork earlier"
+        raise SettingError("max_minutes", f"{parameters.max_minutes:g}", problem)

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.errors import UsageError
+from state.errors import SettingError
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
-from tertulia.engines import Engines, ModelAccess, open_engines, reopen_engines
+from tertulia.engines import Engines, ModelAccess, check_models, open_engines, reopen_engines
 from tertulia.seats import check_seat, with_seat
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def plan_run(
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)
     check_start(start, parameters, settings)
+    check_models(model, start, parameters)
     return RunPlan(start=start, parameters=parameters, model=model, seed=seed, registry=registry, label=label)
 
 
@@ -186,17 +187,16 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
     """Refuse settings that a start can't have.
 
     Raises:
-        UsageError: Nobody could reach θ of willingness, or a speaking order is set for a dialogue of two.
+        ScenarioError: Somebody could never reach θ of willingness.
+        SettingError: A speaking order is set for a dialogue of two.
     """
     from worlds.meeting_file import check_weights
 
     if isinstance(start, Meeting):
         check_weights(start, parameters.willingness_threshold)
     elif "order" in settings:
-        raise UsageError(
-            f"order={settings['order']}: {start.scenario} is a dialogue of two, who speak in turn; "
-            "speaking orders are for meetings"
-        )
+        problem = f": {start.scenario} is a dialogue of two, who speak in turn; speaking orders are for meetings"
+        raise SettingError("order", settings["order"], problem)
 
 
 def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:

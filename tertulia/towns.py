@@ -1,15 +1,16 @@
 """Days of a town: planning a simulation, going on with it, and driving it, conversation after conversation."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from state.errors import TertuliaError, UsageError
+from state.errors import SettingError, TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
 from tertulia.driver import ending_noted
-from tertulia.engines import Engines, ModelAccess, open_engines, reopen_engines
+from tertulia.engines import Engines, ModelAccess, check_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, Conversation
@@ -20,30 +21,50 @@ if TYPE_CHECKING:
     from state.context import Context
     from state.graph_state import TownState
     from storage.store import SqliteStore
+    from worlds.town import OpenedTown
 
 #: How many encounters are drawn for a day where nothing is said.
 ENCOUNTERS_PER_DAY = 4
 
 
-def begin_simulation(
-    store: "SqliteStore",
+@dataclass(frozen=True)
+class SimulationPlan:
+    """A simulation as it will be begun.
+
+    Attributes:
+        name: The town, as it was asked for.
+        town: The town, and the memories that its residents begin with.
+        parameters: Of every conversation; `auto` settings are still open.
+        days: How many days pass.
+        encounters_per_day: How many encounters are drawn for a day; `None` where the town's log has them.
+        model: The name of everybody's model.
+        seed: Of all draws.
+    """
+
+    name: str
+    town: "OpenedTown"
+    parameters: Parameters
+    days: int
+    encounters_per_day: int | None
+    model: str
+    seed: int
+
+
+def plan_simulation(
     town: str,
     settings: Mapping[str, Any],
-    access: ModelAccess,
     *,
     days: int = 1,
     encounters_per_day: int | None = None,
     from_log: bool = False,
     model: str = DEFAULT_MODEL,
     seed: int = DEFAULT_SEED,
-) -> tuple[Simulation, Engines]:
-    """Open the models of a simulation, store it, and return both.
+) -> SimulationPlan:
+    """Return the plan of a simulation, checked before any model is opened.
 
     Args:
-        store: The open store.
         town: A shipped town, or `ga:FOLDER`.
         settings: Parameters of every conversation, by name.
-        access: What opening the models needs.
         days: How many days pass.
         encounters_per_day: How many encounters are drawn for a day; `None` for the default.
         from_log: Whether people meet when the town's log says so.
@@ -51,7 +72,7 @@ def begin_simulation(
         seed: Of all draws.
 
     Raises:
-        TertuliaError: There is no such town, it can't be simulated like that, or a model can't be opened.
+        TertuliaError: There is no such town, or it can't be simulated like that.
     """
     from prompts.renaming import check_known
     from worlds.town import open_town
@@ -60,28 +81,40 @@ def begin_simulation(
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
     parameters = Parameters().with_settings(settings)
     if parameters.seat is not None:
-        raise UsageError(f"seat={parameters.seat}: nobody is asked while days pass; fork a conversation and sit there")
+        problem = ": nobody is asked while days pass; fork a conversation and sit there"
+        raise SettingError("seat", parameters.seat, problem)
     opened = open_town(town, from_log)
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
-    engines = open_engines(model, None, parameters, access)
+    check_models(model, None, parameters)
+    drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY
+    return SimulationPlan(town, opened, parameters, days, drawn, model, seed)
+
+
+def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAccess) -> tuple[Simulation, Engines]:
+    """Open the models of a simulation, store it, and return both.
+
+    Raises:
+        TertuliaError: A model can't be opened, or the store can't be written.
+    """
+    engines = open_engines(plan.model, None, plan.parameters, access)
     simulation = Simulation(
         simulation=store.new_run_id(),
         status="running",
-        town=town,
+        town=plan.name,
         model=engines.model.id,
         embedder=engines.embedder.id,
         rehearsed=engines.model.traits.rehearsed,
-        seed=seed,
-        days=days,
-        encounters_per_day=None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY,
-        parameters=engines.recorded(parameters),
+        seed=plan.seed,
+        days=plan.days,
+        encounters_per_day=plan.encounters_per_day,
+        parameters=engines.recorded(plan.parameters),
         created=datetime.now(UTC),
     )
     streams = {
         name: (memories, engines.embedder.embed([memory.text for memory in memories]))
-        for name, memories in opened.memories.items()
+        for name, memories in plan.town.memories.items()
     }
-    store.simulations.create(simulation, opened.town, streams)
+    store.simulations.create(simulation, plan.town.town, streams)
     return simulation, engines
 
 

@@ -62,7 +62,9 @@ def test_every_inner_step_is_in_the_history_of_the_thread(cli: Cli) -> None:
     graph.checkpointer = InMemorySaver()
     asyncio.run(graph.ainvoke({}, CONFIG))
     (hold,) = (task for snapshot in graph.get_state_history(CONFIG) for task in snapshot.tasks if task.name == "hold")
-    rounds = [one.values["turn"] for one in graph.get_state_history(hold.state) if one.next == ("open_round",)]
+    rounds = [
+        snapshot.values["turn"] for snapshot in graph.get_state_history(hold.state) if snapshot.next == ("open_round",)
+    ]
     assert rounds == [2, 1, 0]
 
 

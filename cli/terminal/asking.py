@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli.opening import open_language_model
-from cli.terminal.output import progress, progress_line
+from cli.terminal.output import progress
+from cli.terminal.status_line import status_line
 from state.annotation import Annotation
 from state.parameters import Parameters
 from state.records import RunRecord
@@ -26,10 +27,10 @@ def ask(store: SqliteStore, run: RunRecord, model: str, requests: Sequence["Anno
     from lab.annotating import answers_to
 
     parameters = Parameters.model_validate(run.parameters)
-    with progress_line() as (show, _), interruptible():
+    with status_line() as line, interruptible():
         try:
             return run_or_abandon(
-                answers_to(requests, store, run, model, lambda: open_language_model(model, parameters), show)
+                answers_to(requests, store, run, model, lambda: open_language_model(model, parameters), line.show)
             )
         except KeyboardInterrupt:
             progress().print("interrupted; what was answered is kept, give the command again to go on")

@@ -1,23 +1,25 @@
 """Registering commands: messages name options as they were typed, usage errors show the example, pipes end quietly."""
 
-import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from inspect import cleandoc
+from types import ModuleType
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from state.errors import UsageError
+from cli.environment import former_store_hint
+from cli.terminal.output import discard_output, plain, progress
+from state.errors import NotFoundError, SettingError, UsageError
 
 #: Parameters of a run that have an option of another name.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
-
-#: How a complaint about the value of a parameter begins.
-_SETTING = re.compile(r"([\w.]+)=")
 
 
 class Command(TyperCommand):
@@ -25,15 +27,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            end_quietly()
-        except UsageError as error:
-            explain(error, self.help, ctx.params)
-            raise
-        return result
+        with _errors_explained(ctx):
+            return super().invoke(ctx)
 
 
 class Group(TyperGroup):
@@ -41,21 +36,52 @@ class Group(TyperGroup):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the group's own command, or one of its commands."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            end_quietly()
-        except UsageError as error:
-            if ctx.invoked_subcommand is None:
-                explain(error, self.help, ctx.params)
-            raise
-        return result
+        with _errors_explained(ctx):
+            return super().invoke(ctx)
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the first paragraph of each command's help, whole, under the heading of its panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        width = max(map(len, self.commands))
+        for name in self.list_commands(ctx):
+            command = self.commands[name]
+            panel = getattr(command, "rich_help_panel", None)
+            row = (name.ljust(width), " ".join(cleandoc(command.help or "").partition("\n\n")[0].split()))
+            panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(row)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
 
 
-def add(app: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
-    """Add a command to a group of commands, or to the whole command line."""
-    app.command(name, cls=Command)(command)
+@contextmanager
+def _errors_explained(ctx: typer.Context) -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        end_quietly()
+    except UsageError as error:
+        if ctx.invoked_subcommand is None:
+            explain(error, ctx.command.help, ctx.params)
+        raise
+    except NotFoundError:
+        if ctx.invoked_subcommand is None and (hint := former_store_hint(ctx.params.get("store"))):
+            progress().print(plain(hint))
+        raise
+
+
+def add(app: typer.Typer, command: Callable[..., None], name: str | None = None, panel: str | None = None) -> None:
+    """Add a command to a group of commands, or to the whole command line, under a heading of its help."""
+    app.command(name, cls=Command, rich_help_panel=panel)(command)
+
+
+def add_module(app: typer.Typer, module: ModuleType, name: str, panel: str) -> None:
+    """Add what a module has under a name: a command, or a group of commands."""
+    found = getattr(module, name)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name, rich_help_panel=panel)
+    else:
+        add(app, found, name, panel)
 
 
 def end_quietly() -> None:
@@ -64,46 +90,42 @@ def end_quietly() -> None:
     Raises:
         typer.Exit: Always.
     """
-    # What is still to be written goes nowhere; Python would complain of it when the process ends.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    discard_output()
     raise typer.Exit(0)
 
 
 def explain(error: UsageError, help: str | None, given: Mapping[str, Any]) -> None:
-    """Name options in the message of an error as they were typed, and add the example of the command.
+    """Name the option in the message of an error as it was typed, and add the example of the command.
 
     Args:
         error: The error; its message is changed. One about a file that was given has no example.
         help: The help of the command.
         given: The values of its parameters, by name.
     """
-    message = as_typed(str(error), given)
+    message = as_typed(error, given) if isinstance(error, SettingError) else str(error)
     example = example_of(help)
-    if example is not None and type(error).__name__ in ("UsageError", "SettingError"):
+    if example is not None and type(error) in (UsageError, SettingError):
         message = f"{message}; for example: {example}"
     error.args = (message,)
 
 
-def as_typed(message: str, given: Mapping[str, Any]) -> str:
-    """Return a message about the value of a parameter with the option that set it: `--lambda 1.5`, `--set lambda=1.5`.
+def as_typed(error: SettingError, given: Mapping[str, Any]) -> str:
+    """Return the message with the option that set the value: `--lambda 1.5: …`, `--set lambda=1.5: …`.
 
     Args:
-        message: A message; one that does not begin with `PARAMETER=VALUE` stays as it is.
-        given: The values of a command's parameters, by name.
+        error: The error; where nobody typed the value, its message stays as it is.
+        given: The values of the command's parameters, by name.
     """
-    match = _SETTING.match(message)
-    if match is None:
-        return message
-    name = match.group(1)
-    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
-    argument = option.removeprefix("--").replace("-", "_")
-    if given.get(name) is not None or given.get(argument) is not None:
-        return f"{option} {message[match.end() :]}"
-    for setting in given.get("settings") or ():
-        key, _, value = str(setting).partition("=")
-        if value and message[match.end() :].startswith(value.strip()) and _is_alias(key.strip(), name):
-            return f"--set {key.strip()}={message[match.end() :]}"
-    return message
+    option = OPTIONS.get(error.setting, f"--{error.setting.replace('_', '-')}")
+    names = {error.setting, option.removeprefix("--").replace("-", "_")}
+    typed = next((given[name] for name in names if given.get(name) is not None), None)
+    if typed is not None:
+        return f"{option} {f'{typed:g}' if isinstance(typed, float) else shlex.quote(str(typed))}{error.problem}"
+    for setting in reversed(given.get("settings") or ()):
+        key, _, _ = setting.partition("=")
+        if _is_alias(key.strip(), error.setting):
+            return f"--set {shlex.quote(setting)}{error.problem}"
+    return str(error)
 
 
 def _is_alias(key: str, name: str) -> bool:

@@ -25,13 +25,12 @@ def command_to_complete() -> str | None:
 
 def complete_run(context: typer.Context, incomplete: str) -> Completions:
     """Return ids of runs, the newest first, each with its scenario and status."""
-    runs = _of_store(context, "run", "scenario, status", incomplete)
-    return [("@last", "the newest run"), *runs] if "@last".startswith(incomplete) else runs
+    return _of_store(context, "SELECT run, scenario, status FROM runs", incomplete, "the newest run")
 
 
 def complete_run_scenario(context: typer.Context, incomplete: str) -> Completions:
     """Return scenarios of stored runs."""
-    return _of_store(context, "DISTINCT scenario", "''", incomplete)
+    return _of_store(context, "SELECT DISTINCT scenario FROM runs", incomplete)
 
 
 def complete_scenario(incomplete: str) -> Completions:
@@ -45,6 +44,18 @@ def complete_scenario(incomplete: str) -> Completions:
     return [(name, what) for name, what in names if name.startswith(incomplete)]
 
 
+def complete_town(incomplete: str) -> Completions:
+    """Return shipped towns."""
+    from worlds.catalog import TOWNS
+
+    return [(name, "a town") for name in TOWNS if name.startswith(incomplete)]
+
+
+def complete_simulation(context: typer.Context, incomplete: str) -> Completions:
+    """Return ids of simulations, the newest first, each with its town and status."""
+    return _of_store(context, "SELECT simulation, town, status FROM simulations", incomplete, "the newest one")
+
+
 def complete_setting(incomplete: str) -> Completions:
     """Return what `--set` takes, up to the `=`."""
     return [(f"{name}=", about) for name, about in _settings() if name.startswith(incomplete)]
@@ -55,18 +66,35 @@ def complete_setting_name(incomplete: str) -> Completions:
     return [(name, about) for name, about in _settings() if name.startswith(incomplete)]
 
 
+def complete_listed_setting(incomplete: str) -> Completions:
+    """Return names of groups of parameters, and of parameters."""
+    from tertulia.settings import settings_names
+
+    return [(name, "") for name in settings_names() if name.startswith(incomplete)]
+
+
 def _settings() -> Iterator[tuple[str, str]]:
+    from nodes.machinery.places import PLACES
     from state.parameters import ALIASES, SETTABLE, Parameters
 
     yield "seed", "seed of all draws"
+    for place in PLACES:
+        yield f"nodes.{place}", "the node that stands in this place"
     for name in SETTABLE:
         yield name, Parameters.model_fields[ALIASES.get(name, name)].description or ""
 
 
-def _of_store(context: typer.Context, column: str, about: str, incomplete: str) -> Completions:
-    """Return values of the runs in a store, the newest first; none where it can't be read."""
+def _of_store(context: typer.Context, query: str, incomplete: str, last: str | None = None) -> Completions:
+    """Return what a query finds in the store, the newest first, none where it can't be read; and `@last`.
+
+    Args:
+        context: What was typed before: perhaps a store.
+        query: Of a value, and of what is printed beside it.
+        incomplete: How the value begins.
+        last: What `@last` means, if it may be given.
+    """
     path = store_path(context.params.get("store"))
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = [] if last is None else [("@last", last)]
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
-        rows = store.execute(f"SELECT {column}, {about} FROM runs ORDER BY id DESC LIMIT {_MOST}").fetchall()
-    return [(value, ", ".join(filter(None, more))) for value, *more in rows if value.startswith(incomplete)]
+        rows += store.execute(f"{query} ORDER BY id DESC LIMIT {_MOST}").fetchall()
+    return [(value, ", ".join(about)) for value, *about in rows if value.startswith(incomplete)]

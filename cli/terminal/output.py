@@ -1,8 +1,8 @@
 """Writing: data to standard output, progress and errors to standard error, and nothing that a terminal would obey."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import os
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -33,6 +33,11 @@ def progress() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def discard_output() -> None:
+    """Let what is still written to standard output go nowhere; Python would complain of it when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def plain(text: str, style: str = "") -> Text:
     """Return text of any origin as something to print on one line (see `clean`)."""
     return Text(clean(text), style=style)
@@ -47,29 +52,3 @@ def bar(share: float, width: int) -> str:
     """Return a bar for a share in [0, 1] of `width` columns, drawn in eighths of a column."""
     eighths = round(min(1.0, share) * width * 8)
     return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
-
-
-@contextmanager
-def progress_line() -> Iterator[tuple[Callable[[str], None], Callable[[], AbstractContextManager[None]]]]:
-    """Show what is being done on one line, where there is a terminal; yields how to change it and how to pause it."""
-    console = progress()
-    if not console.is_terminal:
-        yield lambda _: None, nullcontext
-        return
-    with console.status("") as status:
-
-        @contextmanager
-        def pause() -> Iterator[None]:
-            status.stop()
-            yield
-            status.start()
-
-        yield lambda what: status.update(plain(what)), pause
-
-
-@contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Show what takes its time, where there is a terminal."""
-    with progress_line() as (show, _):
-        show(what)
-        yield

@@ -1,16 +1,17 @@
 """One line on the terminal that says what is being done, or waited for, while a command works."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.status import Status
 from rich.text import Text
 
-from cli.terminal.output import bar, plain, progress
+from cli.terminal.output import bar, discard_output, plain, progress
 from state.language_model import Activity
 
-#: Columns of the bar of what is partly done.
-_BAR = 24
+#: Columns of the bar of what is partly done, and of what stands beside it and its text: spinner, gaps, percentage.
+_SHORTEST_BAR, _LONGEST_BAR, _BESIDE_BAR = 8, 24, 10
 
 
 class StatusLine:
@@ -37,8 +38,20 @@ class StatusLine:
         elif activity.fraction is None:
             self._status.update(plain(activity.text))
         else:
-            done = f"{bar(activity.fraction, _BAR):<{_BAR}} {activity.fraction:.0%}"
-            self._status.update(Text.assemble(plain(activity.text), "  ", (done, "cyan")))
+            text = plain(activity.text)
+            width = max(_SHORTEST_BAR, min(_LONGEST_BAR, self._status.console.width - text.cell_len - _BESIDE_BAR))
+            done = f"{bar(activity.fraction, width):<{width}} {activity.fraction:.0%}"
+            self._status.update(Text.assemble(text, "  ", (done, "cyan")))
+
+    def write(self, write: Callable[[], None]) -> None:
+        """Write something to standard output; where nobody reads it any more, what is being done goes on without."""
+        with self.pause():
+            try:
+                write()
+                sys.stdout.flush()
+            except BrokenPipeError:
+                discard_output()
+                progress().print("nobody reads the output any more; what is being done goes on")
 
     @contextmanager
     def pause(self) -> Iterator[None]:

@@ -12,7 +12,8 @@ from cli.terminal.output import bar, plain
 from state.cognition import Bid, Call, Character, WillingnessParts
 from state.parameters import Parameters
 from state.store import Store
-from tertulia.phrases import clean, in_words, number, silence
+from tertulia.phrases import clean, in_words, number
+from tertulia.round_phrases import how_the_floor_was_given, terms_of_the_race, what_was_noticed, what_was_typed
 from tertulia.rounds import AgentRound, Round
 
 _BAR = 24
@@ -33,13 +34,13 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
     for agent, start in _race_rows(round):
         thought = Text(clean(agent.assessment.thought) if agent.assessment else "–", "italic")
         if agent.typed is not None:
-            thought = plain(_typed(agent.typed))
+            thought = plain(what_was_typed(agent.typed))
         if agent.active:
             thought.append(f"  [{', '.join(in_words(name) for name in agent.active)}]", "dim not italic")
         willingness = f"W {number(agent.bid.willingness, 2)}" if agent.bid else "–"
         table.add_row(*start, willingness, thought)
     console.print(_indented(table, 5))
-    console.print(_indented(plain(_how_the_floor_was_given(round, parameters), "dim"), 5))
+    console.print(_indented(plain(how_the_floor_was_given(round, parameters), "dim"), 5))
     console.print()
 
 
@@ -48,7 +49,7 @@ def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, wh
     console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
     table = _plain_table()
     table.add_column(style="dim", width=9)
-    table.add_row("noticed", plain(_perceived(agent, parameters)))
+    table.add_row("noticed", plain(what_was_noticed(agent, parameters)))
     for row in _mechanism_rows(agent, whole):
         table.add_row(*row)
     if assessment := agent.assessment:
@@ -86,19 +87,6 @@ def _mechanism_rows(agent: AgentRound, whole: bool) -> Iterator[tuple[str | Text
         yield "off", plain(", ".join(map(in_words, off)), "dim")
 
 
-def _typed(words: str) -> str:
-    return f"typed: {words}" if words else "stayed silent"
-
-
-def _perceived(agent: AgentRound, parameters: Parameters) -> str:
-    seen = agent.perception
-    what = f"turn {seen.turn}" if seen.turn else "how it opened"
-    figures = f"relevance {seen.relevance:.2f}"
-    if not seen.noticed:
-        return f"not {what}: {figures}, below {parameters.perception_threshold:g}"
-    return f"{what}: {figures}, importance {seen.importance:.1f}{', called by name' if seen.named else ''}"
-
-
 def _willingness(agent: AgentRound, bid: Bid, parameters: Parameters) -> Text:
     """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
     sign, answer = ("≥", "yes") if bid.willing else ("<", "no")
@@ -113,9 +101,9 @@ def _print_race(console: Console, round: Round, parameters: Parameters) -> None:
     console.print(plain("the floor", "bold cyan"))
     table = _plain_table("left", "left", "right", "left")
     for agent, start in _race_rows(round):
-        table.add_row(*start, Text(_terms_of_the_race(agent, parameters), "dim"))
+        table.add_row(*start, Text(terms_of_the_race(agent, parameters), "dim"))
     console.print(_indented(table))
-    console.print(_indented(plain(_how_the_floor_was_given(round, parameters))))
+    console.print(_indented(plain(how_the_floor_was_given(round, parameters))))
     console.print()
 
 
@@ -128,46 +116,6 @@ def _race_rows(round: Round) -> Sequence[tuple[AgentRound, tuple[Text, Text, str
         chart = Text(bar((agent.latency_s or 0.0) / longest, _BAR), "green" if agent.won else "cyan")
         rows.append((agent, (name, chart, "–" if agent.latency_s is None else f"{agent.latency_s:.2f} s")))
     return rows
-
-
-def _terms_of_the_race(agent: AgentRound, parameters: Parameters) -> str:
-    bid = agent.bid
-    if bid is None:
-        return "made no bid"
-    if bid.latency_s is None:
-        if bid.willing:
-            return "willing, not asked"
-        if bid.willingness is None:
-            return "was not asked" if agent.typed is None else "stayed silent"
-        return f"not willing: W {bid.willingness:.2f} < θ {parameters.willingness_threshold:g}"
-    if bid.parts is None and parameters.seat_clock == "runs":
-        return "as long as they took"
-    terms = f"μ {bid.latency_scale_s:.2f} s, σ {bid.latency_spread_s:.2f} s"
-    if bid.similarity:
-        terms += f", thought goes on from before: {bid.similarity:.2f}"
-    return terms + (f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else "")
-
-
-def _how_the_floor_was_given(round: Round, parameters: Parameters) -> str:
-    floor = round.floor
-    if floor is None:
-        return "the floor was not given: the round was interrupted"
-    parts = [in_words(floor.order)]
-    if floor.reason:
-        parts.append(floor.reason)
-    if floor.looks > 1:
-        parts.append(f"willingness was looked at {floor.looks} times, every {parameters.reevaluation_s:g} s")
-    if floor.tied:
-        parts.append(f"a tie of {' and '.join(floor.tied)} was drawn")
-    if floor.waited_s is not None:
-        parts.append(f"first word after {floor.waited_s:.2f} s")
-        return "; ".join(parts)
-    first_s = round.first_word_s(parameters.reevaluation_s)
-    if first_s is None:
-        parts.append("nobody was willing")
-    else:
-        parts.append(f"the first word would have come after {first_s:.2f} s")
-    return "; ".join([*parts, silence(parameters.silence_s)])
 
 
 def print_character(console: Console, name: str, character: Character) -> None:

@@ -97,7 +97,10 @@ def test_whose_goals_change_is_prepared_again(cli: Cli) -> None:
     parent = cli(*MEETING).json["run"]
     fork = forked(cli, parent, "--at", "4", "--person", "Bob.goals=[keep bees, sell honey]")
     plans = {
-        run: {one["agent"]: one["plan"] for one in cli("show", run, "--turn", "0", "--json").json["characters"]}
+        run: {
+            character["agent"]: character["plan"]
+            for character in cli("show", run, "--turn", "0", "--json").json["characters"]
+        }
         for run in (parent, fork)
     }
     assert plans[fork]["Bob"] != plans[parent]["Bob"]
@@ -173,8 +176,8 @@ def test_forks_that_can_not_be(cli: Cli) -> None:
     refused(meeting, "--at", "0").complains(2, "--at 0", "count from 1")
     refused(meeting, "--at", "8").complains(3, meeting, "turn 8", "6 turns")
     refused("zzzz", "--at", "2").complains(3, "zzzz")
-    refused(meeting, "--at", "4", "--rounds", "3").complains(2, "max_turns=3", "3 turns already")
-    refused(meeting, "--at", "5", "--set", "max_minutes=0.1").complains(2, "max_minutes=0.1", "over")
+    refused(meeting, "--at", "4", "--rounds", "3").complains(2, "--rounds 3: ", "3 turns already")
+    refused(meeting, "--at", "5", "--set", "max_minutes=0.1").complains(2, "--set max_minutes=0.1: ", "over")
     refused(meeting, "--at", "4", "--set", "lamda=3").complains(2, "lamda")
     refused(meeting, "--at", "4", "--person", "Bob.name=Rob").complains(2, "name", "mid-run")
     refused(meeting, "--at", "4", "--person", "Bob.schedule={leaves: '15:20'}").complains(2, "schedule", "clock")
@@ -230,5 +233,5 @@ def test_runs_shows_the_tree(cli: Cli) -> None:
     assert printed[1].startswith(parent)
     assert printed[2].startswith(f"└ {child}")
     assert printed[3].startswith(f"  └ {grandchild}")
-    assert printed[3].endswith(f"{child} turn 5")
+    assert f"{child} turn 5" in printed[3]
     assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [other, grandchild, child, parent]

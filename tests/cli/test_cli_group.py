@@ -8,7 +8,9 @@ from support.commands import Cli
 from support.group_stored import BEGIN, MECHANISMS, NAMES, ROUNDS, write_meeting
 from support.stored import a_case, a_run, write_turns
 
-from cli import live
+from cli.terminal.lines import print_turn
+from cli.terminal.output import data
+from cli.views import live
 from state.cognition import Bid, Floor
 from storage.store import SqliteStore
 
@@ -31,7 +33,7 @@ def turn_of(cli: Cli, number: int, *more: str) -> dict[str, Any]:
 
 
 def by_agent(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {one["agent"]: one for one in document["cognition"]}
+    return {agent["agent"]: agent for agent in document["cognition"]}
 
 
 # --- show, as JSON --------------------------------------------------------------------------------------------------
@@ -54,7 +56,7 @@ def test_show_a_meeting(cli: Cli) -> None:
     assert document["order"] == "self_driven"
     assert document["meeting"]["title"] == "The summer day"
     assert document["meeting"]["opening"] == {"speaker": ADA, "text": "Good that you are here."}
-    assert [one["name"] for one in document["meeting"]["participants"]] == list(NAMES)
+    assert [participant["name"] for participant in document["meeting"]["participants"]] == list(NAMES)
     assert document["meeting"]["participants"][1]["leaves_for"] == "a call at half past"
     dialogue = cli("show", DIALOGUE, "--json").json
     assert dialogue["order"] is None
@@ -68,18 +70,18 @@ def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
     assert list(agents) == [ADA, BEN, CLEO]  # Dev has not come yet
     keys = {"agent", "mechanisms", "thought", "willingness", "willingness_parts", "similarity", "latency_scale_s"}
     keys |= {"latency_spread_s", "persistence", "latency_s", "won"}
-    assert all(keys <= one.keys() for one in agents.values())
+    assert all(keys <= agent.keys() for agent in agents.values())
     assert agents[BEN]["mechanisms"]["time_analysis"] == {"active": True, "reason": "I have to go soon"}
     assert list(agents[BEN]["mechanisms"]) == list(MECHANISMS)
     assert agents[CLEO]["willingness_parts"] == {"topic": 0.6, "goal": 0.7, "emotion": 0.5, "personality": 0.8}
     parts, weights = agents[CLEO]["willingness_parts"], agents[CLEO]["weights"]
     assert sum(weights[part] * parts[part] for part in parts) == pytest.approx(agents[CLEO]["willingness"])
-    assert [one["won"] for one in agents.values()] == [False, False, True]
-    assert [one["latency_s"] for one in agents.values()] == [3.58, None, 3.5]
+    assert [agent["won"] for agent in agents.values()] == [False, False, True]
+    assert [agent["latency_s"] for agent in agents.values()] == [3.58, None, 3.5]
     assert agents[ADA]["thought"] == "Ada thinks number 4."
     assert document["floor"]["tied"] == [ADA, CLEO]
     assert [unit["block"] for unit in document["units"]] == ["goals", "situation"]
-    assert [one["text"] for one in document["candidates"] if one["chosen"]] == [document["text"]]
+    assert [candidate["text"] for candidate in document["candidates"] if candidate["chosen"]] == [document["text"]]
 
 
 @pytest.mark.usefixtures("store")
@@ -124,7 +126,7 @@ def test_one_agent_with_every_prompt_and_reply(cli: Cli) -> None:
 @pytest.mark.usefixtures("store")
 def test_how_a_meeting_began(cli: Cli) -> None:
     document = turn_of(cli, 0)
-    assert [one["agent"] for one in document["characters"]] == list(NAMES)
+    assert [character["agent"] for character in document["characters"]] == list(NAMES)
     assert document["characters"][0]["plan"] == [{"goal": 0, "text": "ask for places", "share": 1.0}]
     (call,) = turn_of(cli, 0, "--agent", ADA)["calls"]
     assert call["node"] == "plan"
@@ -260,11 +262,14 @@ def test_stats(cli: Cli) -> None:
     assert cleo["latency"] == {"class": None, "scale_s": 4.5, "spread_s": 2.6}
     assert ben["latency"] == {"class": None, "scale_s": 2.0, "spread_s": 1.0}
     assert (ada["setting"], ben["setting"], len(ada["traits"])) == ("wants a decision today", None, 5)
-    figures = [(one["spoken"], one["wanting_to_speak"], one["silent"], one["decisions"]) for one in document["agents"]]
+    figures = [
+        (agent["spoken"], agent["wanting_to_speak"], agent["silent"], agent["decisions"])
+        for agent in document["agents"]
+    ]
     assert figures == [(2, 5, 2, 7), (1, 2, 4, 6), (1, 1, 6, 7), (1, 1, 2, 3)]
     assert ben["mechanisms"]["time_analysis"] == {"on": 6, "off": 0}
     assert list(dev["mechanisms"]) == list(MECHANISMS)
-    after = [(one["wanting_after_silence"], one["speaking_after_silence"]) for one in document["agents"]]
+    after = [(agent["wanting_after_silence"], agent["speaking_after_silence"]) for agent in document["agents"]]
     assert after == [(2, 1), (0, 0), (1, 1), (0, 0)]
     assert ada["speaking_time_s"] == ada["words"] / 150 * 60
 
@@ -293,7 +298,7 @@ def test_stats_beside_the_papers_figures(cli: Cli) -> None:
     with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN, names=("Alice", "Bob", "Cindy", "Zoe"))
     document = cli("stats", RUN, "--paper", "--json").json
-    theirs = {one["agent"]: one for one in document["paper"]["agents"]}
+    theirs = {agent["agent"]: agent for agent in document["paper"]["agents"]}
     assert (theirs["Cindy"]["spoken"], theirs["Bob"]["mechanisms"]["time_analysis"]) == (29, {"on": 119, "off": 0})
     assert theirs["Cindy"]["words"] is None
     lines = [line.split() for line in cli("stats", RUN, "--paper").out.splitlines()]
@@ -307,9 +312,9 @@ def test_stats_beside_the_papers_figures(cli: Cli) -> None:
 
 def test_a_live_run_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
     run, start = store.run(RUN), store.start(RUN)
-    live.tell_heading(start, run)
+    live.print_heading(start, run)
     for turn in store.turns(RUN):
-        live.tell_turn(turn, start, 10.0)
+        print_turn(data(), turn, start, 10.0)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == [
         "The summer day, Thursday 12 June 2025, 14:59 to 15:29, the small meeting room",
@@ -318,24 +323,24 @@ def test_a_live_run_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[st
     ]
     assert lines[4] == "  0  14:59:40   0:00  Ada: Good that you are here."
     assert lines[7] == "  3  14:59:53   0:13  … ten seconds of silence"
-    live.tell_turn(store.turns(RUN)[2], start)
+    print_turn(data(), store.turns(RUN)[2], start)
     assert capsys.readouterr().out == "  3  14:59:53   0:13  … silence\n"
 
 
 def test_thoughts_are_told_under_a_turn(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
-    live.tell_round(store, store.run(RUN), 2)
+    live.print_round_thoughts(store, store.run(RUN), 2)
     out = capsys.readouterr().out
     ben, ada, cleo = (line.strip() for line in out.splitlines()[:3])
     assert ben.startswith("→ Ben")
     assert ben.endswith("3.10 s  W 0.65  Ben thinks number 2.  [time analysis]")
     assert ada.endswith("5.25 s  W 0.65  Ada thinks number 2.")
     assert cleo.endswith("–  W 0.25  Cleo thinks number 2.")
-    live.tell_round(store, store.run(DIALOGUE), 1)
+    live.print_round_thoughts(store, store.run(DIALOGUE), 1)
     assert capsys.readouterr().out == ""
 
 
 def test_a_round_that_was_interrupted_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
-    live.tell_round(store, store.run(RUN), ROUNDS + 1)
+    live.print_round_thoughts(store, store.run(RUN), ROUNDS + 1)
     assert "the floor was not given: the round was interrupted" in capsys.readouterr().out
 
 
@@ -347,9 +352,9 @@ def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.C
     with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN, names=names)
         start = opened.start(RUN)
-        live.tell_heading(start, opened.run(RUN))
-        live.tell_turn(opened.turns(RUN)[0], start)
-        live.tell_round(opened, opened.run(RUN), 2)
+        live.print_heading(start, opened.run(RUN))
+        print_turn(data(), opened.turns(RUN)[0], start)
+        live.print_round_thoughts(opened, opened.run(RUN), 2)
     printed = capsys.readouterr().out
     asked = [("runs",), ("show", RUN), ("timeline", RUN), ("timeline", RUN, "--agent", names[1]), ("stats", RUN)]
     asked += [("show", RUN, "--turn", number, *agent) for number in (0, 2, 4) for agent in ((), ("--agent", names[0]))]

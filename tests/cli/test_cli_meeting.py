@@ -48,7 +48,7 @@ def conversation(cli: Cli, run: str) -> Any:
 def test_the_shipped_meetings_run(cli: Cli, name: str) -> None:
     ended = cli("run", name, "--rehearse", "--rounds", "3", "--json").json
     assert ended == {"run": ended["run"], "status": "finished", "turns": 3}
-    people = [one.persona.name for one in resolve(name, tuple(MECHANISMS)).participants]  # type: ignore[union-attr]
+    people = [attendee.persona.name for attendee in resolve(name, tuple(MECHANISMS)).participants]  # type: ignore[union-attr]
     shown = cli("show", ended["run"], "--json").json
     assert {turn["speaker"] for turn in shown["turns"]} <= {None, *people}
     assert shown["parameters"]["removal_factor"] == 0.5
@@ -61,12 +61,12 @@ def test_the_nine_of_the_ferry_are_nine() -> None:
 def test_a_round_of_a_meeting_is_told_with_its_cognition(cli: Cli) -> None:
     run = cli("run", a_file(), "--rehearse", "--rounds", "2", "--json").json["run"]
     turn = cli("show", run, "--turn", "1", "--json").json
-    assert [one["agent"] for one in turn["cognition"]] == ['Ana "the Net" 🦆', "Bo", "Cy"]
-    for one in turn["cognition"]:
-        assert set(one["mechanisms"]) == set(MECHANISMS)
-        assert {"thought", "willingness", "willingness_parts", "similarity", "persistence", "won"} <= set(one)
-        assert one["latency_scale_s"] > 0
-    won = [one["agent"] for one in turn["cognition"] if one["won"]]
+    assert [agent["agent"] for agent in turn["cognition"]] == ['Ana "the Net" 🦆', "Bo", "Cy"]
+    for agent in turn["cognition"]:
+        assert set(agent["mechanisms"]) == set(MECHANISMS)
+        assert {"thought", "willingness", "willingness_parts", "similarity", "persistence", "won"} <= set(agent)
+        assert agent["latency_scale_s"] > 0
+    won = [agent["agent"] for agent in turn["cognition"] if agent["won"]]
     assert won == ([turn["speaker"]] if turn["speaker"] else [])
 
 
@@ -145,3 +145,9 @@ def test_a_killed_meeting_goes_on_as_if_nothing_had_been(cli: Cli, tmp_path: Pat
     assert 5 <= len(cli("show", run, "--json").json["turns"]) < 40
     assert cli("resume", run, "--json").json["status"] == "finished"
     assert conversation(cli, run) == conversation(cli, whole)
+
+
+def test_a_participant_with_a_remote_model_needs_a_surrogate(cli: Cli, tmp_path: Path) -> None:
+    said = cli("run", a_file(cy="model: 'openai:x'"))
+    said.complains(2, "removal_factor=0.5 needs scores", "set surrogate=smollm2")
+    assert [file.name for file in tmp_path.iterdir()] == ["tea.yaml"]

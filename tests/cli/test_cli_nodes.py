@@ -88,7 +88,7 @@ def test_the_list_has_every_place_and_where_nodes_are_from(cli: Cli, write: Any)
     assert scorers["length"]["source"] == "shipped"
     assert scorers["mine"]["source"].endswith("mine.py")
     assert (scorers["mine"]["parameters"], scorers["mine"]["timeout_s"]) == ({"window": 3}, 5.0)
-    assert [one["name"] for one in shown["mechanisms"]][-1] == "gossip"
+    assert [mechanism["name"] for mechanism in shown["mechanisms"]][-1] == "gossip"
     table = cli("nodes", "list", "--extension", "mine.py")
     assert table.code == 0
     for words in ("attention (default)", "scores as a test says", "after_perceive", "empty", "gossip"):
@@ -286,7 +286,7 @@ def test_a_scenario_brings_its_own_nodes(cli: Cli, write: Any, tmp_path: Path) -
     turn = cli("show", ended["run"], "--turn", str(spoken[0]), "--json").json
     assert turn["scored_by"] == "mine"
     assert {unit["score"] for unit in turn["units"]} <= set(range(7))
-    assert all(one["mechanisms"]["gossip"]["active"] for one in turn["cognition"])
+    assert all(agent["mechanisms"]["gossip"]["active"] for agent in turn["cognition"])
     assert "score(score<br/>mine)" in cli("graph", "utterance", "--scenario", "far/meeting.yaml").out
     assert cli("scenarios", "far/meeting.yaml", "--json").json["cases"]
 

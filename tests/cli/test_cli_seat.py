@@ -145,7 +145,7 @@ def test_a_scenario_that_gives_the_seat_is_a_setting_like_others(types: Types, c
 
 def test_a_dry_run_counts_the_calls_of_the_others(cli: Cli) -> None:
     counted = cli("run", "tidewell", "--dry-run", "--rounds", "4", "--seat", "Emeka", "--json").json
-    assert {one["agent"] for one in counted["cost"]} == {"Leila Haddad"}
+    assert {row["agent"] for row in counted["cost"]} == {"Leila Haddad"}
     assert cli("run", "team_building", "--dry-run", "--rounds", "2", "--seat", "Bob").code == 0
 
 
@@ -156,22 +156,22 @@ def test_a_typed_run_is_shown_replayed_compared_and_exported(types: Types, cli: 
     assert types(*MEETING, text="We could go to the lake.\n\n\n\n").code == 0
     (turn,) = [turn.turn for turn in turns() if turn.speaker == "Bob"]
     shown = cli("show", "@last", "--turn", "1", "--json").json
-    (bob,) = [one for one in shown["cognition"] if one["agent"] == "Bob"]
+    (bob,) = [agent for agent in shown["cognition"] if agent["agent"] == "Bob"]
     assert (bob["typed"], bob["willing"], bob["willingness"], bob["thought"]) == (
         "We could go to the lake.",
         True,
         None,
         None,
     )
-    assert {one["typed"] for one in shown["cognition"] if one["agent"] != "Bob"} == {None}
+    assert {agent["typed"] for agent in shown["cognition"] if agent["agent"] != "Bob"} == {None}
     made = cli("show", "@last", "--turn", str(turn), "--json").json
-    assert [(one["origin"], one["chosen"]) for one in made["candidates"]] == [("by_hand", True)]
+    assert [(candidate["origin"], candidate["chosen"]) for candidate in made["candidates"]] == [("by_hand", True)]
     assert made["units"] == []
     assert "written by hand" in cli("show", "@last", "--turn", str(turn)).out
     cli("show", "@last", "--turn", str(turn), "--lambda", "0.5").complains(3, "written by hand")
     assert "typed: We could go to the lake." in cli("replay", "@last", "--thoughts").out
     assert "typed" in cli("show", "@last", "--turn", "1", "--agent", "Bob").out
-    figures = {one["agent"]: one for one in cli("stats", "@last", "--json").json["agents"]}
+    figures = {agent["agent"]: agent for agent in cli("stats", "@last", "--json").json["agents"]}
     assert figures["Bob"]["spoken"] == 1
     for command in (("timeline",), ("show", "--cost"), ("diff", "@last"), ("export", "--jsonl", "run.jsonl")):
         assert cli(command[0], "@last", *command[1:]).code == 0
@@ -270,10 +270,10 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return opened[-1]
 
     yield start
-    for one in opened:
-        if one.pid:
-            os.kill(one.pid, signal.SIGKILL)
-            os.waitpid(one.pid, 0)
+    for driven in opened:
+        if driven.pid:
+            os.kill(driven.pid, signal.SIGKILL)
+            os.waitpid(driven.pid, 0)
 
 
 def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> None:

@@ -20,13 +20,13 @@ def dump(path: Path, simulation: str) -> list[object]:
     """What two simulations that are the same have in common, without their ids."""
     with SqliteStore.open(path) as store:
         held = store.simulations.encounters(simulation)
-        people = [one.persona.name for one in store.simulations.town(simulation).residents]
+        people = [resident.persona.name for resident in store.simulations.town(simulation).residents]
         found = store.simulations.get(simulation)
         memories = [store.remembered(store.simulations.stream(found, name)) for name in people]
-        calls = [[call.model_dump(exclude={"seconds"}) for call in store.calls(one.run)] for one in held]
+        calls = [[call.model_dump(exclude={"seconds"}) for call in store.calls(encounter.run)] for encounter in held]
         return [
-            [one.model_dump(exclude={"run"}) for one in held],
-            [store.turns(one.run) for one in held],
+            [encounter.model_dump(exclude={"run"}) for encounter in held],
+            [store.turns(encounter.run) for encounter in held],
             calls,
             memories,
         ]
@@ -43,12 +43,12 @@ def test_it_tells_who_met_and_every_conversation_is_a_run(cli: Cli) -> None:
     assert lines[0] == "tidewell: 2 days, 2 encounters a day"
     assert "rehearsed: a stand-in speaks, not a model" in lines[1]
     runs = cli("runs", "--json").json["runs"]
-    assert [(one["run"], one["status"]) for one in runs] == [
+    assert [(run["run"], run["status"]) for run in runs] == [
         (f"{simulation}-{key}", "finished") for key in ("2-2", "2-1", "1-2", "1-1")
     ]
-    for line, one in zip(lines[3:], reversed(runs), strict=True):
-        assert line.startswith(f"day {one['run'].split('-')[1]} ")
-        assert line.endswith(f"({one['run']})")
+    for line, run in zip(lines[3:], reversed(runs), strict=True):
+        assert line.startswith(f"day {run['run'].split('-')[1]} ")
+        assert line.endswith(f"({run['run']})")
     assert len(cli("show", f"{simulation}-1-1", "--json").json["turns"]) == runs[-1]["turns"]
     assert cli("replay", f"{simulation}-1-1", "--speed", "0").code == 0
 
@@ -58,7 +58,7 @@ def test_json_is_one_line_last(cli: Cli) -> None:
     assert {**said, "turns": None} == {
         "simulation": said["simulation"], "status": "finished", "days": 1, "encounters": 2, "turns": None
     }  # fmt: skip
-    turns = [one["turns"] for one in cli("runs", "--json").json["runs"]]
+    turns = [run["turns"] for run in cli("runs", "--json").json["runs"]]
     assert said["turns"] == sum(turns)
 
 
@@ -126,8 +126,8 @@ def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_pat
     with SqliteStore.open("tertulia.db") as store:
         first, second = store.simulations.encounters(simulation)
         ann = store.simulations.stream(store.simulations.get(simulation), "Ann")
-        kept = [one for one in store.remembered(ann) if one.id.startswith("day_1_1")]
-        assert all(first.time < one.created < second.time for one in kept)
+        kept = [memory for memory in store.remembered(ann) if memory.id.startswith("day_1_1")]
+        assert all(first.time < memory.created < second.time for memory in kept)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_pat
         (("simulate", "tidewell", "--rehearse", "--set", "seat=Priya Nambiar"), 2, ("seat=Priya", "fork")),
         (("simulate", "tidewell", "--encounters-per-day", "1000"), 2, ("1000",)),
         (("simulate", "tidewell", "--from-log", "--encounters-per-day", "3"), 2, ("leave out --encounters-per-day",)),
-        (("simulate", "tidewell", "--lambda", "2"), 2, ("removal_factor=2",)),
+        (("simulate", "tidewell", "--lambda", "2"), 2, ("--lambda 2: ",)),
         (("simulate", "tidewell", "--set", "reflection_threshold=0"), 2, ("reflection_threshold=0",)),
         (("simulate", "--resume", "k3f9"), 3, ("no simulation 'k3f9'",)),
         (("simulate", "tidewell", "--resume", "k3f9"), 2, ("leave out TOWN",)),
@@ -175,10 +175,10 @@ def test_runs_shows_a_simulation_as_one_line_and_forks_under_it(cli: Cli) -> Non
     rows = cli("runs", "--json").json["runs"]
     fork = rows[0]["run"]
     assert [line.split()[0] for line in shown] == ["run", simulation, "└", "the"]
-    assert shown[1].endswith("4 conversations")
+    assert "4 conversations" in shown[1]
     assert str(sum(row["turns"] for row in rows[1:])) in shown[1].split()
     assert shown[2].split()[1] == fork
-    assert shown[2].endswith(f"{simulation}-1-2 turn 1")
+    assert f"{simulation}-1-2 turn 1" in shown[2]
     assert [row["simulation"] for row in rows] == [None, *[simulation] * 4]
 
 
@@ -215,11 +215,13 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
     assert [(row["day"], row["encounters"]) for row in document["days"]] == [(1, 5), (2, 3)]
     with SqliteStore.open("tertulia.db") as store:
         cases = {
-            str(number): [[(t.speaker or "", t.text) for t in store.turns(f"{one}-2-{number}")] for one in found]
+            str(number): [
+                [(t.speaker or "", t.text) for t in store.turns(f"{simulation}-2-{number}")] for simulation in found
+            ]
             for number in (1, 2, 3)
         }
     figures = metrics_of_cases(cases, RehearsalEmbedder()).values()
-    assert document["days"][1]["sim"] == pytest.approx(sum(one.sim or 0 for one in figures) / 3)
+    assert document["days"][1]["sim"] == pytest.approx(sum(figure.sim or 0 for figure in figures) / 3)
     drawn = cli(*SHORT, "--json").json["simulation"]
     cli("days", drawn, found[0]).complains(2, "no encounter in common")
     cli("days", *found, "--agent", "Piotr").complains(2, "--agent is about one simulation")
@@ -233,11 +235,11 @@ def test_what_somebody_remembers_and_why(cli: Cli) -> None:
     document = cli("days", simulation, "--agent", name.split()[0].lower(), "--json").json
     assert document["agent"] == name
     assert document["before"] > 100
-    resting = [one for one in document["memories"] if one["evidence"]]
+    resting = [memory for memory in document["memories"] if memory["evidence"]]
     assert resting
     shown = cli("days", simulation, "--agent", name).out
-    assert shown.count("rests on: ") == sum(len(one["evidence"]) for one in resting)
-    assert all(one["text"] in shown for one in document["memories"])
+    assert shown.count("rests on: ") == sum(len(memory["evidence"]) for memory in resting)
+    assert all(memory["text"] in shown for memory in document["memories"])
 
 
 def test_who_met_is_told_again(cli: Cli) -> None:
@@ -257,7 +259,7 @@ def test_memories_of_the_log_are_not_those_of_its_first_day(cli: Cli) -> None:
     (row,) = cli("days", simulation["simulation"], "--json").json["days"]
     with SqliteStore.open("tertulia.db") as store:
         formed = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")[0]["n"]
-        people = [one.persona.name for one in store.simulations.town(simulation["simulation"]).residents]
+        people = [resident.persona.name for resident in store.simulations.town(simulation["simulation"]).residents]
     assert row["memories"] == formed <= row["encounters"] * 6
     told = [cli("days", simulation["simulation"], "--agent", name, "--json").json["memories"] for name in people]
     assert sum(map(len, told)) == formed

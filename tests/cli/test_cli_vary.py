@@ -21,7 +21,7 @@ def turn(cli: Cli, run: str, number: int = 2) -> dict[str, Any]:
 def test_what_was_rewritten_is_shown_and_exported(cli: Cli) -> None:
     run = made(cli, "revision=rewrite")
     shown = turn(cli, run)
-    origins = [one["origin"] for one in shown["candidates"]]
+    origins = [candidate["origin"] for candidate in shown["candidates"]]
     assert origins == ["drawn", *["rewritten"] * shown["rewritings"]]
     assert shown["rewritings"] > 0
     assert shown["rollbacks"] == 0
@@ -29,25 +29,28 @@ def test_what_was_rewritten_is_shown_and_exported(cli: Cli) -> None:
     assert f"0 rolled back, {shown['rewritings']} rewritten" in said
     assert said.count("(rewritten)") == shown["rewritings"]
     lines = [json.loads(line) for line in cli("export", run, "--jsonl", "-").out.splitlines()]
-    assert next(one for one in lines if one["kind"] == "turn" and one["turn"] == 2)["candidates"] == shown["candidates"]
-    assert {one["node"] for one in lines if one["kind"] == "call"} >= {"generate", "judge", "rewrite"}
-    assert "rewrite" in [one["node"] for one in cli("show", run, "--node", "all", "--json").json["visits"]]
+    assert (
+        next(line for line in lines if line["kind"] == "turn" and line["turn"] == 2)["candidates"]
+        == shown["candidates"]
+    )
+    assert {line["node"] for line in lines if line["kind"] == "call"} >= {"generate", "judge", "rewrite"}
+    assert "rewrite" in [visit["node"] for visit in cli("show", run, "--node", "all", "--json").json["visits"]]
 
 
 def test_whether_it_could_be_rewritten_is_shown(cli: Cli) -> None:
     run = made(cli, "revision=combined")
-    shown = [one for n in (1, 2) for one in turn(cli, run, n)["candidates"]]
-    assert {one["rewritable"] for one in shown} > {None}
+    shown = [candidate for n in (1, 2) for candidate in turn(cli, run, n)["candidates"]]
+    assert {candidate["rewritable"] for candidate in shown} > {None}
     words = cli("show", run, "--turn", "1").out + cli("show", run, "--turn", "2").out
     for rewritable, told in ((True, "suffices"), (False, "does not suffice")):
-        times = sum(one["rewritable"] is rewritable for one in shown)
+        times = sum(candidate["rewritable"] is rewritable for candidate in shown)
         assert words.count(f"what was removed {told} to rewrite it") == times
 
 
 def test_runs_that_revise_otherwise_differ_in_the_setting_and_in_what_came_of_it(cli: Cli) -> None:
     differing = cli("diff", made(cli, "revision=rollback"), made(cli, "revision=rewrite"), "--json").json
     assert {"path": ["parameters", "revision"], "a": "rollback", "b": "rewrite"} in differing["settings"]
-    changes = {tuple(one["path"]): one["b"] for one in differing["turns"][0]["differences"]}
+    changes = {tuple(difference["path"]): difference["b"] for difference in differing["turns"][0]["differences"]}
     assert any(path[0] == "candidates" and "rewritten" in json.dumps(b) for path, b in changes.items())
 
 
@@ -57,7 +60,7 @@ def test_names_of_the_prompt_are_told_with_the_turn(cli: Cli) -> None:
     assert any("Harry Potter" in unit["text"] for unit in units)
     assert not any("Emeka" in unit["text"] for unit in units)
     assert "Emeka Obiora is Harry Potter, put back in what is said" in cli("show", run, "--turn", "1").out
-    assert [one["speaker"] for one in cli("show", run, "--json").json["turns"]] == ["Emeka Obiora", "Leila Haddad"]
+    assert [turn["speaker"] for turn in cli("show", run, "--json").json["turns"]] == ["Emeka Obiora", "Leila Haddad"]
 
 
 def test_one_retained_item_and_candidates_of_one_reply_are_told(cli: Cli) -> None:
@@ -121,7 +124,7 @@ COMBINED = ("names=famous", "block_lengths=m=5", "retain=highest", "generation=s
 
 @pytest.mark.parametrize("scenario", ["tidewell", "team_building"])
 def test_all_ways_at_once_go_on_in_a_fork_as_they_would_have(cli: Cli, scenario: str) -> None:
-    settings = [part for one in (*COMBINED, "ending=off") for part in ("--set", one)]
+    settings = [part for setting in (*COMBINED, "ending=off") for part in ("--set", setting)]
     run = cli("run", scenario, "--rehearse", "--rounds", "3", *settings, *STRICT, "--json").json["run"]
     fork = cli("fork", run, "--at", "2", "--json").json["run"]
     assert cli("diff", run, fork, "--exit-code").code == 0

@@ -12,6 +12,7 @@ from typer import Context
 
 from cli.terminal.commands import as_typed, example_of
 from cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
+from state.errors import SettingError
 from storage.store import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -57,12 +58,12 @@ def test_other_errors_show_no_example(cli: Cli, run: str) -> None:
 
 
 def test_only_what_was_typed_is_named(cli: Cli) -> None:
-    message = "removal_factor=2: too much"
-    assert as_typed(message, {"removal_factor": 2.0}) == "--lambda 2: too much"
-    assert as_typed(message, {"settings": ["lambda=2"]}) == "--set lambda=2: too much"
-    assert as_typed(message, {"settings": ["seed=2"]}) == message
-    assert as_typed("max_turns=0: too few", {"rounds": 0}) == "--rounds 0: too few"
-    assert as_typed("no run 'a=b'", {"run": "a=b"}) == "no run 'a=b'"
+    error = SettingError("removal_factor", 2.0, ": too much")
+    assert as_typed(error, {"removal_factor": 2.0}) == "--lambda 2: too much"
+    assert as_typed(error, {"settings": ["lambda=2"]}) == "--set lambda=2: too much"
+    assert as_typed(error, {"settings": ["removal_factor = 2"]}) == "--set 'removal_factor = 2': too much"
+    assert as_typed(error, {"settings": ["seed=2"]}) == "removal_factor=2.0: too much"
+    assert as_typed(SettingError("max_turns", 0, ": too few"), {"rounds": 0}) == "--rounds 0: too few"
     assert example_of("Do it.\n\n    Example: tertulia do it\n") == "tertulia do it"
     assert example_of(None) is None
 
@@ -147,3 +148,25 @@ def test_a_shell_completes(run: str, tmp_path: Path) -> None:
             text=True,
         ).stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("tertulia resume k", ["k3f9"]),
+        ("tertulia fork k", ["k3f9"]),
+        ("tertulia run tidew", ["tidewell"]),
+        ("tertulia run tidewell --set lamb", ["lambda="]),
+        ("tertulia fork k3f9 --set lamb", ["lambda="]),
+        ("tertulia simulate t", ["tidewell"]),
+        ("tertulia run tidewell --order r", ["rule_based", "random"]),
+        ("tertulia settings sampl", ["sampling"]),
+    ],
+)
+def test_what_drives_is_completed(
+    cli: Cli, run: str, monkeypatch: pytest.MonkeyPatch, words: str, completed: list[str]
+) -> None:
+    monkeypatch.setenv("_TERTULIA_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert cli().out.split() == completed

@@ -78,8 +78,8 @@ class Trouble:
                 answer = await ask(model, asked, *more)
             finally:
                 self._within = False
-            for one in asked if name == "generate_batch" else [asked]:
-                prompt = getattr(one, "prompt", one)
+            for request in asked if name == "generate_batch" else [asked]:
+                prompt = getattr(request, "prompt", request)
                 self.asked[f"{name} {prompt.input_ids}"] += 1
             return answer
 

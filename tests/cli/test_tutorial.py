@@ -29,11 +29,11 @@ def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_tutorial_s_scorer_and_mechanism_do_what_the_page_says(cli: Cli, tmp_path: Path) -> None:
     test_the_tutorial_can_be_followed(cli, tmp_path)
-    runs = [one["run"] for one in cli("runs", "--json").json["runs"]]
+    runs = [run["run"] for run in cli("runs", "--json").json["runs"]]
     turn = cli("show", runs[1], "--turn", "2", "--json").json
     assert turn["scored_by"] == "shared_words"
     assert {unit["score"] for unit in turn["units"]} >= {0.0, 1.0}
-    assert {name for one in turn["cognition"] for name in one["mechanisms"]} == {"open_question", "goal_summary"}
+    assert {name for agent in turn["cognition"] for name in agent["mechanisms"]} == {"open_question", "goal_summary"}
     assert cli("show", runs[0], "--json").json["parameters"]["node_settings"] == {"open_question": {"lines": 1}}
 
 

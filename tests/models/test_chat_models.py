@@ -462,7 +462,7 @@ async def test_one_reply_that_fails_does_not_lose_the_others(served: Served) -> 
 
 @pytest.fixture
 def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.loading.open_embedder", RehearsalEmbedder)
+    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
 
 
 @pytest.mark.usefixtures("without_weights")

@@ -17,6 +17,7 @@ from state.context import Context
 from state.errors import UsageError
 from state.records import Candidate, Reply, TurnRecord, Unit
 from storage.store import SqliteStore
+from storage.tables import Table
 from tertulia.conversation import drive
 
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
@@ -352,5 +353,5 @@ async def test_candidates_that_were_stored_before_are_read_as_drawn_and_backups(
         for row in (first, second):
             row["reply"] = json.dumps({k: v for k, v in json.loads(row["reply"]).items() if k in Reply.model_fields})
             row.pop("checksum")
-            store._candidates.insert(row, replace=True)
+            Table(store.file, "candidates").insert(row, replace=True)
         assert [candidate.origin for candidate in context.store.candidates("k3f9", 1)] == ["drawn", "backup"]

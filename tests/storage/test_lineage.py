@@ -148,7 +148,7 @@ def check(store: SqliteStore, run: str, seen: Seen) -> None:
     calls = [a_call(by, round) for round, by in sorted(seen.thoughts.items())]
     made_by_it = [call for call in calls if call.model == run]
     assert store.calls(run) == calls
-    assert store.calls(run, own=True) == made_by_it
+    assert store.calls(run, without_shared=True) == made_by_it
     for round in range(past):
         assert store.step(run, round, "Ana", NODE, Assessment) == thoughts.get((round, "Ana"))
         assert store.calls(run, round) == [call for call in calls if call.round == round]

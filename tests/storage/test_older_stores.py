@@ -77,7 +77,11 @@ def test_a_fork_of_it_differs_as_it_did(path: Path, cli: Cli) -> None:
 def test_what_was_killed_goes_on_to_what_is_run_now(path: Path, cli: Cli, run: str, settings: tuple[str, ...]) -> None:
     assert cli("resume", run, "--json").json["status"] == "finished"
     anew = cli("run", *settings, "--json").json["run"]
-    assert cli("diff", run, anew, "--exit-code").code == 0
+    document = cli("diff", run, anew, "--json").json
+    assert document["settings"] == []
+    # Sums of products may differ in the last digit: the store was made on another machine.
+    for difference in (difference for turn in document["turns"] for difference in turn["differences"]):
+        assert difference["a"] == pytest.approx(difference["b"], rel=1e-12)
 
 
 def test_a_run_of_it_forks_identically(path: Path, cli: Cli) -> None:

@@ -116,7 +116,7 @@ def problems_of_command(arguments: list[str]) -> Iterator[str]:
         scenario = given.get("scenario") or given.get("town")
         if scenario is not None and not _SCENARIO.fullmatch(scenario) and scenario not in _shipped():
             yield f"there is no scenario {scenario!r}"
-    yield from _problems_of_settings(given.get("settings") or ())
+    yield from _problems_of_settings(given.get("settings") or [])
 
 
 def _filled_in(word: str) -> str:

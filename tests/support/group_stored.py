@@ -168,10 +168,10 @@ def _write_round(store: Store, run: str, meeting: Meeting, round: int, script: S
         )
         for mechanism, choice in choices.items():
             if choice.active:
-                lines, problem = (f"{mechanism} says something.",), None
+                finding = Finding(lines=(f"{mechanism} says something.",))
                 if failed:
-                    lines, problem = (), f"{mechanism} took longer than 20 s"
-                store.save_step(run, round, name, mechanism, Finding(lines=lines, problem=problem))
+                    finding = Finding(problem=f"{mechanism} took longer than 20 s")
+                store.save_step(run, round, name, mechanism, finding)
         thought = f"{name} thinks number {round}."
         store.save_step(
             run,

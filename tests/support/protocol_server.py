@@ -1,6 +1,6 @@
 """A small server that speaks OpenAI's protocol, answers by the rehearsal, and fails on demand.
 
-`python -m tests.protocol_server --port 8000 --failures 0.1 --latency 0.2` runs it by itself.
+`python -m tests.support.protocol_server --port 8000 --failures 0.1 --latency 0.2` runs it by itself.
 """
 
 import argparse
@@ -150,6 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(429, "insufficient_quota", "You exceeded your current quota")
         if failure == "500":
             return self._refuse(500, "server_error", "The server had an error")
+        if failure == "too_long":
+            return self._refuse(400, "context_length_exceeded", "This model's maximum context length is 2048 tokens")
         if failure == "400":
             return self._refuse(400, "unsupported_value", "Unsupported value: 'temperature'")
         text = served.answer(request) if served.answer else json.dumps(values_for(request))

@@ -1,5 +1,6 @@
 """Tiny models with random weights, and a real byte-level tokenizer, made on the spot."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -28,7 +29,7 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 VOCABULARY = 400
-_SHARED = {
+_SHARED: dict[str, Any] = {
     "vocab_size": VOCABULARY,
     "hidden_size": 32,
     "intermediate_size": 64,
@@ -39,8 +40,8 @@ _SHARED = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
-_WINDOWED = {"num_key_value_heads": 2, "sliding_window": 8}
-FAMILIES: dict[str, Any] = {
+_WINDOWED: dict[str, Any] = {"num_key_value_heads": 2, "sliding_window": 8}
+FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "llama, grouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=2)),
     "llama, ungrouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=4)),
     "gpt2": lambda: GPT2LMHeadModel(
@@ -69,7 +70,8 @@ FAMILIES: dict[str, Any] = {
 def tiny_model(family: str) -> PreTrainedModel:
     """Return a model of that family with random weights, large enough for its attention not to be uniform."""
     torch.manual_seed(0)
-    model = FAMILIES[family]().eval()
+    model = FAMILIES[family]()
+    model.eval()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

@@ -174,6 +174,8 @@ INTERRUPTED = """
 import signal, threading, time, os, sys
 import tertulia as tt
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
+
 def stop():
     while not os.path.exists("tertulia.db") or len(tt.open_store("tertulia.db").runs()) == 0 or (
         len(tt.open_store("tertulia.db").run().turns) < 3

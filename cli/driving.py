@@ -1,18 +1,17 @@
-"""A run on the terminal while it is driven: `run`, `resume` and `fork` end here; what stops it, the way on is told."""
+"""Driving a run, shown on the terminal, for `run`, `resume` and `fork`; whatever stops it, the way on is printed."""
 
-import os
 import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
 
 from cli.environment import model_access, store_path
-from cli.live import tell_heading, tell_round, tell_turn
+from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.seat import Seat
 from cli.terminal.status_line import StatusLine, status_line
+from cli.views.live import print_heading, print_round_thoughts
 from state.errors import ContextWindowError, LeftError, TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import Turn
@@ -22,7 +21,8 @@ from tertulia.engines import ModelAccess
 from tertulia.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
 from tertulia.starting import Conversation
 
-_STEPS = {
+#: What is shown while a step is executed, by the name of its node.
+_STEP_PHRASES = {
     "prepare": "preparing",
     "perceive": "listening",
     "after_perceive": "thinking",
@@ -43,7 +43,7 @@ _STEPS = {
 
 
 @contextmanager
-def way_out() -> Iterator[None]:
+def exit_when_interrupted() -> Iterator[None]:
     """Exit with 130 where what is driven inside is interrupted, or left by the person who had a seat."""
     try:
         yield
@@ -70,11 +70,11 @@ def drive_shown(
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
         TertuliaError: The run failed.
-        Exit: It was interrupted.
+        typer.Exit: It was interrupted.
     """
     from tertulia.driver import drive_run
 
-    with way_out(), status_line(f"loading {model}") as line:
+    with exit_when_interrupted(), status_line(f"loading {model}") as line:
         conversation = opened(model_access(line.report))
         with line.pause():
             progress().print(f"run {conversation.run.run}")
@@ -93,7 +93,6 @@ class LiveRun:
         self._start = store.start(conversation.run.run)
         self._silence_s = Parameters.model_validate(conversation.run.parameters).silence_s
         self._seat = Seat(self._start, tells_turns=not as_json and data().is_terminal)
-        self._is_read = True
 
     async def ask(self, invitation: Invitation) -> Answer | None:
         """Return what the person who has the seat answers."""
@@ -104,43 +103,29 @@ class LiveRun:
         """Print what has happened."""
         match event:
             case RunStarted() if not self._as_json:
-                self._print(lambda: self._tell_start(event))
-            case StepStarted() if event.step in _STEPS:
+                self._line.write(lambda: self._print_start(event))
+            case StepStarted() if event.step in _STEP_PHRASES:
                 agent = f"{event.agent}: " if event.agent else ""
-                self._line.show(f"turn {event.turn}: {agent}{_STEPS[event.step]}")
+                self._line.show(f"turn {event.turn}: {agent}{_STEP_PHRASES[event.step]}")
             case TurnFinished() if not self._as_json:
-                self._print(lambda: self._tell_turn(event.run, event.turn))
+                self._line.write(lambda: self._print_turn(event.run, event.turn))
             case RunEnded():
-                with self._line.pause():
-                    _tell_end(self._store, event, self._as_json)
+                self._line.write(lambda: _print_end(self._store, event, self._as_json))
             case _:
                 pass
 
-    def _print(self, tell: Callable[[], None]) -> None:
-        """Print something; where nobody reads standard output any more, the run goes on without."""
-        if not self._is_read:
-            return
-        with self._line.pause():
-            try:
-                tell()
-                sys.stdout.flush()
-            except (BrokenPipeError, SystemExit):  # the latter is rich's way to say so
-                self._is_read = False
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                progress().print("nobody reads the output any more; the run goes on")
-
-    def _tell_start(self, started: RunStarted) -> None:
-        tell_heading(self._start, started.run)
+    def _print_start(self, started: RunStarted) -> None:
+        print_heading(self._start, started.run)
         for turn in started.turns:
-            self._tell_turn(started.run.run, turn)
+            self._print_turn(started.run.run, turn)
 
-    def _tell_turn(self, run: str, turn: Turn) -> None:
-        tell_turn(turn, self._start, self._silence_s)
+    def _print_turn(self, run: str, turn: Turn) -> None:
+        print_turn(data(), turn, self._start, self._silence_s)
         if self._thoughts:
-            tell_round(self._store, self._store.run(run), turn.round)
+            print_round_thoughts(self._store, self._store.run(run), turn.round)
 
 
-def _tell_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
+def _print_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
     """Print the way on where a run did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {_way_on(end)}{store_hint(store)}"))

@@ -5,16 +5,16 @@ from cli.terminal.output import data, plain
 from cli.views.cognition import print_thoughts
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import RunRecord, Turn
+from state.records import RunRecord
 from state.store import Store
 from state.town import Encounter, Simulation
-from tertulia.phrases import people_line, settings
+from tertulia.phrases import counted, people_line, settings
 from tertulia.rounds import read_round
 
 _REHEARSED = "rehearsed: a stand-in speaks, not a model"
 
 
-def tell_heading(start: Start, run: RunRecord) -> None:
+def print_heading(start: Start, run: RunRecord) -> None:
     """Print who meets, when and where, what the run is made with, and how a meeting opened."""
     console = data()
     made_with = settings(run) + ([_REHEARSED] if run.rehearsed else [])
@@ -27,42 +27,29 @@ def tell_heading(start: Start, run: RunRecord) -> None:
     console.print(plain(", ".join(made_with), "dim"))
     console.print()
     if isinstance(start, Meeting) and start.opening_turn is not None:
-        tell_turn(start.opening_turn, start)
+        print_turn(console, start.opening_turn, start)
 
 
-def tell_turn(turn: Turn, start: Start, silence_s: float | None = None) -> None:
-    """Print a turn with its clock.
-
-    Args:
-        turn: The turn.
-        start: What the run started from.
-        silence_s: Length of a recorded silence; it is not told where it is not known.
-    """
-    print_turn(data(), turn, start, silence_s)
-
-
-def tell_round(store: Store, run: RunRecord, round: int) -> None:
+def print_round_thoughts(store: Store, run: RunRecord, round: int) -> None:
     """Print what each agent thought in a round, with what, and how they raced; nothing for a dialogue of two."""
     start = store.start(run.run)
     if isinstance(start, Meeting):
         print_thoughts(data(), read_round(store, run.run, round, start), Parameters.model_validate(run.parameters))
 
 
-def tell_town(simulation: Simulation) -> None:
+def print_town(simulation: Simulation) -> None:
     """Print which town it is, for how long, by which schedule, and what its conversations are made with."""
     console = data()
     drawn = simulation.encounters_per_day
     schedule = "by its log" if drawn is None else f"{drawn} encounters a day"
-    length = "1 day" if simulation.days == 1 else f"{simulation.days} days"
     made_with = [f"λ = {simulation.parameters['removal_factor']:g}", simulation.model, f"seed {simulation.seed}"]
-    console.print(plain(f"{simulation.town}: {length}, {schedule}", "bold"))
+    console.print(plain(f"{simulation.town}: {counted(simulation.days, 'day')}, {schedule}", "bold"))
     console.print(plain(", ".join([*made_with, *([_REHEARSED] if simulation.rehearsed else [])]), "dim"))
     console.print()
 
 
-def tell_encounter(encounter: Encounter, turns: int) -> None:
+def print_encounter(encounter: Encounter, turns: int) -> None:
     """Print who met, when and where, how much was said, and the run that has it."""
     place = f", {encounter.place}" if encounter.place else ""
-    count = "1 turn" if turns == 1 else f"{turns} turns"
-    line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}: {count}"
+    line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}: {counted(turns, 'turn')}"
     data().print(plain(line), plain(f"({encounter.run})", "dim"))

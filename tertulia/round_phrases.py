@@ -1,0 +1,62 @@
+"""A round of group chat put in words, as plain text for any reader: a terminal, a document, a page."""
+
+from state.parameters import Parameters
+from tertulia.phrases import in_words, silence
+from tertulia.rounds import AgentRound, Round
+
+
+def what_was_noticed(agent: AgentRound, parameters: Parameters) -> str:
+    """Return what an agent noticed, and why, or why not."""
+    seen = agent.perception
+    what = f"turn {seen.turn}" if seen.turn else "how it opened"
+    figures = f"relevance {seen.relevance:.2f}"
+    if not seen.noticed:
+        return f"not {what}: {figures}, below {parameters.perception_threshold:g}"
+    return f"{what}: {figures}, importance {seen.importance:.1f}{', called by name' if seen.named else ''}"
+
+
+def what_was_typed(words: str) -> str:
+    """Return what the person who has the seat typed."""
+    return f"typed: {words}" if words else "stayed silent"
+
+
+def terms_of_the_race(agent: AgentRound, parameters: Parameters) -> str:
+    """Return why an agent's latency is what it is, or why it did not race."""
+    bid = agent.bid
+    if bid is None:
+        return "made no bid"
+    if bid.latency_s is None:
+        if bid.willing:
+            return "willing, not asked"
+        if bid.willingness is None:
+            return "was not asked" if agent.typed is None else "stayed silent"
+        return f"not willing: W {bid.willingness:.2f} < θ {parameters.willingness_threshold:g}"
+    if bid.parts is None and parameters.seat_clock == "runs":
+        return "as long as they took"
+    terms = f"μ {bid.latency_scale_s:.2f} s, σ {bid.latency_spread_s:.2f} s"
+    if bid.similarity:
+        terms += f", thought goes on from before: {bid.similarity:.2f}"
+    return terms + (f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else "")
+
+
+def how_the_floor_was_given(round: Round, parameters: Parameters) -> str:
+    """Return who gave the floor, why, and when; or why nobody has it."""
+    floor = round.floor
+    if floor is None:
+        return "the floor was not given: the round was interrupted"
+    parts = [in_words(floor.order)]
+    if floor.reason:
+        parts.append(floor.reason)
+    if floor.looks > 1:
+        parts.append(f"willingness was looked at {floor.looks} times, every {parameters.reevaluation_s:g} s")
+    if floor.tied:
+        parts.append(f"a tie of {' and '.join(floor.tied)} was drawn")
+    if floor.waited_s is not None:
+        parts.append(f"first word after {floor.waited_s:.2f} s")
+        return "; ".join(parts)
+    first_s = round.first_word_s(parameters.reevaluation_s)
+    if first_s is None:
+        parts.append("nobody was willing")
+    else:
+        parts.append(f"the first word would have come after {first_s:.2f} s")
+    return "; ".join([*parts, silence(parameters.silence_s)])

@@ -1,0 +1,172 @@
+"""Driving a conversation day by day: what is refused before it begins, what is shown while it waits, and pipes."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.forked import Forked
+from support.protocol_server import serving
+
+from models.rehearsal import RehearsalModel
+from state.errors import ModelError
+
+ROUNDS = ("--rounds", "3")
+DIALOGUE = ("run", "tidewell", "--rehearse", *ROUNDS)
+TOWN = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+REMOTE = "http://localhost:1/v1#parrot"
+
+
+# --- refused before anything is loaded, or stored -------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_model_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
+
+
+@pytest.mark.usefixtures("no_model_is_opened")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "tidewell", "--model", REMOTE), ("removal_factor=0.5 needs scores", "set surrogate=smollm2")),
+        (("run", "tidewell", "--model", "openai:x", "--lambda", "0.3"), ("--lambda 0.3 needs scores", "lambda=0")),
+        (("run", "tidewell", "--model", REMOTE, "--set", "surrogate=openai:x"), ("--set surrogate=openai:x",)),
+        (("run", "tidewell", "--set", "judge=likelihood", "--set", "judge_model=openai:x"), ("judge=rating",)),
+        (("run", "tidewell", "--model", "openai:", "--lambda", "0"), ("openai:NAME",)),
+        (("simulate", "tidewell", "--model", REMOTE), ("needs scores", "set surrogate=smollm2")),
+        (("simulate", "tidewell", "--lambda", "1.5"), ("--lambda 1.5: ",)),
+        (("run", "tidewell", "--order", "random"), ("--order random: ", "dialogue")),
+        (("run", "tidewell", "--set", "order=random"), ("--set order=random: ", "dialogue")),
+        (("run", "tidewell", "--minutes", "0"), ("--minutes 0: ",)),
+        (("run", "tidewell", "--set", "removal_factor=1.5"), ("--set removal_factor=1.5: ",)),
+        (("simulate", "tidewell", "--set", "seed=x"), ("--set seed=x: ",)),
+    ],
+)
+def test_what_can_not_be_is_refused_before_there_is_a_store(
+    cli: Cli, tmp_path: Path, arguments: Sequence[str], words: Sequence[str]
+) -> None:
+    cli(*arguments).complains(2, *words, f"for example: tertulia {arguments[0]}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fork_that_can_not_be_scored_leaves_no_run(cli: Cli) -> None:
+    parent = cli(*DIALOGUE, "--json").json["run"]
+    cli("fork", parent, "--at", "2", "--model", REMOTE).complains(2, "needs scores", "surrogate=smollm2")
+    cli("fork", parent, "--at", "2", "--seed", "x").complains(2, "--seed", "'x'")
+    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [parent]
+
+
+def test_the_seed_is_an_option_of_a_fork(cli: Cli) -> None:
+    parent = cli(*DIALOGUE, "--json").json["run"]
+    by_option = cli("fork", parent, "--at", "1", "--seed", "9", "--json").json["run"]
+    by_setting = cli("fork", parent, "--at", "1", "--set", "seed=9", "--json").json["run"]
+    assert cli("diff", by_option, by_setting, "--exit-code").code == 0
+    assert cli("diff", by_option, parent, "--exit-code").code == 4
+
+
+# --- waiting --------------------------------------------------------------------------------------------------------
+
+
+def test_what_waits_says_for_what(cli: Cli) -> None:
+    with serving(failures=["429", "500"], retry_after="1") as served:
+        said = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1", "--json")
+        assert said.json["status"] == "finished"
+        _, refused, failed = said.err.splitlines()
+        assert refused.startswith(f"{served.model} refused the request (429); retry 1 of 6 in 1 s")
+        assert failed.startswith(f"{served.model} failed (500); retry 2 of 6 in ")
+
+
+def test_behind_a_prompt_that_does_not_fit_another_setting_is_the_way_on(cli: Cli) -> None:
+    with serving(failures=["too_long"]) as served:
+        said = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1")
+        said.complains(1, "context window")
+        run = said.err.splitlines()[0].removeprefix("run ")
+        assert f"to go on: tertulia fork {run} --at 1 --set KEY=VALUE" in said.err.splitlines()
+        went_on = cli("fork", run, "--at", "1", "--set", "memory_items_min=5", "--set", "memory_items_max=5", "--json")
+        assert went_on.json["status"] == "finished"
+
+
+# --- pipes ----------------------------------------------------------------------------------------------------------
+
+
+def unread(arguments: Sequence[str], folder: Path) -> int:
+    """Return the exit code of a command in a folder, of which nobody reads more than a line."""
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    process = Forked([*arguments, "--store", str(folder / "tertulia.db")], folder / "said.txt", stdout=pipe)
+    os.set_blocking(reading, True)
+    while not ((folder / "said.txt").exists() if "--json" in arguments else os.read(reading, 1)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.close(reading)
+    return process.wait()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+@pytest.mark.parametrize("command", ["run", "resume", "fork", "simulate"])
+def test_where_nobody_reads_on_it_is_driven_to_its_end(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, form: tuple[str, ...]
+) -> None:
+    arguments: tuple[str, ...] = {"run": DIALOGUE, "simulate": TOWN}.get(command, (command, "@last"))
+    if command == "fork":
+        assert cli(*DIALOGUE).code == 0
+        arguments += ("--at", "2")
+    elif command == "resume":
+        with monkeypatch.context() as patched:
+            patched.setattr(RehearsalModel, "generate", _fail)
+            assert cli(*DIALOGUE).code == 1
+    assert unread([*arguments, *form], tmp_path) == 0
+    with closing(sqlite3.connect("tertulia.db")) as store:
+        assert store.execute("SELECT status FROM runs ORDER BY id DESC LIMIT 1").fetchone() == ("finished",)
+        assert store.execute("SELECT count(*) FROM turns").fetchone()[0] >= 2
+    if not form:
+        assert "nobody reads the output any more" in Path("said.txt").read_text(encoding="utf-8")
+
+
+async def _fail(*_: object) -> None:
+    raise ModelError("gone")
+
+
+# --- the store's former name ----------------------------------------------------------------------------------------
+
+
+def test_a_store_under_its_former_name_is_pointed_to(cli: Cli) -> None:
+    hint = "polylogue.db, the default store under its former name, is here; to use it: --store polylogue.db"
+    run = cli(*DIALOGUE, "--store", "polylogue.db", "--json").json["run"]
+    listed = cli("runs", "--json")
+    assert (listed.json["runs"], listed.err.splitlines()) == ([], [hint])
+    for arguments in (("show", run), ("resume", "@last"), ("runs", "rm", run, "--yes"), ("days", "@last")):
+        said = cli(*arguments)
+        said.complains(3, "tertulia.db")
+        assert said.err.splitlines()[0] == hint
+    assert cli("runs", "--store", "polylogue.db").err == ""
+    cli(*DIALOGUE)
+    assert "former name" not in cli("runs").err + cli("show", "zzzz").err
+
+
+# --- help -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_help_has_panels_exit_codes_and_defaults(cli: Cli) -> None:
+    listed = cli("--help").out
+    panels = [line.removesuffix(":") for line in listed.splitlines() if line.endswith(":") and line[0] != " "]
+    assert panels == ["Options", "Converse", "Look", "Compare", "Measure", "Extend", "Maintain"]
+    assert "..." not in listed.replace("[ARGS]...", "")
+    assert "    130  interrupted; the line to resume with is printed" in listed.splitlines()
+    words = " ".join(cli("run", "--help").out.split())
+    assert "information to remove; 0.5, unless the scenario sets it" in words
+    assert "At most so many rounds: 16 in a dialogue" in words
+    assert "100 in a group" in words
+
+
+def test_the_version_is_that_of_the_distribution(cli: Cli) -> None:
+    import importlib.metadata
+
+    said = cli("--version")
+    assert (said.code, said.out) == (0, f"tertulia {importlib.metadata.version('tertulia')}\n")

