@@ -5,7 +5,7 @@ import importlib
 import inspect
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from cli.main import build_app
 from nodes.machinery.places import PLACES
 from state.errors import TertuliaError
 from state.parameters import Parameters
+from tertulia.settings import find_settings
 from worlds.catalog import MEETINGS, TOWNS
 
 ROOT = Path(__file__).parents[2]
@@ -116,6 +117,11 @@ def problems_of_command(arguments: list[str]) -> Iterator[str]:
         scenario = given.get("scenario") or given.get("town")
         if scenario is not None and not _SCENARIO.fullmatch(scenario) and scenario not in _shipped():
             yield f"there is no scenario {scenario!r}"
+    if path[0] == "settings" and given["name"]:
+        try:
+            find_settings(given["name"])
+        except TertuliaError as error:
+            yield str(error)
     yield from _problems_of_settings(given.get("settings") or [])
 
 
@@ -124,7 +130,7 @@ def _filled_in(word: str) -> str:
     return "1" if re.fullmatch(r"[XNM]", word) else word
 
 
-def _problems_of_settings(settings: Iterable[str]) -> Iterator[str]:
+def _problems_of_settings(settings: list[str]) -> Iterator[str]:
     for setting in settings:
         name, separator, value = setting.partition("=")
         if not separator:
