@@ -26,6 +26,7 @@ def test_the_examples_of_a_page_are_true(page: Path) -> None:
         ("```console\n$ tertulia run tidewell --set tempreature=1\n```", "unknown parameter 'tempreature'"),
         ("```console\n$ tertulia run tidewell --set judge=perhaps\n```", "judge"),
         ("```console\n$ tertulia run tidewell --set nodes.nowhere=length\n```", "no such place"),
+        ("```console\n$ tertulia settings jugde\n```", "jugde"),
         ("```console\n$ tertulia show\n```", "Missing argument"),
         ("```console\n$ printf 'x' | tertulia run team_building --seet Bob\n```", "No such option: --seet"),
         ("```console\n$ make everything\n```", "no target everything"),

@@ -20,12 +20,15 @@ from cli.main import build_app
 from nodes.machinery.places import PLACES
 from state.errors import TertuliaError
 from state.parameters import Parameters
+from tertulia.settings import find_settings
 from worlds.catalog import MEETINGS, TOWNS
 
 ROOT = Path(__file__).parents[2]
 _OPERATORS = {";", "|", "||", "&", "&&", "(", ")"}
 _REDIRECTIONS = {">", ">>", "<"}
 _SCENARIO = re.compile(r"SCENARIO|TOWN|ga:\S+|.+\.ya?ml")
+#: What examples call a run.
+_RUNS = {"run", "other"}
 #: What stands in an inline example for something that the reader fills in, or for the rest of it.
 _PLACEHOLDER = re.compile(r"[…]|\.\.\.")
 
@@ -114,6 +117,11 @@ def problems_of_command(arguments: list[str]) -> Iterator[str]:
         scenario = given.get("scenario") or given.get("town")
         if scenario is not None and not _SCENARIO.fullmatch(scenario) and scenario not in _shipped():
             yield f"there is no scenario {scenario!r}"
+    if path[0] == "settings" and given["name"]:
+        try:
+            find_settings(given["name"])
+        except TertuliaError as error:
+            yield str(error)
     yield from _problems_of_settings(given.get("settings") or [])
 
 
@@ -144,7 +152,6 @@ def problems_of_python(source: str) -> Iterator[str]:
     except SyntaxError as error:
         yield f"Python: {error}"
         return
-    runs = {"run"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from _problems_of_import(node.module, [alias.name for alias in node.names])
@@ -154,15 +161,15 @@ def problems_of_python(source: str) -> Iterator[str]:
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id in ("tt", "tertulia") and not hasattr(tertulia, node.attr):
                 yield f"Python: tertulia has no {node.attr}"
-            if node.value.id in runs and not hasattr(tertulia.Run, node.attr) and node.attr not in ("id", "store"):
+            if node.value.id in _RUNS and not hasattr(tertulia.Run, node.attr) and node.attr not in ("id", "store"):
                 yield f"Python: a run has no {node.attr}"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield from _problems_of_call(node.func, node, runs)
+            yield from _problems_of_call(node.func, node)
 
 
-def _problems_of_call(function: ast.Attribute, call: ast.Call, runs: set[str]) -> Iterator[str]:
+def _problems_of_call(function: ast.Attribute, call: ast.Call) -> Iterator[str]:
     name = function.value.id if isinstance(function.value, ast.Name) else None
-    owner = tertulia if name in ("tt", "tertulia") else tertulia.Run if name in runs else None
+    owner = tertulia if name in ("tt", "tertulia") else tertulia.Run if name in _RUNS else None
     called = getattr(owner, function.attr, None)
     if owner is None or not inspect.isroutine(called):
         return
