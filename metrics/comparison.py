@@ -8,7 +8,7 @@
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
@@ -20,8 +20,11 @@ from state.store import Store
 #: Names, numbers and texts, in dictionaries and lists.
 Document = Mapping[str, Any]
 
-#: Fields of a run's record that identify it; they say nothing about its contents.
-_IDENTITY = {"run", "status", "turns", "parent", "rewritten", "label", "error", "created"}
+#: Fields of a run's record that identify it, and say nothing about its contents.
+_IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created")
+
+#: What is not compared: these, and the sources of Python objects, whose hashes are.
+_NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions": {"__all__": {"code"}}}
 
 #: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
@@ -44,7 +47,7 @@ class Difference:
     b: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TurnComparison:
     """The comparison of a turn of two runs; turn 0 is the preparation.
 
@@ -55,9 +58,17 @@ class TurnComparison:
     """
 
     turn: int
-    a: Document | None = field(repr=False)
-    b: Document | None = field(repr=False)
-    differences: tuple[Difference, ...] = field(default=(), repr=False)
+    a: Document | None
+    b: Document | None
+    differences: tuple[Difference, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return what differs, in a line."""
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        only = "only in B" if self.a is None else "only in A" if self.b is None else None
+        return f"turn {self.turn}: {only or ', '.join(self.aspects) or 'the same'}"
 
     @property
     def is_same(self) -> bool:
@@ -134,7 +145,7 @@ def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Star
     document_a, document_b = _start_document(start_a), _start_document(start_b)
     shared = [name for name in document_a if name in document_b]
     settings_a, settings_b = (
-        {**run.model_dump(mode="json", exclude=_IDENTITY), "start": {name: start[name] for name in shared}}
+        {**run.model_dump(mode="json", exclude=_NOT_COMPARED), "start": {name: start[name] for name in shared}}
         for run, start in ((a, document_a), (b, document_b))
     )
     return settings_a, settings_b

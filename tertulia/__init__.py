@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from state.cognition import Finding
     from state.errors import (
         ExtensionError,
+        LeftError,
         ModelError,
         NodeError,
         NotFoundError,
@@ -57,8 +58,8 @@ _PUBLIC = {
     "state.records": ("Record", "Turn", "Unit"),
     "state.seat": ("Answer", "Invitation"),
     "state.errors": (
-        *("ExtensionError", "ModelError", "NodeError", "NotFoundError", "StorageError", "TertuliaError"),
-        "UsageError",
+        *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "StorageError"),
+        *("TertuliaError", "UsageError"),
     ),
 }
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
@@ -69,6 +70,7 @@ __all__ = [
     "ExtensionError",
     "Finding",
     "Invitation",
+    "LeftError",
     "Mechanism",
     "ModelError",
     "Node",

@@ -244,7 +244,10 @@ def drive_with_bar(driven: Driven, opening: Opening, ask: Ask | None, progress: 
     except BaseException as error:
         bar.close()
         if run is not None and not isinstance(error, GeneratorExit):
-            way_on = f"run {run.id} is kept; to go on: tertulia.resume({run.id!r}, store={str(driven.store.path)!r})"
+            asking = ", ask=…" if ask else ""
+            way_on = (
+                f"run {run.id} is kept; to go on: tertulia.resume({run.id!r}, store={str(driven.store.path)!r}{asking})"
+            )
             error.add_note(way_on)
             if isinstance(error, KeyboardInterrupt):
                 print(way_on, file=sys.stderr)

@@ -25,7 +25,7 @@ from tertulia.phrases import in_words, number
 _WITHHELD = ("start", "withheld")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunComparison:
     """Two runs beside each other.
 
@@ -52,6 +52,15 @@ class RunComparison:
     def first_divergence(self) -> TurnComparison | None:
         """The first turn that differs; `None` where all are identical."""
         return self.comparison.differing[0] if self.comparison.differing else None
+
+    def __repr__(self) -> str:
+        """Return in a line where the two part."""
+        a, b = (run.run for run in self.runs)
+        if self.is_same:
+            return f"<runs {a} and {b}: identical>"
+        parting = self.first_divergence
+        where = f"they part at {parting}" if parting else "all turns are the same, what they were made with is not"
+        return f"<runs {a} and {b}: {where}, {len(self.comparison.differing)} turns differ>"
 
     @property
     def silences_s(self) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from state.errors import StorageError
+from state.errors import StorageError, UsageError, nearest_hint
 from state.parameters import Parameters
 from state.records import Candidate, RunRecord, RunStatus, Turn, Unit
 from storage.store import SqliteStore
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from nodes.mechanisms.mechanism import Mechanism
     from state.seat import Ask
     from tertulia.comparing import RunComparison
+
+#: Characters of an utterance that a turn's line shows.
+_SHOWN = 60
 
 #: What a run's data frames can be of: docs/data.md has their columns.
 FrameOf = Literal["turns", "units", "agent_rounds", "calls"]
@@ -146,7 +149,8 @@ class StoredTurn:
     def __repr__(self) -> str:
         """Return the turn as a line."""
         removed = sum(unit.removed for unit in self.units)
-        return f"<turn {self.turn}, {self.speaker or 'a silence'}: {self.text!r:.60}, {removed} units removed>"
+        words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
+        return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
 
 
 class Run:
@@ -239,13 +243,20 @@ class Run:
             of: A row per turn, unit of a prompt, agent and round, or call of a model.
 
         Raises:
-            UsageError: pandas is not installed.
+            UsageError: There is no such frame, or pandas is not installed.
         """
         from storage import frames
 
         self.store.check_open()
-        reader = {"turns": frames.turns, "units": frames.units, "calls": frames.calls}
-        return reader.get(of, frames.agent_rounds)(self.store.path, self.id)
+        readers = {
+            "turns": frames.turns,
+            "units": frames.units,
+            "agent_rounds": frames.agent_rounds,
+            "calls": frames.calls,
+        }
+        if of not in readers:
+            raise UsageError(f"there is no frame of {of!r}{nearest_hint(of, readers)}")
+        return readers[of](self.store.path, self.id)
 
     def participation(self) -> "Participation":
         """Return who took part how much, as in ChatAgents' Table II."""

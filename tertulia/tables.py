@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -19,6 +19,14 @@ class Records(tuple[Item, ...]):
     """A tuple of records of one kind."""
 
     __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Records[Item]": ...
+    def __getitem__(self, index: SupportsIndex | slice) -> "Item | Records[Item]":
+        """Return a record, or those of a range."""
+        return Records(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
 
     def frame(self) -> "DataFrame":
         """Return a data frame with a row per record and a column per field; fields within fields are `outer.inner`.

@@ -3,6 +3,7 @@
 import math
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from cli.terminal.output import bar, plain
@@ -12,7 +13,6 @@ from tertulia.phrases import clean, in_words, number, retained
 from tertulia.turns import TurnDetails, as_written
 
 _BAR = 16
-_INDENT = " " * 16
 
 
 def print_making(console: Console, details: TurnDetails) -> None:
@@ -116,14 +116,16 @@ def _print_candidate(console: Console, candidate: Candidate, details: TurnDetail
     runs = ", ".join(number(value, 2) for value in candidate.inconsistency_runs)
     figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
     mark = ("→ said  ", "green") if chosen else "        "
-    line = Text.assemble(mark, f"{figure:>6}  ", plain(candidate.text, "" if chosen else "dim"))
+    line = plain(candidate.text, "" if chosen else "dim")
     if candidate.origin == "rewritten":
         line.append("  (rewritten)", "dim")
-    console.print(line)
+    rows = Table.grid()
+    rows.add_row(Text.assemble(mark, f"{figure:>6}  "), line)
     if (written := as_written(candidate, details.prompt)) is not None:
-        console.print(Text.assemble(_INDENT, plain(f"as written: {written}", "dim")))
+        rows.add_row("", plain(f"as written: {written}", "dim"))
     if candidate.rewritable is not None:
         verdict = "suffices" if candidate.rewritable else "does not suffice"
-        console.print(Text.assemble(_INDENT, (f"what was removed {verdict} to rewrite it", "dim")))
+        rows.add_row("", plain(f"what was removed {verdict} to rewrite it", "dim"))
     if candidate.comment:
-        console.print(Text.assemble(_INDENT, plain(candidate.comment, "dim italic")))
+        rows.add_row("", plain(candidate.comment, "dim italic"))
+    console.print(rows)

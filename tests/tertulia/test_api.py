@@ -78,6 +78,9 @@ def test_records_of_a_turn_become_frames() -> None:
     assert len(run.frame("agent_rounds")) == 10
     assert len(tt.open_store("tertulia.db").runs().frame()) == 1
     assert "<table>" in units._repr_html_()
+    assert (units[0], len(units[:2].frame())) == (units[:2][0], 2)
+    with pytest.raises(tt.UsageError, match=r"no frame of 'unit'.*'units'"):
+        run.frame("unit")  # type: ignore[arg-type]
 
 
 def test_a_run_shows_itself_as_its_transcript() -> None:
@@ -96,6 +99,10 @@ def test_forks_share_turns_and_part_where_they_were_changed() -> None:
     divergence = tt.diff(run, other).first_divergence
     assert divergence is not None
     assert divergence.turn == 3
+    assert repr(divergence).startswith("<turn 3: removed")
+    assert repr(tt.diff(run, other)) == f"<runs {run.id} and {other.id}: they part at {divergence}, 2 turns differ>"
+    assert repr(tt.diff(run, same)) == f"<runs {run.id} and {same.id}: identical>"
+    assert repr(run.turn(3)).startswith(f"<turn 3, {run.turns[2].speaker}: ")
     assert (other.parent, other.label, other.turns[:2]) == ((run.id, 3), "more", run.turns[:2])
     said = run.fork(at=2, say="I'd go by train.", person={"Leila Haddad.traits": "bold"})
     assert said.turns[1].text == "I'd go by train."
