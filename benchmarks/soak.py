@@ -190,7 +190,7 @@ def soak(
         folder: For the stores; those of a run that ended as it should are deleted.
         seeds: How many different conversations each command begins.
         start: Starts a process; a new interpreter if `None`.
-        report: Told a line for every run, and one at the end.
+        report: Is called with a line for every run, and with one at the end.
 
     Raises:
         SoakError: A run did not end as it should; the message names every difference.

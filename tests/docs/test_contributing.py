@@ -47,12 +47,11 @@ def test_the_map_has_every_room_in_order() -> None:
     [
         ("NODES", "nodes/machinery/registry.py"),
         ("MECHANISM", "nodes/mechanisms/time_analysis.py"),
-        ("COMMANDS", "cli/main.py"),
+        ("PANELS", "cli/main.py"),
         ("TABLES", "storage/schema.py"),
         ("SCHEMA_VERSION", "storage/schema.py"),
         ("_create_readers", "storage/migrations.py"),
         ("_convert", "storage/migrations.py"),
-        ("register", "cli/gc.py"),
         ("TertuliaError", "state/errors.py"),
     ],
 )
