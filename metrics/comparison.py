@@ -13,6 +13,7 @@ from typing import Any
 
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from state.meeting import Start
+from state.parameters import Parameters
 from state.records import Candidate, Record, RunRecord, TurnRecord
 from state.seat import Answer
 from state.store import Store
@@ -145,10 +146,16 @@ def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Star
     document_a, document_b = _start_document(start_a), _start_document(start_b)
     shared = [name for name in document_a if name in document_b]
     settings_a, settings_b = (
-        {**run.model_dump(mode="json", exclude=_NOT_COMPARED), "start": {name: start[name] for name in shared}}
+        {**_record_document(run), "start": {name: start[name] for name in shared}}
         for run, start in ((a, document_a), (b, document_b))
     )
     return settings_a, settings_b
+
+
+def _record_document(run: RunRecord) -> dict[str, Any]:
+    """Return the record of a run; parameters that came after it have their defaults, as when it goes on."""
+    document = run.model_dump(mode="json", exclude=_NOT_COMPARED)
+    return document | {"parameters": Parameters().model_dump(mode="json") | document["parameters"]}
 
 
 def _start_document(start: Start) -> dict[str, Any]:

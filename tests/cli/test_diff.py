@@ -15,6 +15,7 @@ from metrics.comparison import differences, word_differences
 from models.rehearsal import RehearsalEmbedder
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from state.meeting import Meeting
+from state.parameters import Parameters
 from state.records import Record, TurnRecord
 from storage.store import SqliteStore
 
@@ -230,6 +231,14 @@ def test_one_setting(
     shown = cli("diff", A, B).out
     assert ".".join(path) in shown
     assert "the conversations are identical" in shown
+
+
+def test_parameters_that_came_after_a_run_have_their_defaults(cli: Cli, store: SqliteStore) -> None:
+    later = Parameters(removal_factor=0.5).model_dump(mode="json")
+    store.create_run(a_run(A), a_case())
+    store.create_run(a_run(B, parameters=later | {"temperature": 1.0}), a_case())
+    (difference,) = compared(cli)["settings"]
+    assert difference == {"path": ["parameters", "temperature"], "a": Parameters().temperature, "b": 1.0}
 
 
 def test_one_thing_about_a_person(cli: Cli, store: SqliteStore) -> None:
