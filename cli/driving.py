@@ -92,7 +92,7 @@ class LiveRun:
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
         self._start = store.start(conversation.run.run)
         self._silence_s = Parameters.model_validate(conversation.run.parameters).silence_s
-        self._seat = Seat(self._start, tells_turns=not as_json and data().is_terminal)
+        self._seat = Seat(self._start, turns_are_shown=not as_json and data().is_terminal)
 
     async def ask(self, invitation: Invitation) -> Answer | None:
         """Return what the person who has the seat answers."""

@@ -86,7 +86,7 @@ def simulate(
             "--rehearse": rehearse,
         }
         if wrong := next((name for name, value in given.items() if value), None):
-            raise UsageError(f"--resume {resume} goes on with what the simulation was begun with; leave out {wrong}")
+            raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
         _resume(resume, days, store, as_json)
         return
     if town is None:

@@ -35,21 +35,21 @@ _LEAVE, _PASS = "/leave", "/pass"
 class Seat:
     """A person at the keyboard. `ask` is what `tertulia.driver.drive_run` asks them with."""
 
-    def __init__(self, start: Start, tells_turns: bool) -> None:
+    def __init__(self, start: Start, turns_are_shown: bool) -> None:
         """Take the seat.
 
         Args:
             start: What the run starts from.
-            tells_turns: Whether they see every turn anyway; else the last ones are told with each question.
+            turns_are_shown: Whether they see every turn anyway; else the last ones are printed with each question.
         """
-        self._start, self._tells_turns = start, tells_turns
+        self._start, self._turns_are_shown = start, turns_are_shown
         self._keyboard = Keyboard(sys.stdin)
         self._is_new = True
-        self._told = -1
+        self._last_shown = -1
 
     async def ask(self, invitation: Invitation) -> Answer | None:
         """Return what they answer, and how long they took; `None` where they leave."""
-        self._tell(invitation)
+        self._print_invitation(invitation)
         took_s = 0.0
         while True:
             line, seconds = await self._line()
@@ -62,8 +62,8 @@ class Seat:
                 continue
             if len(words) > LONGEST:
                 progress().print(plain(f"that was long: its first {LONGEST} characters are taken", "yellow"))
-            said = "" if words == _PASS else words or invitation.kept or ""
-            return Answer(words=said, seconds=took_s)
+            utterance = "" if words == _PASS else words or invitation.kept or ""
+            return Answer(words=utterance, seconds=took_s)
 
     async def _line(self) -> tuple[str | None, float]:
         """Return what is typed behind a prompt, and how long it took; what is printed next begins a line of its own."""
@@ -80,7 +80,7 @@ class Seat:
                 progress().print()
             self._keyboard.restore()
 
-    def _tell(self, invitation: Invitation) -> None:
+    def _print_invitation(self, invitation: Invitation) -> None:
         if self._is_new:
             for line in role_of(invitation.agent, self._start):
                 _print(plain(line, "dim"))
@@ -88,11 +88,11 @@ class Seat:
         if invitation.again:
             _print(plain("nobody else can speak now: type something", "yellow"))
             return
-        if not self._tells_turns:
+        if not self._turns_are_shown:
             for turn in invitation.lines:
-                if turn.turn > self._told:
+                if turn.turn > self._last_shown:
                     print_turn(progress(), turn, self._start)
-            self._told = invitation.turn - 1
+            self._last_shown = invitation.turn - 1
         hints = [f"{_LEAVE}: go on another time"]
         if invitation.kept:
             _print(Text.assemble(("you did not get the floor for: ", "dim"), plain(invitation.kept)))
@@ -132,18 +132,18 @@ class Keyboard:
         loop = asyncio.get_running_loop()
         come: asyncio.Future[tuple[str | None, float]] = loop.create_future()
 
-        def tell(line: str | None, seconds: float) -> None:
+        def deliver(line: str | None, seconds: float) -> None:
             if not come.done():
                 come.set_result((line, seconds))
 
         def read() -> None:
-            begun = time.perf_counter()
+            started = time.perf_counter()
             try:
                 line = self._line()
             except OSError:  # the terminal is gone
                 line = None
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(tell, line, time.perf_counter() - begun)
+                loop.call_soon_threadsafe(deliver, line, time.perf_counter() - started)
 
         # Not the loop's executor: it would be waited for when the run is interrupted. A daemon that reads the
         # descriptor itself holds no lock of Python's files when the process ends.

@@ -51,7 +51,7 @@ class StatusLine:
                 sys.stdout.flush()
             except BrokenPipeError:
                 discard_output()
-                progress().print("nobody reads the output any more; what is being done goes on")
+                progress().print("nobody reads the output any more; the work goes on")
 
     @contextmanager
     def pause(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from support.commands import Cli
 
 import tertulia as tt
 from models.rehearsal import RehearsalModel
+from state.errors import SettingError
 from tertulia import interrupting
 from tertulia.api import Driven
 from tertulia.events import Event, RunEnded
@@ -383,3 +384,22 @@ def test_events_are_given_in_order() -> None:
     assert [event.turn.turn for event in events if isinstance(event, tt.TurnFinished)] == [
         *range(1, events[-1].turns + 1)
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "setting", "line"),
+    [
+        ({"removal_factor": 1.5}, "removal_factor", "removal_factor=1.5: "),
+        ({"rounds": 0}, "max_turns", "max_turns=0: "),
+        ({"order": "random"}, "order", "order=random: "),
+        ({"model": "openai:x"}, "removal_factor", "removal_factor=0.5 needs scores"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_named_before_there_is_a_store(
+    folder: Path, arguments: dict[str, Any], setting: str, line: str
+) -> None:
+    with pytest.raises(SettingError) as refused:
+        tt.run("tidewell", **{"store": "new/tertulia.db", **arguments})
+    assert refused.value.setting == setting
+    assert str(refused.value).startswith(line)
+    assert list(folder.iterdir()) == []
