@@ -220,13 +220,16 @@ def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dic
 
 @contextmanager
 def _patience(seconds: float) -> Iterator[None]:
-    """Stop what runs inside after a while, where it is Python that runs."""
+    """Stop what runs inside after a while, where it is Python that runs.
+
+    It is stopped again and again until it ends: a loop whose task was stopped in its own code can wait for it forever.
+    """
 
     def stop(signum: int, frame: FrameType | None) -> None:
         raise _Stuck
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
         yield
     finally:

@@ -196,9 +196,19 @@ def test_a_condition_that_gives_no_reason_in_words_is_told(cli: Cli, write: Any)
     assert "returned True, not a text or None" in said.out
 
 
+NEVER_ENDS = "async def run(state, runtime):\n    while True:\n        pass\n\nNODES = (scorer(run),)"
+
+
+@pytest.mark.parametrize("patience_s", [0.01, 0.05, 0.2])
+def test_wherever_a_check_is_stopped_it_ends(write: Any, tmp_path: Path, patience_s: float) -> None:
+    registry = load([str(tmp_path / write(NEVER_ENDS))])
+    for _ in range(3):
+        assert any(check.problem is not None for check in check_all(registry, patience_s))
+
+
 def test_what_never_ends_is_told(write: Any, tmp_path: Path) -> None:
-    name = write("async def run(state, runtime):\n    while True:\n        pass\n\nNODES = (scorer(run),)")
-    checks = list(check_all(load([str(tmp_path / name)]), patience_s=0.2))
+    name = write(NEVER_ENDS)
+    checks = list(check_all(load([str(tmp_path / name)]), patience_s=1))
     (stuck, _) = [check for check in checks if check.problem is not None]
     assert stuck.check == "keeps its time limit in tidewell"
     assert "does not come to an end" in str(stuck.problem)
