@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.status import Status
 from rich.text import Text
 
 from cli.terminal.output import bar, discard_output, plain, progress
 from state.language_model import Activity
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 #: Columns of the bar of what is partly done, and of what stands beside it and its text: spinner, gaps, percentage.
 _SHORTEST_BAR, _LONGEST_BAR, _BESIDE_BAR = 8, 24, 10
@@ -17,7 +20,7 @@ _SHORTEST_BAR, _LONGEST_BAR, _BESIDE_BAR = 8, 24, 10
 class StatusLine:
     """The line; where there is no terminal, only what a model waits for is printed, a line each."""
 
-    def __init__(self, status: Status | None) -> None:
+    def __init__(self, status: "Status | None") -> None:
         """Take the line of a terminal; `None` where there is none."""
         self._status = status
         self._step: Text = Text()
