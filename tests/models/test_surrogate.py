@@ -180,7 +180,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return named(name, judge=judge, likelihood_threshold=0.02, rehearsed=False)
 
     monkeypatch.setattr("models.loading.open_model", open_scripted)
-    monkeypatch.setattr("models.loading.open_embedder", RehearsalEmbedder)
+    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
     return names
 
 
