@@ -215,7 +215,11 @@ def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, A
             ["voices", "Ana"],
             (None, {"model": "n", "parameters": {}}),
         ),
-        ({"extensions": ({"source": "mine", "hash": "0"},)}, ["extensions"], ([], [{"source": "mine", "hash": "0"}])),
+        (
+            {"extensions": ({"source": "mine", "hash": "0"},)},
+            ["extensions"],
+            ([], [{"source": "mine", "hash": "0", "code": None}]),
+        ),
     ],
 )
 def test_one_setting(
