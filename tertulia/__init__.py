@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ModelError,
         NodeError,
         NotFoundError,
+        SettingError,
         StorageError,
         TertuliaError,
         UsageError,
@@ -58,8 +59,8 @@ _PUBLIC = {
     "state.records": ("Record", "Turn", "Unit"),
     "state.seat": ("Answer", "Invitation"),
     "state.errors": (
-        *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "StorageError"),
-        *("TertuliaError", "UsageError"),
+        *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "SettingError"),
+        *("StorageError", "TertuliaError", "UsageError"),
     ),
 }
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
@@ -81,6 +82,7 @@ __all__ = [
     "Run",
     "RunEnded",
     "RunStarted",
+    "SettingError",
     "StepStarted",
     "StorageError",
     "Store",

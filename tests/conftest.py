@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support.commands import Cli, Said
+from support.commands import Cli, Result
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -25,11 +25,11 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TERTULIA_STORE", raising=False)
 
-    def run(*arguments: str) -> Said:
+    def run(*arguments: str) -> Result:
         monkeypatch.setattr(sys, "argv", ["tertulia", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as exit:
             main()
-        return Said(exit.value.code or 0, *capsys.readouterr())
+        return Result(exit.value.code or 0, *capsys.readouterr())
 
     return run

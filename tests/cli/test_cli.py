@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Cli, Said, stop_between_writes
+from support.commands import Cli, Result, stop_between_writes
 from support.ga_builder import RunBuilder, event
 from support.tiny import tiny_language_model
 
@@ -54,8 +54,8 @@ def started(folder: Path, turns: int = 5) -> tuple["subprocess.Popen[str]", str]
 
 def rehearse(cli: Cli, *arguments: str) -> str:
     """Run a short rehearsed conversation; return its id."""
-    said = cli("run", "tidewell", "--rehearse", "--rounds", "3", *arguments, "--json")
-    return str(said.json["run"])
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "3", *arguments, "--json")
+    return str(result.json["run"])
 
 
 def texts(cli: Cli, run: str) -> list[str]:
@@ -66,24 +66,24 @@ def texts(cli: Cli, run: str) -> list[str]:
 
 
 def test_run_prints_its_id_at_once_and_one_line_last(cli: Cli) -> None:
-    said = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--json")
-    assert said.json == {"run": said.err.removeprefix("run ").strip(), "status": "finished", "turns": 3}
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--json")
+    assert result.json == {"run": result.err.removeprefix("run ").strip(), "status": "finished", "turns": 3}
 
 
 def test_run_and_resume_tell_the_conversation(cli: Cli) -> None:
-    said = cli("run", "tidewell", "--rehearse", "--rounds", "2")
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "2")
     spoken = texts(cli, "@last")
-    assert "rehearsed: a stand-in speaks, not a model" in said.out
-    assert [line.partition(": ")[2] for line in said.out.splitlines()[-2:]] == spoken
+    assert "rehearsed: a stand-in speaks, not a model" in result.out
+    assert [line.partition(": ")[2] for line in result.out.splitlines()[-2:]] == spoken
 
 
 def test_a_finished_run_is_not_driven_again(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     run = rehearse(cli)
     monkeypatch.setattr("models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
-    said = cli("resume", "@last", "--json")
-    assert said.json == {"run": run, "status": "finished", "turns": len(texts(cli, run))}
-    assert "finished" in said.err
-    assert "fork" in said.err
+    result = cli("resume", "@last", "--json")
+    assert result.json == {"run": run, "status": "finished", "turns": len(texts(cli, run))}
+    assert "finished" in result.err
+    assert "fork" in result.err
 
 
 def test_runs(cli: Cli) -> None:
@@ -385,9 +385,9 @@ def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
     ],
 )
 def test_bad_arguments(cli: Cli, arguments: str, code: int, words: list[str]) -> None:
-    said = cli(*arguments.split())
-    said.complains(code, *words)
-    assert said.out == ""
+    result = cli(*arguments.split())
+    result.complains(code, *words)
+    assert result.out == ""
 
 
 def test_bad_turns(cli: Cli) -> None:
@@ -400,7 +400,7 @@ def test_bad_turns(cli: Cli) -> None:
 
 
 def test_odd_prompt_files(cli: Cli, tmp_path: Path) -> None:
-    def score(at: Path, response: str = "Yes.") -> Said:
+    def score(at: Path, response: str = "Yes.") -> Result:
         return cli("score", str(at), "--model", "rehearsal", "--response", response)
 
     at = tmp_path / "prompt.json"
@@ -524,11 +524,11 @@ def test_a_model_that_fails_in_mid_turn(
     model.problem = problem
     with monkeypatch.context() as patched:
         patched.setattr("models.loading.open_model", lambda *_, **__: model)
-        said = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json")
-    said.complains(1, *words)
-    ended = json.loads(said.out)
+        result = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json")
+    result.complains(1, *words)
+    ended = json.loads(result.out)
     assert (ended["status"], ended["turns"]) == ("failed", 2)
-    assert f"to go on: tertulia resume {ended['run']}" in said.err
+    assert f"to go on: tertulia resume {ended['run']}" in result.err
     (row,) = cli("runs", "--json").json["runs"]
     assert row["status"] == "failed"
     assert words[-1] in row["error"]
@@ -551,9 +551,9 @@ def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patched:
         patched.setattr(StoreFile, "__init__", open_small)
-        said = cli("run", "tidewell", *ENDLESS, "--json")
-    said.complains(1, "disk is full", "tertulia.db", "resume")
-    ended = json.loads(said.out)
+        result = cli("run", "tidewell", *ENDLESS, "--json")
+    result.complains(1, "disk is full", "tertulia.db", "resume")
+    ended = json.loads(result.out)
     assert (ended["status"], ended["turns"] < 60) == ("failed", True)
     assert cli("resume", "@last", "--json").json["turns"] == 60
 

@@ -169,9 +169,9 @@ def test_forks_that_can_not_be(cli: Cli) -> None:
     meeting, dialogue = cli(*MEETING).json["run"], cli(*DIALOGUE).json["run"]
 
     def refused(run: str, *arguments: str) -> Any:
-        said = cli("fork", run, *arguments)
+        result = cli("fork", run, *arguments)
         assert len(cli("runs", "--json").json["runs"]) == 2
-        return said
+        return result
 
     refused(meeting, "--at", "0").complains(2, "--at 0", "count from 1")
     refused(meeting, "--at", "8").complains(3, meeting, "turn 8", "6 turns")

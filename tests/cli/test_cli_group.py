@@ -153,9 +153,9 @@ def test_how_a_meeting_began(cli: Cli) -> None:
 )
 @pytest.mark.usefixtures("store")
 def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
-    said = cli(*arguments)
-    said.complains(code, *words)
-    assert said.out == ""
+    result = cli(*arguments)
+    result.complains(code, *words)
+    assert result.out == ""
 
 
 # --- show and timeline, for people ----------------------------------------------------------------------------------
@@ -360,11 +360,11 @@ def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.C
     asked += [("show", RUN, "--turn", number, *agent) for number in (0, 2, 4) for agent in ((), ("--agent", names[0]))]
     for arguments in asked:
         for more in ((), ("--json",)):
-            said = cli(*arguments, *more)
-            assert said.code == 0, said.err
-            printed += said.out + said.err
+            result = cli(*arguments, *more)
+            assert result.code == 0, result.err
+            printed += result.out + result.err
     assert all(char == "\n" or char.isprintable() for char in printed)
     assert "[red]Lu�[/red]" in printed  # shown as it is, not read as markup
-    said = cli("show", RUN, "--turn", 2, "--agent", "\x1b[31mnobody")
-    said.complains(3, "nobody")
-    assert said.err.replace("\n", "").isprintable()
+    result = cli("show", RUN, "--turn", 2, "--agent", "\x1b[31mnobody")
+    result.complains(3, "nobody")
+    assert result.err.replace("\n", "").isprintable()

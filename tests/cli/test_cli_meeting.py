@@ -83,9 +83,9 @@ def test_a_dialogue_of_two_has_no_order(cli: Cli) -> None:
 
 
 def test_thoughts_are_told_on_demand(cli: Cli) -> None:
-    said = cli("run", a_file(), "--rehearse", "--rounds", "2", "--thoughts")
-    assert said.code == 0
-    assert said.out.count("self driven;") == 2
+    result = cli("run", a_file(), "--rehearse", "--rounds", "2", "--thoughts")
+    assert result.code == 0
+    assert result.out.count("self driven;") == 2
     assert "self driven;" not in cli("run", a_file(), "--rehearse", "--rounds", "2").out
 
 
@@ -148,6 +148,6 @@ def test_a_killed_meeting_goes_on_as_if_nothing_had_been(cli: Cli, tmp_path: Pat
 
 
 def test_a_participant_with_a_remote_model_needs_a_surrogate(cli: Cli, tmp_path: Path) -> None:
-    said = cli("run", a_file(cy="model: 'openai:x'"))
-    said.complains(2, "removal_factor=0.5 needs scores", "set surrogate=smollm2")
+    result = cli("run", a_file(cy="model: 'openai:x'"))
+    result.complains(2, "removal_factor=0.5 needs scores", "set surrogate=smollm2")
     assert [file.name for file in tmp_path.iterdir()] == ["tea.yaml"]

@@ -98,9 +98,9 @@ def test_the_list_has_every_place_and_where_nodes_are_from(cli: Cli, write: Any)
 def test_what_is_installed_and_broken_is_left_out(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     found = EntryPoints([EntryPoint("gone", "harbour_that_is_gone.nodes", extensions.ENTRY_POINTS)])
     monkeypatch.setattr(extensions, "entry_points", lambda **wanted: found.select(**wanted))
-    said = cli("nodes", "list", "--json")
-    assert said.json["places"]
-    assert "left out: the entry point 'gone' names a module that is not there" in said.err
+    result = cli("nodes", "list", "--json")
+    assert result.json["places"]
+    assert "left out: the entry point 'gone' names a module that is not there" in result.err
     cli("run", "tidewell", "--rehearse", "--extension", "gone").complains(3, "install its package again")
 
 
@@ -113,9 +113,9 @@ def test_a_good_extension_passes(cli: Cli, write: Any) -> None:
     assert {check["problem"] for check in shown["checks"]} == {None}
     assert {check["name"] for check in shown["checks"]} == {"mine", "gossip"}
     assert len(shown["checks"]) == 19
-    said = cli("nodes", "check", "mine.py")
-    assert said.code == 0
-    assert said.out.count("ok") == 19
+    result = cli("nodes", "check", "mine.py")
+    assert result.code == 0
+    assert result.out.count("ok") == 19
 
 
 BAD = {
@@ -158,10 +158,10 @@ BAD = {
 
 @pytest.mark.parametrize(("body", "check", "words"), [(body, *told) for body, told in BAD.items()])
 def test_what_has_to_be_mended_is_told(cli: Cli, write: Any, body: str, check: str, words: str) -> None:
-    said = cli("nodes", "check", write(body + "\n\nNODES = (scorer(run, timeout_s=0.1),)"))
-    assert said.code == 1
-    assert "Traceback" not in said.err
-    failed = [line for line in said.out.splitlines() if line.startswith("FAIL")]
+    result = cli("nodes", "check", write(body + "\n\nNODES = (scorer(run, timeout_s=0.1),)"))
+    assert result.code == 1
+    assert "Traceback" not in result.err
+    failed = [line for line in result.out.splitlines() if line.startswith("FAIL")]
     assert all(check in line for line in failed), failed
     assert words in failed[0]
 
@@ -181,9 +181,9 @@ def test_what_has_to_be_mended_is_told(cli: Cli, write: Any, body: str, check: s
     ],
 )
 def test_what_has_to_be_mended_of_a_mechanism_is_told(cli: Cli, write: Any, body: str, check: str, words: str) -> None:
-    said = cli("nodes", "check", write(body + "\n\nMECHANISMS = (mechanism(run, timeout_s=0.1),)"))
-    assert said.code == 1
-    failed = [line for line in said.out.splitlines() if line.startswith("FAIL")]
+    result = cli("nodes", "check", write(body + "\n\nMECHANISMS = (mechanism(run, timeout_s=0.1),)"))
+    assert result.code == 1
+    failed = [line for line in result.out.splitlines() if line.startswith("FAIL")]
     assert len(failed) == 1
     assert check in failed[0]
     assert words in failed[0]
@@ -191,9 +191,9 @@ def test_what_has_to_be_mended_of_a_mechanism_is_told(cli: Cli, write: Any, body
 
 def test_a_condition_that_gives_no_reason_in_words_is_told(cli: Cli, write: Any) -> None:
     body = "async def run(view):\n    return Finding()\n\nMECHANISMS = (mechanism(run, condition=lambda view: True),)"
-    said = cli("nodes", "check", write(body))
-    assert said.code == 1
-    assert "returned True, not a text or None" in said.out
+    result = cli("nodes", "check", write(body))
+    assert result.code == 1
+    assert "returned True, not a text or None" in result.out
 
 
 NEVER_ENDS = "async def run(state, runtime):\n    while True:\n        pass\n\nNODES = (scorer(run),)"
@@ -215,9 +215,9 @@ def test_what_never_ends_is_told(write: Any, tmp_path: Path) -> None:
 
 
 def test_what_can_not_be_loaded_is_told(cli: Cli, write: Any) -> None:
-    said = cli("nodes", "check", write("NODES = (Node('mine', 'scor', 'x', None),)"))
-    assert said.code == 1
-    assert "did you mean 'score'" in said.out
+    result = cli("nodes", "check", write("NODES = (Node('mine', 'scor', 'x', None),)"))
+    assert result.code == 1
+    assert "did you mean 'score'" in result.out
     assert cli("nodes", "check", "mine.py", "--json").code == 1
     cli("nodes", "check", "nowhere.py").complains(3, "nowhere.py")
     cli("nodes", "check", "nowhere").complains(3, "nowhere")
@@ -232,10 +232,10 @@ def test_a_module_that_can_be_imported_is_checked(cli: Cli, write: Any, tmp_path
 @pytest.mark.parametrize("text", ["\x1b[31mred", "[bold]x[/bold]", "\u202egnirts"])
 def test_what_a_file_says_is_no_markup(cli: Cli, write: Any, text: str) -> None:
     body = f"async def run(state, runtime):\n    raise ValueError({text!r})\n\nNODES = (scorer(run),)"
-    said = cli("nodes", "check", write(body))
-    assert "\x1b" not in said.out
-    assert "\u202e" not in said.out
-    assert ("[bold]x[/bold]" in said.out) == ("bold" in text)
+    result = cli("nodes", "check", write(body))
+    assert "\x1b" not in result.out
+    assert "\u202e" not in result.out
+    assert ("[bold]x[/bold]" in result.out) == ("bold" in text)
 
 
 # --- graph ----------------------------------------------------------------------------------------------------------

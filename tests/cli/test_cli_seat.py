@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Cli, Said
+from support.commands import Cli, Result
 from support.meeting_case import NOW, a_quay, an_attendee
 
 import cli.terminal.seat
@@ -25,7 +25,7 @@ from state.seat import LONGEST
 from storage.store import SqliteStore
 from tertulia.seats import check_is_there
 
-Types = Callable[..., Said]
+Types = Callable[..., Result]
 QUARTER_PAST = NOW.replace(minute=15)
 DIALOGUE = ("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "4", "--set", "ending=off")
 MEETING = ("run", "team_building", "--rehearse", "--seat", "bob", "--rounds", "4")
@@ -35,7 +35,7 @@ MEETING = ("run", "team_building", "--rehearse", "--seat", "bob", "--rounds", "4
 def types(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Types:
     """Run a command whose standard input is a pipe that holds these lines."""
 
-    def run(*arguments: str, text: str | bytes = "") -> Said:
+    def run(*arguments: str, text: str | bytes = "") -> Result:
         piped = tmp_path / "typed"
         piped.write_bytes(text.encode() if isinstance(text, str) else text)
         with piped.open() as stdin:
@@ -58,12 +58,12 @@ def own(name: str) -> list[str]:
 
 
 def test_lines_of_a_pipe_are_what_is_said(types: Types) -> None:
-    said = types(*DIALOGUE, text="Good morning.\nI have to go.")
-    assert said.code == 0
+    result = types(*DIALOGUE, text="Good morning.\nI have to go.")
+    assert result.code == 0
     assert own("Emeka Obiora") == ["Good morning.", "I have to go."]
-    assert "Good morning." in said.out
-    assert "You are Emeka Obiora" in said.err
-    assert "turn 1" in said.err
+    assert "Good morning." in result.out
+    assert "You are Emeka Obiora" in result.err
+    assert "turn 1" in result.err
 
 
 def test_where_the_input_ends_the_run_is_interrupted_and_goes_on(types: Types, cli: Cli) -> None:
@@ -80,9 +80,9 @@ def test_where_the_input_ends_the_run_is_interrupted_and_goes_on(types: Types, c
 
 
 def test_who_types_leave_leaves(types: Types) -> None:
-    said = types(*MEETING, text="Hello, all of you.\n/leave\nnot said\n")
-    assert said.code == 130
-    assert "to go on: tertulia resume" in said.err
+    result = types(*MEETING, text="Hello, all of you.\n/leave\nnot said\n")
+    assert result.code == 130
+    assert "to go on: tertulia resume" in result.err
     assert types("resume", "@last", text="/pass\n" * 4).code == 0
     assert "not said" not in own("Bob")
 
@@ -90,30 +90,30 @@ def test_who_types_leave_leaves(types: Types) -> None:
 def test_an_empty_line_is_silence_in_a_meeting_and_asked_again_in_a_dialogue(types: Types) -> None:
     assert types(*MEETING, text="\n" * 4).code == 0
     assert own("Bob") == []
-    said = types(*DIALOGUE, text="\n  \nWell then.\nYes.\n")
+    result = types(*DIALOGUE, text="\n  \nWell then.\nYes.\n")
     assert own("Emeka Obiora") == ["Well then.", "Yes."]
-    assert said.err.count("nobody else can speak now") == 2
+    assert result.err.count("nobody else can speak now") == 2
 
 
 def test_words_that_got_no_floor_are_said_again_with_enter(types: Types) -> None:
     words = "We could go to the lake."
-    said = types(*MEETING, text=f"{words}\n\n\n\n")
-    assert f"you did not get the floor for: {words}" in said.err
+    result = types(*MEETING, text=f"{words}\n\n\n\n")
+    assert f"you did not get the floor for: {words}" in result.err
     assert own("Bob") == [words]
 
 
 def test_a_word_behind_a_slash_is_no_speech(types: Types) -> None:
-    said = types(*DIALOGUE, text="/leev\n/pass\nGood morning.\n/etc is a folder.\n")
+    result = types(*DIALOGUE, text="/leev\n/pass\nGood morning.\n/etc is a folder.\n")
     assert own("Emeka Obiora") == ["Good morning.", "/etc is a folder."]
-    assert "there is no /leev here; type /leave" in said.err
-    assert "there is no /pass here" in said.err
+    assert "there is no /leev here; type /leave" in result.err
+    assert "there is no /pass here" in result.err
 
 
 def test_a_megabyte_is_cut_with_a_word_about_it(types: Types) -> None:
-    said = types(*DIALOGUE, text="so much " * 131_072 + "\nI have to go.\n")
+    result = types(*DIALOGUE, text="so much " * 131_072 + "\nI have to go.\n")
     assert [len(text) <= LONGEST for text in own("Emeka Obiora")] == [True, True]
     assert own("Emeka Obiora")[1] == "I have to go."
-    assert said.err.count(f"first {LONGEST} characters") == 1
+    assert result.err.count(f"first {LONGEST} characters") == 1
 
 
 def test_what_is_no_text_does_no_harm(types: Types) -> None:
@@ -127,10 +127,10 @@ def test_without_standard_input_the_run_waits_to_be_resumed(cli: Cli, monkeypatc
 
 
 def test_json_is_one_line_and_what_was_said_is_told_with_the_question(types: Types) -> None:
-    said = types(*DIALOGUE, "--json", text="Good morning.\nI have to go.\n")
-    assert json.loads(said.out) == {"run": said.err.split()[1], "status": "finished", "turns": 4}
+    result = types(*DIALOGUE, "--json", text="Good morning.\nI have to go.\n")
+    assert json.loads(result.out) == {"run": result.err.split()[1], "status": "finished", "turns": 4}
     (second,) = [turn.text for turn in turns() if turn.turn == 2]
-    assert second in said.err
+    assert second in result.err
 
 
 def test_a_name_that_nobody_has_is_told_with_those_there_are(types: Types) -> None:
@@ -194,18 +194,18 @@ def test_a_fork_has_the_seat_and_may_give_it_back(types: Types, cli: Cli) -> Non
 
 def test_another_seat_needs_a_fork(types: Types) -> None:
     assert types(*DIALOGUE, text="Good morning.\n").code == 130
-    said = types("resume", "@last", "--seat", "Leila Haddad")
-    said.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
+    result = types("resume", "@last", "--seat", "Leila Haddad")
+    result.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
 
 
 def test_who_has_a_seat_is_told_who_they_are_and_the_run_says_that_they_had_it(types: Types, cli: Cli) -> None:
-    said = types(*MEETING, "--json", text="\n" * 4)
-    *before, you, about, want = said.err.splitlines()[1:5]
+    result = types(*MEETING, "--json", text="\n" * 4)
+    *before, you, about, want = result.err.splitlines()[1:5]
     assert before[0].startswith("Five colleagues")
     assert you == "You are Bob, with Alice, Cindy, David, Eva."
     assert about.startswith("About you: Bob looks after")
     assert want.startswith("You want: settle on")
-    assert "Eva: He knows that she depends on him for a clear answer." in said.err
+    assert "Eva: He knows that she depends on him for a clear answer." in result.err
     assert "a person as Bob" in cli("show", "@last").out
 
 

@@ -36,10 +36,10 @@ def dump(path: Path, simulation: str) -> list[object]:
 
 
 def test_it_tells_who_met_and_every_conversation_is_a_run(cli: Cli) -> None:
-    said = cli(*SHORT, "--days", "2")
-    assert said.code == 0
-    simulation = said.err.split()[1]
-    lines = said.out.splitlines()
+    result = cli(*SHORT, "--days", "2")
+    assert result.code == 0
+    simulation = result.err.split()[1]
+    lines = result.out.splitlines()
     assert lines[0] == "tidewell: 2 days, 2 encounters a day"
     assert "rehearsed: a stand-in speaks, not a model" in lines[1]
     runs = cli("runs", "--json").json["runs"]
@@ -83,9 +83,9 @@ def test_more_days_are_those_that_would_have_come(cli: Cli, tmp_path: Path) -> N
 
 def test_a_finished_one_says_how_to_have_more(cli: Cli) -> None:
     simulation = cli(*SHORT, "--json").json["simulation"]
-    said = cli("simulate", "--resume", "@last")
-    assert said.code == 0
-    assert f"tertulia simulate --resume {simulation} --days 2" in said.err
+    result = cli("simulate", "--resume", "@last")
+    assert result.code == 0
+    assert f"tertulia simulate --resume {simulation} --days 2" in result.err
 
 
 @pytest.mark.parametrize("failing", ["utterance", "summarise", "rate_importance"])
@@ -105,11 +105,11 @@ def test_the_model_goes_away_and_comes_back(
             return await generate(self, request)
 
         patched.setattr(RehearsalModel, "generate", fail)
-        said = cli(*SHORT)
-    said.complains(1, "the model went away")
+        result = cli(*SHORT)
+    result.complains(1, "the model went away")
     (row,) = cli("days", "--json").json["simulations"]
     assert (row["status"], row["error"]) == ("failed", "the model went away")
-    assert f"to go on: tertulia simulate --resume {row['simulation']}" in said.err
+    assert f"to go on: tertulia simulate --resume {row['simulation']}" in result.err
     resumed = cli("simulate", "--resume", row["simulation"], "--json").json
     assert {**resumed, "simulation": ""} == {**whole, "simulation": ""}
     assert dump(Path("tertulia.db"), row["simulation"]) == dump(tmp_path / "whole.db", whole["simulation"])

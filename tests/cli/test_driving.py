@@ -77,19 +77,19 @@ def test_the_seed_is_an_option_of_a_fork(cli: Cli) -> None:
 
 def test_what_waits_says_for_what(cli: Cli) -> None:
     with serving(failures=["429", "500"], retry_after="1") as served:
-        said = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1", "--json")
-        assert said.json["status"] == "finished"
-        _, refused, failed = said.err.splitlines()
+        result = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1", "--json")
+        assert result.json["status"] == "finished"
+        _, refused, failed = result.err.splitlines()
         assert refused.startswith(f"{served.model} refused the request (429); retry 1 of 6 in 1 s")
         assert failed.startswith(f"{served.model} failed (500); retry 2 of 6 in ")
 
 
 def test_behind_a_prompt_that_does_not_fit_another_setting_is_the_way_on(cli: Cli) -> None:
     with serving(failures=["too_long"]) as served:
-        said = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1")
-        said.complains(1, "context window")
-        run = said.err.splitlines()[0].removeprefix("run ")
-        assert f"to go on: tertulia fork {run} --at 1 --set KEY=VALUE" in said.err.splitlines()
+        result = cli("run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1")
+        result.complains(1, "context window")
+        run = result.err.splitlines()[0].removeprefix("run ")
+        assert f"to go on: tertulia fork {run} --at 1 --set KEY=VALUE" in result.err.splitlines()
         went_on = cli("fork", run, "--at", "1", "--set", "memory_items_min=5", "--set", "memory_items_max=5", "--json")
         assert went_on.json["status"] == "finished"
 
@@ -145,9 +145,9 @@ def test_a_store_under_its_former_name_is_pointed_to(cli: Cli) -> None:
     listed = cli("runs", "--json")
     assert (listed.json["runs"], listed.err.splitlines()) == ([], [hint])
     for arguments in (("show", run), ("resume", "@last"), ("runs", "rm", run, "--yes"), ("days", "@last")):
-        said = cli(*arguments)
-        said.complains(3, "tertulia.db")
-        assert said.err.splitlines()[0] == hint
+        result = cli(*arguments)
+        result.complains(3, "tertulia.db")
+        assert result.err.splitlines()[0] == hint
     assert cli("runs", "--store", "polylogue.db").err == ""
     cli(*DIALOGUE)
     assert "former name" not in cli("runs").err + cli("show", "zzzz").err
@@ -171,8 +171,8 @@ def test_the_help_has_panels_exit_codes_and_defaults(cli: Cli) -> None:
 def test_the_version_is_that_of_the_distribution(cli: Cli) -> None:
     import importlib.metadata
 
-    said = cli("--version")
-    assert (said.code, said.out) == (0, f"tertulia {importlib.metadata.version('tertulia')}\n")
+    result = cli("--version")
+    assert (result.code, result.out) == (0, f"tertulia {importlib.metadata.version('tertulia')}\n")
 
 
 def test_the_bar_of_what_is_partly_done_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

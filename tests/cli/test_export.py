@@ -40,8 +40,8 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 
 
 def test_every_record_is_a_line(cli: Cli, store: SqliteStore) -> None:
-    said = cli("export", RUN, "--jsonl", "run.jsonl")
-    assert (said.code, said.out, said.err) == (0, "", "wrote run.jsonl\n")
+    result = cli("export", RUN, "--jsonl", "run.jsonl")
+    assert (result.code, result.out, result.err) == (0, "", "wrote run.jsonl\n")
     text = Path("run.jsonl").read_text(encoding="utf-8")
     lines = lines_of(text)
     shown = cli("show", RUN, "--json").json
@@ -204,8 +204,8 @@ def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> 
 
 @pytest.mark.usefixtures("store")
 def test_both_files_and_where_they_are(cli: Cli) -> None:
-    said = cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md", "--json")
-    assert said.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md"}
+    result = cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md", "--json")
+    assert result.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md"}
     assert sorted(file.name for file in Path().iterdir() if "tertulia" not in file.name) == ["run.jsonl", "run.md"]
     assert Path("run.md").read_bytes().decode("utf-8").startswith("# The summer day\n")
 
@@ -230,11 +230,11 @@ def test_never_half_a_file(cli: Cli, monkeypatch: pytest.MonkeyPatch, problem: B
     Path("run.md").write_text("mine")
     before = sorted(Path().iterdir())
     monkeypatch.setattr("cli.export.transcript", broken)
-    said = cli("export", RUN, "--markdown", "run.md", "--force")
+    result = cli("export", RUN, "--markdown", "run.md", "--force")
     if isinstance(problem, OSError):
-        said.complains(1, "run.md: No space left on device")
-    assert said.code == (1 if isinstance(problem, OSError) else 130)
-    assert "Traceback" not in said.err
+        result.complains(1, "run.md: No space left on device")
+    assert result.code == (1 if isinstance(problem, OSError) else 130)
+    assert "Traceback" not in result.err
     assert Path("run.md").read_text() == "mine"
     assert sorted(Path().iterdir()) == before
 
@@ -268,9 +268,9 @@ def test_a_link_stays_one_and_a_device_is_not_replaced(cli: Cli) -> None:
 @pytest.mark.usefixtures("store")
 def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
     before = {file: file.stat().st_size for file in Path().iterdir()}
-    said = cli("export", *arguments)
-    said.complains(code, *words)
-    assert said.out == ""
+    result = cli("export", *arguments)
+    result.complains(code, *words)
+    assert result.out == ""
     assert {file: file.stat().st_size for file in Path().iterdir()} == before
 
 

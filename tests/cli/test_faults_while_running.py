@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Cli, Said, stop_between_writes
+from support.commands import Cli, Result, stop_between_writes
 from support.forked import Forked
 
 from benchmarks.store_checks import differences, faults
@@ -38,7 +38,7 @@ def expect_the_same(cli: Cli, command: tuple[str, ...], rounds: int, run: str) -
     assert list(Path().glob("*.lock")) == []
 
 
-def expect_to_be_told(said: Said, *words: str) -> str:
+def expect_to_be_told(said: Result, *words: str) -> str:
     """The run failed, in one line with these words, and how to go on; return its id."""
     said.complains(1, *words)
     first, *_, way_on, _ = said.err.splitlines()
@@ -92,14 +92,14 @@ def test_a_model_that_goes_away_again_and_again(
 ) -> None:
     model = Trouble(monkeypatch)
     model.every = 3
-    said = cli(*command, str(rounds))
+    result = cli(*command, str(rounds))
     times = 0
-    while said.code and times < 100:
-        run = expect_to_be_told(said)
+    while result.code and times < 100:
+        run = expect_to_be_told(result)
         assert cli("show", run, "--json").json["status"] == "failed"
         model.calls, times = 0, times + 1
-        said = cli("resume", run, "--json")
-    assert said.json["status"] == "finished"
+        result = cli("resume", run, "--json")
+    assert result.json["status"] == "finished"
     assert times >= 10
     answered, model.asked, model.every = model.asked, Counter(), None
     expect_the_same(cli, command, rounds, run)
@@ -139,14 +139,14 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
     cli("run", "tidewell", "--rehearse", "--rounds", "1", "--store", "small.db")
     pages = Path("small.db").stat().st_size // 4096
     disk(pages)
-    said = cli(*command, str(rounds))
+    result = cli(*command, str(rounds))
     times = 0
-    while said.code and times < 100:
-        run = expect_to_be_told(said, "the disk is full", "free some space")
+    while result.code and times < 100:
+        run = expect_to_be_told(result, "the disk is full", "free some space")
         times += 1
         disk(pages + 8 * times)
-        said = cli("resume", run, "--json")
-    assert said.json["status"] == "finished"
+        result = cli("resume", run, "--json")
+    assert result.json["status"] == "finished"
     assert times >= 4
     disk(None)
     expect_the_same(cli, command, rounds, run)

@@ -87,9 +87,9 @@ def test_ctrl_c(cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytes
             raise KeyboardInterrupt
 
     monkeypatch.setattr("cli.replay.time.sleep", interrupt)
-    said = cli("replay", dialogue)
-    assert said.code == 130
-    assert "Traceback" not in said.err
+    result = cli("replay", dialogue)
+    assert result.code == 130
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize(("keys", "turns"), [("q", 0), ("\r\rq", 2), ("\r   ", 4)])
@@ -99,9 +99,9 @@ def test_step_by_step(
     pressed = iter(keys)
     monkeypatch.setattr("cli.replay.typer.getchar", lambda: next(pressed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    said = cli("replay", dialogue, "--step")
-    assert said.code == 0
-    assert said.out.count("  00:") == turns
+    result = cli("replay", dialogue, "--step")
+    assert result.code == 0
+    assert result.out.count("  00:") == turns
     assert pauses == []
     assert next(pressed, None) is None
 
@@ -128,17 +128,17 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
         store.create_run(a_run("empty"), a_case())
         store.create_run(a_run("d1a1"), a_case())
         write_turns(store, "d1a1", 1, 3)
-    said = cli("replay", *arguments)
-    said.complains(code, *words)
-    assert said.out == ""
+    result = cli("replay", *arguments)
+    result.complains(code, *words)
+    assert result.out == ""
 
 
 def test_a_run_without_turns(cli: Cli) -> None:
     with SqliteStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
-    said = cli("replay", "empty")
-    assert said.code == 0
-    assert "no turns yet" in said.err
+    result = cli("replay", "empty")
+    assert result.code == 0
+    assert "no turns yet" in result.err
     assert cli("replay", "empty", "--json").json["turns"] == []
 
 
@@ -164,8 +164,8 @@ def test_neither_torch_nor_langgraph_is_needed(cli: Cli, dialogue: str, tmp_path
         ("diff", dialogue, other),
         ("export", other, "--jsonl", str(tmp_path / "run.jsonl"), "--markdown", str(tmp_path / "run.md"), "--thoughts"),
     ):
-        said = run(*arguments)
-        assert (said.returncode, "error" in said.stderr) == (0, False), said.stderr
+        result = run(*arguments)
+        assert (result.returncode, "error" in result.stderr) == (0, False), result.stderr
     replayed = json.loads(run("replay", dialogue, "--json").stdout)
     assert len(replayed["turns"]) == 4
     assert run("run", "tidewell", "--rehearse").returncode != 0  # what needs langgraph fails here: it is kept out

@@ -156,10 +156,10 @@ def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqliteS
 
 @needs_removal
 def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqliteStore) -> None:
-    said = cli("runs", "rm", "dddd")
-    said.complains(2, "--yes")
-    assert "to be removed: dddd (meadow, failed)" in said.err
-    assert "0 turns" in said.err
+    result = cli("runs", "rm", "dddd")
+    result.complains(2, "--yes")
+    assert "to be removed: dddd (meadow, failed)" in result.err
+    assert "0 turns" in result.err
     assert "dddd" in listed(cli)
 
 

@@ -19,10 +19,10 @@ def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path) -> None:
                 file.write(content)
         if language == "console":
             for command, shown in re.findall(r"^\$ tertulia (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
-                said = cli(*command.split())
-                assert said.code == 0, f"{command}: {said.err}{said.out}"
+                result = cli(*command.split())
+                assert result.code == 0, f"{command}: {result.err}{result.out}"
                 for line in shown.splitlines():
-                    assert line == "…" or line in said.out.splitlines(), f"{command} does not say {line!r}"
+                    assert line == "…" or line in result.out.splitlines(), f"{command} does not say {line!r}"
                 commands += 1
     assert commands == 5
 

@@ -12,7 +12,7 @@ import llguidance.hf
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.commands import Cli, Said
+from support.commands import Cli, Result
 from support.tiny import tiny_tokenizer
 
 from models.grammar import ReplyGrammar, read_reply
@@ -188,7 +188,7 @@ def _look(cli: Cli, seed: int) -> None:
         json.loads(line)
 
 
-def _sound(result: Said, as_json: bool = False) -> Said:
+def _sound(result: Result, as_json: bool = False) -> Result:
     """It ended with a result, or with one line of complaint; nothing that a terminal obeys is in it."""
     assert result.code in (0, 1, 2, 3), result
     assert (result.code == 0) == ("error: " not in result.err), result

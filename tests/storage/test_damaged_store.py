@@ -11,7 +11,7 @@ from pathlib import Path
 import ormsgpack
 import pytest
 from hypothesis import settings
-from support.commands import Said
+from support.commands import Result
 from support.scripted import ScriptedModel
 
 from state.cognition import Assessment, Bid, Character, Floor, InformationNeed, Perception
@@ -43,7 +43,7 @@ participants:
 """
 
 
-def command(*arguments: object) -> Said:
+def command(*arguments: object) -> Result:
     """Run a command in this process."""
     from cli.main import main
 
@@ -56,7 +56,7 @@ def command(*arguments: object) -> Said:
     for stream in (out, err):
         stream.flush()
         texts.append(stream.buffer.getvalue().decode())
-    return Said(exit.value.code or 0, *texts)
+    return Result(exit.value.code or 0, *texts)
 
 
 class Sound:
@@ -86,7 +86,7 @@ class Sound:
         self.path.write_bytes(self.content)
 
 
-def _run(said: Said) -> str:
+def _run(said: Result) -> str:
     assert said.code == 0, said
     return str(said.json["run"])
 
@@ -135,7 +135,7 @@ def passages(path: Path) -> list[object]:
         return [search(store.file, word, limit=1000) for word in ("the", "ferry", "crane", "I")]
 
 
-def documents(path: Path, sound: Sound) -> list[Said]:
+def documents(path: Path, sound: Sound) -> list[Result]:
     """What commands say of it; a complaint says that it is damaged."""
     asked: list[tuple[object, ...]] = [("runs", "--json"), ("diff", sound.duo, sound.fork)]
     for run in (sound.duo, sound.fork, sound.trio):
@@ -144,12 +144,12 @@ def documents(path: Path, sound: Sound) -> list[Said]:
     return [command(*arguments, "--store", path) for arguments in asked]
 
 
-def driven(path: Path, sound: Sound) -> list[Said | object]:
+def driven(path: Path, sound: Sound) -> list[Result | object]:
     """What a run comes to that is resumed, and one that is forked."""
     how = ("--json", "--store", path)
     resumed = command("resume", sound.trio, *how)
     forked = command("fork", sound.duo, "--at", "2", "--set", "removal_factor=0.2", *how)
-    outcome: list[Said | object] = []
+    outcome: list[Result | object] = []
     for said in (resumed, forked):
         shown = command("show", json.loads(said.out)["run"], *how) if said.code == 0 else said
         outcome.append(shown.json["turns"] if shown.code == 0 else shown)
@@ -158,8 +158,8 @@ def driven(path: Path, sound: Sound) -> list[Said | object]:
 
 def is_told(said: object) -> bool:
     """Whether a command said that its store is damaged, in one line."""
-    assert not isinstance(said, Said) or "Traceback" not in said.err
-    if not isinstance(said, Said) or said.code == 0:
+    assert not isinstance(said, Result) or "Traceback" not in said.err
+    if not isinstance(said, Result) or said.code == 0:
         return False
     (complaint,) = (line for line in said.err.splitlines() if line.startswith("error: "))
     assert "(in " not in complaint, complaint
@@ -257,6 +257,6 @@ def test_a_crafted_checkpoint_is_refused_by_resume(sound: Sound, path: Path) -> 
             connection.execute("UPDATE checkpoints SET type = ?, checkpoint = ?", (kind, packed))
             connection.execute("UPDATE writes SET type = ?, value = ?", (kind, packed))
             connection.commit()
-        said = command("resume", sound.trio, "--store", path)
-        assert is_told(said), said
+        result = command("resume", sound.trio, "--store", path)
+        assert is_told(result), result
         assert not target.exists()

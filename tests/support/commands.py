@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Said(NamedTuple):
+class Result(NamedTuple):
     code: int
     out: str
     err: str
@@ -33,7 +33,7 @@ class Said(NamedTuple):
             assert word in complaints[0]
 
 
-Cli = Callable[..., Said]
+Cli = Callable[..., Result]
 
 
 def stop_between_writes(pid: int, store: Path) -> None:

@@ -202,11 +202,11 @@ except KeyboardInterrupt as error:
 
 def test_an_interrupt_stops_a_run_soon_and_it_resumes(folder: Path) -> None:
     started = time.monotonic()
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
-    assert said.stdout.split() == ["interrupted", "True", "True"], said.stderr
-    assert "tertulia.resume(" in said.stderr
+    assert result.stdout.split() == ["interrupted", "True", "True"], result.stderr
+    assert "tertulia.resume(" in result.stderr
     assert time.monotonic() - started < 60
     run = tt.open_store("tertulia.db").run()
     shorter = run.fork(at=len(run.turns) + 1, rounds=len(run.turns) + 2)
@@ -309,9 +309,9 @@ def test_a_scorer_that_miscounts_fails_the_run_with_words() -> None:
 def test_what_the_command_refuses_is_refused_with_its_words(cli: Cli, given: dict[str, Any], command: str) -> None:
     with pytest.raises(tt.TertuliaError) as refused:
         tt.run("tidewell", rounds=1, **given)
-    said = cli("run", "tidewell", "--rounds", "1", *command.split())
+    result = cli("run", "tidewell", "--rounds", "1", *command.split())
     words = str(refused.value).partition("=")[2] if given.keys() & {"removal_factor", "order"} else str(refused.value)
-    assert words.partition(";")[0] in said.err
+    assert words.partition(";")[0] in result.err
 
 
 def test_two_who_drive_a_run_are_told() -> None:
