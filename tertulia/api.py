@@ -154,20 +154,41 @@ async def stream(
         await events.aclose()  # type: ignore[attr-defined]
 
 
-def resume(run: str | Run = "@last", *, store: Path | str | StoreFileHandle = DEFAULT_STORE, **options: Any) -> Run:
+def resume(
+    run: str | Run = "@last",
+    *,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[str] = (),
+    accept_changed: bool = False,
+    ask: Ask | None = None,
+    store: Path | str | StoreFileHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+    progress: bool = True,
+) -> Run:
     """Go on with a run where it was stopped, and return it.
 
     Args:
         run: A run, its id, a unique beginning of it, or `@last`.
+        nodes, mechanisms, extensions, accept_changed, ask, cache, api_keys, progress: As in `Run.resume`.
         store: The store file, where a run is named.
-        options: As `Run.resume` takes them.
 
     Raises:
         TertuliaError: There is no such run, it can't go on, or it failed.
     """
     if isinstance(run, str):
         run = open_store(_path_of(store)).run(run)
-    return run.resume(**options)
+    return run.resume(
+        nodes=nodes,
+        mechanisms=mechanisms,
+        extensions=extensions,
+        accept_changed=accept_changed,
+        ask=ask,
+        cache=cache,
+        api_keys=api_keys,
+        progress=progress,
+    )
 
 
 def diff(a: Run, b: Run) -> RunComparison:

@@ -3,30 +3,16 @@
 import base64
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from support.notebook_kernel import kernel_of_this_python
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
-
-
-@pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a kernel of this Python, which sees this checkout; its files lie in the test's folder."""
-    specification = tmp_path / "jupyter" / "kernels" / "this_python" / "kernel.json"
-    specification.parent.mkdir(parents=True)
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    specification.write_text(json.dumps({"argv": command, "display_name": "this Python", "language": "python"}))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
-    for variable in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
-        monkeypatch.setenv(variable, str(tmp_path / variable))
-    return "this_python"
 
 
 def shown(notebook: Any, words: str) -> dict[str, str]:
@@ -41,7 +27,8 @@ def shown(notebook: Any, words: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path, kernel: str) -> None:
+def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kernel_of_this_python(tmp_path, monkeypatch)
     work = tmp_path / "work"
     work.mkdir()
     notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -1,0 +1,59 @@
+"""Runs in a notebook's kernel: inside its event loop, and stopped by its stop button, which is a SIGINT."""
+
+from pathlib import Path
+
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from support.notebook_kernel import kernel_of_this_python
+
+PREPARE = """
+import os, signal, threading, time
+import tertulia as tt
+
+settings = {"ending": "continuation", "ending_threshold": 1}
+
+def stop_in_turn_3():
+    def wait():
+        while not os.path.exists("tertulia.db") or not [
+            run for run in tt.open_store("tertulia.db").runs(status="running") if len(run.turns) >= 3
+        ]:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=wait, daemon=True).start()
+"""
+RUN = """
+stop_in_turn_3()
+tt.run("tidewell", rounds=60, rehearse=True, settings=settings)
+"""
+STREAM = """
+stop_in_turn_3()
+async for event in tt.stream("tidewell", rounds=60, rehearse=True, settings=settings):
+    pass
+"""
+HOW_THEY_STAND = """
+stopped = tt.open_store("tertulia.db").runs()
+for run in stopped:
+    print(run.status, 3 <= len(run.turns) < 60)
+"""
+GO_ON = """
+first, second = (tt.resume(run, progress=False) for run in stopped)
+print(first.status, second.status, tt.diff(first, second).is_same, len(first.turns))
+"""
+
+
+def test_the_stop_button_interrupts_a_run_and_a_stream_that_go_on_identically(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kernel_of_this_python(tmp_path, monkeypatch)
+    notebook = new_notebook(cells=[*map(new_code_cell, (PREPARE, RUN, STREAM, HOW_THEY_STAND, GO_ON))])
+    (work := tmp_path / "work").mkdir()
+    resources = {"metadata": {"path": str(work)}}
+    NotebookClient(notebook, kernel_name=kernel, timeout=300, resources=resources, allow_errors=True).execute()
+    _, run, stream, how_they_stand, go_on = ([dict(output) for output in cell.outputs] for cell in notebook.cells)
+    assert [output["ename"] for output in run if output["output_type"] == "error"] == ["KeyboardInterrupt"]
+    assert any("tertulia.resume(" in output.get("text", "") for output in run)
+    assert [output["ename"] for output in stream if output["output_type"] == "error"] == ["CancelledError"]
+    assert [output["text"] for output in how_they_stand] == ["interrupted True\ninterrupted True\n"]
+    assert [output["text"] for output in go_on] == ["finished finished True 60\n"]
