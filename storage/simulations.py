@@ -65,10 +65,6 @@ class Simulations(Streams, TownStore):
         (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", name)
         return self._simulation(row)
 
-    def has(self, simulation: str) -> bool:
-        """Return whether there is a simulation with this id."""
-        return bool(self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", simulation))
-
     def conversations(self) -> dict[str, str]:
         """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
         return {row["run"]: row["simulation"] for row in self.file.rows("SELECT run, simulation FROM encounters")}

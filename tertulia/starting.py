@@ -104,7 +104,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A run of an open store with everything that driving it takes (`tertulia.driving.drive_run`)."""
+    """A run of an open store with everything that driving it takes (`tertulia.driver.drive_run`)."""
 
     store: "SqliteStore"
     run: RunRecord
