@@ -37,12 +37,12 @@ def recall(
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)
     if stream.embedder != embedder.id:  # a fork has another embedder: vectors of two can't be compared
-        known = [*store.remembered(stream), *memories]
-        return retrieve_memories(known, points, now, embedder, parameters)
+        candidates = [*store.remembered(stream), *memories]
+        return retrieve_memories(candidates, points, now, embedder, parameters)
     found = store.recollect(stream, embedder.embed(list(points)), parameters)
     if memories or not found.numbers:
-        known = [*store.remembered(stream, found.numbers), *memories]
-        return retrieve_memories(known, points, now, embedder, parameters)
+        candidates = [*store.remembered(stream, found.numbers), *memories]
+        return retrieve_memories(candidates, points, now, embedder, parameters)
     return [*store.remembered(stream, best_of(found, parameters))]
 
 

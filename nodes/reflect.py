@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from nodes.encounter import encounter_of, ended_s
 from nodes.memory import recall
-from nodes.remember import rate
+from nodes.remember import rate_importance
 from nodes.view import ask_model, text_of
 from prompts.cognition import ask_anybody
 from prompts.town import EVIDENCE, ask_insight, ask_questions
@@ -67,7 +67,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
         insight, evidence = await _insight(thinking, name, question, known, round)
         if insight:
             insights[insight] = encounter.memory_id(f"insight_{len(insights) + 1}"), evidence
-    ratings = await rate(thinking, name, list(insights), round)
+    ratings = await rate_importance(thinking, name, list(insights), round)
     context.broker.leave(name)
     return [
         Remembered(id=id, kind="thought", text=text, created=now, importance=rating, evidence=evidence)

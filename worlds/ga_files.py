@@ -113,7 +113,7 @@ def read_run(folder: Path) -> RunFiles:
     )
 
 
-def say_address(address: str) -> str | None:
+def address_in_words(address: str) -> str | None:
     """Return an address `world:building:room:object` in words, `cafe at Hobbs Cafe`; `None` if it names no place.
 
     The world and the object are left out; parts such as `<random>` name no place.
@@ -190,7 +190,7 @@ def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
         raise ScenarioError(f"{at}: name: {scratch.name!r} is not the name of the folder, {home.name!r}")
     persona = Persona(
         name=home.name,
-        home=say_address(scratch.living_area or ""),
+        home=address_in_words(scratch.living_area or ""),
         age=scratch.age,
         traits=scratch.innate,
         background=scratch.learned,

@@ -19,7 +19,7 @@ from state.randomness import keyed_generator
 from state.records import Dialogue, Remembered
 from state.town import Encounter, Habit, PastDialogue, Resident, Town
 from worlds.catalog import TOWNS
-from worlds.ga_files import PersonFiles, say_address
+from worlds.ga_files import PersonFiles, address_in_words
 from worlds.generative_agents import Log, read_log
 
 #: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
@@ -159,7 +159,9 @@ def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
         if action.activity and not action.chat and _CONVERSING not in action.activity:
             minute = action.since.hour * 60 + action.since.minute
             asleep = action.activity.startswith(_ASLEEP)
-            habit = Habit(minute=minute, activity=action.activity, place=say_address(action.address), asleep=asleep)
+            habit = Habit(
+                minute=minute, activity=action.activity, place=address_in_words(action.address), asleep=asleep
+            )
             habits = days.setdefault(_midnight(action.since), [])
             if not habits or habits[-1].activity != habit.activity:
                 habits.append(habit)

@@ -15,7 +15,7 @@ from state.records import Extension
 PREFIX = "python:"
 
 
-def noted_object(declared: Node | Mechanism) -> Extension:
+def extension_of_object(declared: Node | Mechanism) -> Extension:
     """Return the extension as which a node or a mechanism is noted: with its functions' source, and the hash of that.
 
     Raises:

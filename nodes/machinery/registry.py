@@ -17,7 +17,7 @@ from nodes.generate import generate
 from nodes.judge import judge
 from nodes.machinery.guard import guarded
 from nodes.machinery.node import Node, NodeFunction
-from nodes.machinery.objects import noted_object
+from nodes.machinery.objects import extension_of_object
 from nodes.machinery.places import PLACES, place_name
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import MECHANISMS
@@ -145,9 +145,9 @@ class Registry:
         """
         registry = self
         for node in nodes:
-            registry = registry.including(noted_object(node), [node], ())
+            registry = registry.including(extension_of_object(node), [node], ())
         for mechanism in mechanisms:
-            registry = registry.including(noted_object(mechanism), (), [mechanism])
+            registry = registry.including(extension_of_object(mechanism), (), [mechanism])
         return registry
 
     def functions(self, parameters: Parameters, kind: RunKind) -> dict[str, NodeFunction]:
