@@ -87,12 +87,12 @@ async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
 
 
 async def _insight(
-    context: Context, name: str, question: str, known: Sequence[Memory], round: int
+    context: Context, name: str, question: str, memories: Sequence[Memory], round: int
 ) -> tuple[str, tuple[str, ...]]:
     """Return an insight, and the ids of the memories that are its evidence."""
     fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
-    fields += [ReplyField(field, "integer", minimum=1, maximum=len(known)) for field in EVIDENCE]
-    prompt = ask_anybody(ask_insight(name, question, [memory.text for memory in known]), context.layout)
+    fields += [ReplyField(field, "integer", minimum=1, maximum=len(memories)) for field in EVIDENCE]
+    prompt = ask_anybody(ask_insight(name, question, [memory.text for memory in memories]), context.layout)
     reply = await ask_model(context, round, name, "reflect", prompt, fields)
     numbers = dict.fromkeys(int(reply.fields[field]) for field in EVIDENCE)
-    return text_of(reply, "insight"), tuple(known[number - 1].id for number in numbers)
+    return text_of(reply, "insight"), tuple(memories[number - 1].id for number in numbers)

@@ -68,8 +68,8 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))
     return [
-        Remembered(id=encounter.memory_id(what), kind=kind, text=text, created=created, importance=rating)
-        for (what, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
+        Remembered(id=encounter.memory_id(key), kind=kind, text=text, created=created, importance=rating)
+        for (key, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
     ]
 
 
@@ -77,7 +77,7 @@ async def rate_importance(context: Context, name: str, texts: Sequence[str], rou
     """Return the importance of memories to somebody, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
     if not texts:
         return []
-    fields = [ReplyField(str(at), "integer", minimum=1, maximum=10) for at in range(1, len(texts) + 1)]
+    fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]
     prompt = ask_anybody(ask_importance(name, texts), context.layout)
     reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
     return [int(reply.fields[field.name]) for field in fields]

@@ -245,13 +245,12 @@ def _dialogue_of(
 
 
 def _require_pair(folder: Path, owner: str, record: StreamRecord, pair: tuple[str, str]) -> None:
-    at = f"{folder / 'personas' / owner}: {record.memory.id}"
+    place = f"{folder / 'personas' / owner}: {record.memory.id}"
     if pair[0] == pair[1]:
-        raise ScenarioError(f"{at}: object: a chat of {pair[0]!r} with themselves")
-    if record.utterances[0].speaker not in pair:
-        raise ScenarioError(
-            f"{at}: filling: the first speaker {record.utterances[0].speaker!r} is neither {pair[0]!r} nor {pair[1]!r}"
-        )
+        raise ScenarioError(f"{place}: object: a chat of {pair[0]!r} with themselves")
+    first = record.utterances[0].speaker
+    if first not in pair:
+        raise ScenarioError(f"{place}: filling: the first speaker {first!r} is neither {pair[0]!r} nor {pair[1]!r}")
 
 
 def _mentions(text: str, summaries: frozenset[str]) -> bool:

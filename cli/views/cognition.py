@@ -124,10 +124,10 @@ def print_character(console: Console, name: str, character: Character) -> None:
     table = _plain_table()
     table.add_column(style="dim", width=9)
     table.add_row("traits", plain(", ".join(character.big_five)))
-    for at, text in enumerate(character.descriptions):
-        table.add_row("is" if at == 0 else "", plain(text))
-    for at, step in enumerate(character.plan):
-        table.add_row("plans" if at == 0 else "", plain(f"{step.text} ({step.share:.0%})"))
+    for index, text in enumerate(character.descriptions):
+        table.add_row("is" if index == 0 else "", plain(text))
+    for index, step in enumerate(character.plan):
+        table.add_row("plans" if index == 0 else "", plain(f"{step.text} ({step.share:.0%})"))
     console.print(_indented(table))
     console.print()
 

@@ -192,8 +192,8 @@ def _import_failure(source: str, path: str, error: BaseException) -> ExtensionEr
     else:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         line = lines[-1] if lines else None
-    at = f", line {line}" if line else ""
-    return ExtensionError(f"{source}{at}: {message}")
+    line_hint = f", line {line}" if line else ""
+    return ExtensionError(f"{source}{line_hint}: {message}")
 
 
 def _declared(source: str, module: ModuleType) -> tuple[tuple[Node, ...], tuple[Mechanism, ...]]:

@@ -55,7 +55,7 @@ async def analyse_topics(view: View) -> Finding:
 def with_move(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:
     """Return the states of the topics after a move; a topic has a single state, and the latest stands last."""
     after = {
-        state: [known for known in topics if known.casefold() != topic.casefold()] for state, topics in states.items()
+        state: [other for other in topics if other.casefold() != topic.casefold()] for state, topics in states.items()
     }
     target = {"shift": "discussed", "pause": "paused"}.get(move, "open")
     after[target].append(topic)
