@@ -1,6 +1,5 @@
 """`doctor`: what is installed, on what it runs, and what mends what is missing."""
 
-import platform
 import sys
 from typing import Any
 
@@ -10,8 +9,7 @@ from rich.table import Table
 from cli.environment import cache_folder, key_of, store_path
 from cli.options import JsonOption, StoreOption
 from cli.terminal.output import data, plain, print_json
-from tertulia.documents import SCHEMA_VERSION
-from tertulia.installation import install_command, installed_version, needed_packages
+from tertulia.installation import installation_document
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -19,53 +17,13 @@ def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
     Example: tertulia doctor
     """
-    needed = needed_packages()
-    packages = {name: installed_version(name) for name in needed}
-    missing = [name for name, version in packages.items() if version is None]
-    device, dtype = None, None
-    if packages["torch"]:
-        from models.loading import device_and_dtype
-
-        device, found = device_and_dtype("auto")
-        dtype = str(found).removeprefix("torch.")
-    from models import embedded
-
-    converted = cache_folder() / embedded.CONVERSION
-    report: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "python": platform.python_version(),
-        "packages": packages,
-        "device": device,
-        "precision": dtype,
-        "embedded_model_converted": converted.exists(),
-        "cache": str(cache_folder()),
-        "store": str(store_path(store)),
-        "missing": {name: install_command([name], needed) for name in missing},
-        "install": install_command(missing, needed),
-        "remote_models": _providers(),
-    }
+    report = installation_document(cache_folder(), store_path(store), key_of)
     if as_json:
         print_json(report)
     else:
         _print_report(report)
-    if missing:
+    if report["missing"]:
         raise typer.Exit(1)
-
-
-def _providers() -> dict[str, dict[str, Any]]:
-    """Return for every provider of remote models whether it can be asked; of a key only whether there is one."""
-    from models.chat_names import PROVIDERS
-
-    return {
-        name: {
-            "package": provider.package,
-            "version": installed_version(provider.package),
-            "install": provider.install,
-            "key": provider.key,
-            "has_key": key_of(provider.key) is not None,
-        }
-        for name, provider in PROVIDERS.items()
-    }
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Driving a run, shown on the terminal, for `run`, `resume` and `fork`; whatever stops it, the way on is printed."""
+"""Driving a run, shown on the terminal, for `run`, `resume` and `fork`; if it stops, how to go on is printed."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -126,7 +126,7 @@ class LiveRun:
 
 
 def _print_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
-    """Print the way on where a run did not finish, and how it ended where JSON is asked for."""
+    """Print the command that goes on where a run did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {_command_to_go_on(end)}{store_hint(store)}"))
     if as_json:

@@ -55,7 +55,7 @@ def check_nodes(
 
     Example: tertulia nodes check mine.py
     """
-    from nodes.machinery.extensions import installed, load, load_module
+    from nodes.machinery.extensions import installed, load_extensions, load_module
     from tertulia.node_checks import Check, check_all, passed
 
     checks = []
@@ -63,7 +63,7 @@ def check_nodes(
         if not module.endswith(".py") and module not in installed() and _is_importable(module):
             registry = load_module(module)
         else:
-            registry = load([extension_source(module, Path.cwd())])
+            registry = load_extensions([extension_source(module, Path.cwd())])
         checks = [*(Check(name, "is declared") for name in registry.origins), *check_all(registry)]
     except ExtensionError as error:
         checks = [Check(module, "is declared", str(error))]

@@ -122,7 +122,7 @@ def _resume(name: str, days: int | None, store: Path | None, as_json: bool) -> N
 def _drive(
     store: SqliteStore, model: str, opened: Callable[[ModelAccess], tuple[Simulation, Engines]], as_json: bool
 ) -> None:
-    """Let the days pass to the last, each encounter printed; whatever stops them, the way on is told."""
+    """Let the days pass to the last, each encounter printed; if they stop, how to go on is printed."""
     from tertulia.towns import drive_simulation
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
@@ -147,7 +147,7 @@ def _drive(
 
 
 def _print_end(store: SqliteStore, end: SimulationEnded, as_json: bool) -> None:
-    """Print the way on where a simulation did not finish, and how it ended where JSON is asked for."""
+    """Print the command that goes on where a simulation did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
     if as_json:

@@ -105,7 +105,7 @@ def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send
 
 
 def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["agent", "person", "nobody"]:
-    """Who speaks: an agent or a person; where nobody does, the round is a silence."""
+    """Return who speaks: an agent or a person; where nobody does, the round is a silence."""
     if not state["speaker"]:
         return "nobody"
     return "person" if is_persons(state["speaker"], runtime.context) else "agent"

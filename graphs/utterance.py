@@ -81,7 +81,7 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> U
 
 
 def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Literal["score", "vary", "neither"]:
-    """What is done with the prompt before it is answered."""
+    """Return whether the prompt is scored, varied or neither before it is answered."""
     if is_varied(runtime.context):
         return "vary"
     return "score" if should_score(state, runtime) else "neither"
@@ -105,7 +105,7 @@ def should_judge(state: UtteranceState, runtime: Runtime[Context]) -> bool:
 def how_to_revise(
     state: UtteranceState, runtime: Runtime[Context]
 ) -> Literal["accept", "rollback", "rewrite", "combined"]:
-    """How the candidate is revised: it is accepted unless it conflicts and may still be revised."""
+    """Return how the candidate is revised: it is accepted unless it conflicts and may still be revised."""
     revision = runtime.context.parameters.revision
     return revision if state["conflict"] and revision != "off" else "accept"
 

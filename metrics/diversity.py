@@ -15,13 +15,18 @@ import numpy as np
 from pydantic import Field
 
 from state.language_model import Embedder
-from state.records import Record
+from state.records import Record, Turn
 
 #: A word: letters and digits, with apostrophes inside.
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 #: The lines of a dialogue: pairs of speaker and text.
 Dialogue = Sequence[tuple[str, str]]
+
+
+def dialogue_of(turns: Iterable[Turn]) -> Dialogue:
+    """Return the utterances of turns as pairs of speaker and text, without recorded silences."""
+    return [(turn.speaker, turn.text) for turn in turns if turn.speaker is not None]
 
 
 class DiversityFigures(Record):

@@ -96,12 +96,12 @@ def participation(
     rounds = {turn.round for turn in turns}
     after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
     utterances = [turn for turn in turns if turn.speaker is not None]
-    total_words = sum(map(words_of, utterances))
+    total_words = sum(map(word_count, utterances))
     agents = []
     for person in people:
         name = person.agent
         spoken = [turn for turn in utterances if turn.speaker == name]
-        words = sum(map(words_of, spoken))
+        words = sum(map(word_count, spoken))
         bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
         wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
         agents.append(
@@ -148,7 +148,7 @@ def evenness(counts: Iterable[int]) -> float | None:
     return sum(share * math.log(1 / share) for share in shares) / math.log(len(counts))
 
 
-def words_of(turn: Turn) -> int:
+def word_count(turn: Turn) -> int:
     """Return the number of words of a turn."""
     return len(turn.text.split())
 
@@ -164,4 +164,4 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _ends_s(turn: Turn, speaking_rate_wpm: float, silence_s: float) -> float:
-    return turn.sim_time_s + (silence_s if turn.speaker is None else words_of(turn) / speaking_rate_wpm * 60)
+    return turn.sim_time_s + (silence_s if turn.speaker is None else word_count(turn) / speaking_rate_wpm * 60)

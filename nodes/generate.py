@@ -56,11 +56,10 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     generator = keyed_generator(context.seed, round=round, agent=speaker, node="generate")
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
+    label = f"{prompt.speaker}: "
     written = [
-        written_reply(
-            prompt, words_of(reply, text_key).removeprefix(f"{prompt.speaker}: "), reply.fields.get(end_key), context
-        )
-        for text_key, end_key in candidate_keys(number)
+        written_reply(prompt, utterance_of(reply, key).removeprefix(label), reply.fields.get(end_key), context)
+        for key, end_key in candidate_keys(number)
     ]
     order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
     order = order_generator.sample(range(number), number)
@@ -115,7 +114,7 @@ def dialogue_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 
 
-def words_of(reply: Reply, speaker: str) -> str:
+def utterance_of(reply: Reply, speaker: str) -> str:
     """Return the utterance of a reply on one line."""
     return " ".join(str(reply.fields[speaker]).split())
 
@@ -159,7 +158,7 @@ def save_candidate(
 
 def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn") -> Candidate:
     """Return the candidate that a reply holds, in the names of its prompt."""
-    return Candidate(attempt=attempt, text=words_of(reply, speaker), reply=reply, origin=origin)
+    return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin)
 
 
 def candidate_at(context: Context, turn: int, attempt: int) -> Candidate:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at, words_of
+from nodes.generate import candidate_at, utterance_of
 from nodes.view import text_of
 from prompts.assemble import reply_prefix_of
 from prompts.judge import assemble_judge_prompt
@@ -97,7 +97,7 @@ async def judge_by_rating(
     renaming = renaming_of(context.start.names, context.parameters.names)
     listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker])
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
-    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, words_of(candidate.reply, prompt.speaker))
+    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance_of(candidate.reply, prompt.speaker))
     generators = tuple(
         keyed_generator(context.seed, round=round, agent=speaker, node="judge", attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)

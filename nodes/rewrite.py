@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at, dialogue_lines, save_candidate, words_of, written_reply
+from nodes.generate import candidate_at, dialogue_lines, save_candidate, utterance_of, written_reply
 from prompts.assemble import end_question
 from prompts.names import listed
 from prompts.renaming import renaming_of
@@ -60,7 +60,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
         )
     )
     ended = candidate.reply.fields.get(end_question(prompt.speaker))
-    rewritten_reply = written_reply(prompt, words_of(reply, prompt.speaker), ended, context)
+    rewritten_reply = written_reply(prompt, utterance_of(reply, prompt.speaker), ended, context)
     save_candidate(state, context, attempt, rewritten_reply, prompt.speaker, "rewritten")
     return {"attempt": attempt, "set_aside": list(attempts)}
 
@@ -74,6 +74,6 @@ def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candida
         listener=listed([renaming.name_of(name) for name in state["present"] if name != state["speaker"]]),
         statements=[unit for unit in prompt.units if unit.kind == "item" and unit.id in state["removed"]],
         last_line=lines[-1].text if lines else None,
-        reply=words_of(candidate.reply, prompt.speaker),
+        reply=utterance_of(candidate.reply, prompt.speaker),
         comment=candidate.comment,
     )

@@ -16,7 +16,7 @@ from state.graph_state import CognitionState
 
 
 async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
-    """Run the active mechanisms and store their findings; a mechanism that fails or takes too long is noted."""
+    """Run the active mechanisms and store their findings; one that fails or takes too long has a problem."""
     view = View.of(state, runtime.context)
     broker, store = view.context.broker, view.context.store
     with broker.split(view.name, state["active"]):

@@ -114,9 +114,9 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
         compared: The runs.
         embedder: What similarity is measured with; `None`: it is not measured.
     """
-    from metrics.diversity import dialogue_text, distinct_n, mean_pairwise_cosine, words_per_utterance
+    from metrics.diversity import dialogue_of, dialogue_text, distinct_n, mean_pairwise_cosine, words_per_utterance
 
-    dialogues = [[(turn.speaker, turn.text) for turn in turns if turn.speaker is not None] for turns in compared.turns]
+    dialogues = [dialogue_of(turns) for turns in compared.turns]
     figures: dict[str, Any] = {
         name: {f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)} | {"len": words_per_utterance([dialogue])}
         for name, dialogue in zip("ab", dialogues, strict=True)

@@ -76,7 +76,9 @@ def days_document(simulation: Simulation, rows: Sequence[Document]) -> Document:
 
 
 def _dialogue(store: SqliteStore, encounter: Encounter) -> "Dialogue":
-    return [(turn.speaker, turn.text) for turn in store.turns(encounter.run) if turn.speaker is not None]
+    from metrics.diversity import dialogue_of
+
+    return dialogue_of(store.turns(encounter.run))
 
 
 # --- several beside each other --------------------------------------------------------------------------------------
@@ -110,15 +112,15 @@ def _shared_encounters(
     store: SqliteStore, simulations: Sequence[Simulation]
 ) -> dict[tuple[int, int, str, str], "list[Dialogue]"]:
     """Return by day, number and pair the dialogues of the encounters that all simulations have."""
-    held: dict[tuple[int, int, str, str], list[Dialogue]] = {}
+    trials: dict[tuple[int, int, str, str], list[Dialogue]] = {}
     for simulation in simulations:
         for encounter in store.simulations.encounters(simulation.simulation):
             if dialogue := _dialogue(store, encounter):
-                held.setdefault((encounter.day, encounter.number, *encounter.pair), []).append(dialogue)
-    trials = {key: dialogues for key, dialogues in held.items() if len(dialogues) == len(simulations)}
-    if not trials:
+                trials.setdefault((encounter.day, encounter.number, *encounter.pair), []).append(dialogue)
+    shared = {key: dialogues for key, dialogues in trials.items() if len(dialogues) == len(simulations)}
+    if not shared:
         raise UsageError("these simulations have no encounter in common; begin them with --from-log, or the same seed")
-    return trials
+    return shared
 
 
 def trials_document(simulations: Sequence[Simulation], rows: Sequence[Document]) -> Document:
@@ -151,25 +153,25 @@ class Memories:
 
     Attributes:
         agent: The resident.
-        known: The whole stream, in its order.
+        stream: The whole stream, in its order.
     """
 
     agent: str
-    known: Sequence[Remembered]
+    stream: Sequence[Remembered]
 
     @property
     def formed(self) -> list[Remembered]:
         """The memories of the simulated days."""
-        return [memory for memory in self.known if memory.id.startswith(FORMED)]
+        return [memory for memory in self.stream if memory.id.startswith(FORMED)]
 
     @property
     def before(self) -> int:
         """How many memories are from before the simulation."""
-        return len(self.known) - len(self.formed)
+        return len(self.stream) - len(self.formed)
 
     def evidence_of(self, memory: Remembered) -> list[str]:
         """Return the texts of the memories that an insight was drawn from."""
-        texts = {known.id: known.text for known in self.known}
+        texts = {entry.id: entry.text for entry in self.stream}
         return [texts.get(id, id) for id in memory.evidence]
 
 

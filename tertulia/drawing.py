@@ -46,13 +46,13 @@ def draw_graph(
         UsageError: There is no such graph, or a setting is not acceptable.
         NotFoundError: There is no such scenario.
     """
-    from nodes.machinery.extensions import load
+    from nodes.machinery.extensions import load_extensions
     from nodes.machinery.places import place_name
     from worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in GRAPHS:
         raise UsageError(f"there is no graph {name!r}{nearest_hint(name, GRAPHS)}")
-    registry = load([*(extensions_of(scenario) if scenario is not None else ()), *extensions])
+    registry = load_extensions([*(extensions_of(scenario) if scenario is not None else ()), *extensions])
     known = tuple(registry.mechanisms)
     base = settings_of(scenario, known) if scenario is not None else {}
     parameters = Parameters().with_settings({**base, **(settings or {})})

@@ -1,4 +1,4 @@
-"""Driving a run of a store to its end. Whatever stops it, what it had is kept, and how it ended is noted."""
+"""Driving a run of a store to its end. Whatever stops it, what it had is kept, and how it ended is stored."""
 
 import traceback
 from asyncio import CancelledError

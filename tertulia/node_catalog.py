@@ -37,17 +37,17 @@ def read_catalog(extensions: Sequence[str]) -> NodeCatalog:
     Raises:
         ExtensionError: One of them can't be loaded.
     """
-    from nodes.machinery.extensions import installed, load
+    from nodes.machinery.extensions import installed, load_extensions
     from nodes.machinery.places import PLACES
 
     whole, problems = [], []
     for source in installed():
         try:
-            load([source])
+            load_extensions([source])
             whole.append(source)
         except TertuliaError as error:
             problems.append(str(error))
-    registry = load([*whole, *extensions])
+    registry = load_extensions([*whole, *extensions])
     places = [
         {
             "place": place.name,

@@ -34,7 +34,7 @@ class Additions:
     Attributes:
         files: Files (.py), looked for from the current folder, and entry points of installed packages.
         nodes, mechanisms: Handed over as Python objects.
-        accept_changed: Whether, in a run that goes on, the source of an object may differ from what was noted.
+        accept_changed: Whether, in a run that goes on, the source of an object may differ from what was recorded.
     """
 
     files: Sequence[str] = ()
@@ -44,7 +44,7 @@ class Additions:
 
     @property
     def sources(self) -> list[str]:
-        """The files and entry points, as they are noted with a run."""
+        """The files and entry points, as they are recorded with a run."""
         from worlds.scenario_parts import extension_source
 
         return [extension_source(file, Path.cwd()) for file in self.files]
@@ -58,9 +58,9 @@ class Additions:
         Raises:
             TertuliaError: One is not there, can't be loaded, or is declared wrongly.
         """
-        from nodes.machinery.extensions import load
+        from nodes.machinery.extensions import load_extensions
 
-        return load([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
+        return load_extensions([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
 
     def reload_registry(self, run: RunRecord) -> "Registry":
         """Return the nodes and mechanisms of a run that was begun before; nothing is executed that has changed since.

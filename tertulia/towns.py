@@ -190,11 +190,11 @@ def summary(
 
 
 async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
-    from nodes.machinery.extensions import load
+    from nodes.machinery.extensions import load_extensions
     from storage.checkpoints import open_checkpoints
     from tertulia.conversation import drive
 
-    registry = load([])
+    registry = load_extensions([])
 
     def context_of(run: str) -> "Context":
         return Conversation(store, store.run(run), engines, registry).context()

@@ -55,7 +55,7 @@ def with_person(start: Start, path: str, value: str) -> Start:
     except ValidationError as error:
         raise UsageError(f"{path}={value}: {message_of(error.errors()[0])}") from None
     if isinstance(person, MeetingPerson) and (strangers := set(person.relations) - set(start.names)):
-        raise UsageError(f"{path}: {_nobody(min(strangers), start)}")
+        raise UsageError(f"{path}: {_no_participant(min(strangers), start)}")
     return _with_participant(start, participant.model_copy(update=_changed_fields(person, head, participant)))
 
 
@@ -80,7 +80,7 @@ def _changed_fields(person: MeetingPerson | DialoguePerson, field: str, particip
 
 def with_memory(start: Start, name: str, text: str) -> Start:
     """Return the start of a run with a memory added that a participant has had for a day."""
-    participant = start.participant(_known(start, name))
+    participant = start.participant(_participant_name(start, name))
     if not text:
         raise UsageError(f"--remember {name}=: says nothing to remember")
     number = 1 + sum(memory.id.startswith("added_") for memory in participant.memories)
@@ -103,7 +103,7 @@ def without_memory(
     Raises:
         NotFoundError: They have no such memory.
     """
-    participant = start.participant(_known(start, name))
+    participant = start.participant(_participant_name(start, name))
     kept = tuple(entry for entry in participant.memories if entry.id != memory)
     if len(kept) < len(participant.memories):
         return _with_participant(start, participant.model_copy(update={"memories": kept}))
@@ -116,7 +116,7 @@ def without_memory(
     return _with_participant(start, participant.model_copy(update={"stream": stream}))
 
 
-def with_mechanisms(start: Start, names: Sequence[str], known: Sequence[str]) -> Start:
+def with_mechanisms(start: Start, names: Sequence[str], available: Sequence[str]) -> Start:
     """Return a meeting whose participants may switch on these mechanisms.
 
     Raises:
@@ -125,8 +125,8 @@ def with_mechanisms(start: Start, names: Sequence[str], known: Sequence[str]) ->
     if not isinstance(start, Meeting):
         raise UsageError("a dialogue of two has no mechanisms; leave --mechanisms out")
     for name in names:
-        if name not in known:
-            raise UsageError(unknown("mechanism", name, known))
+        if name not in available:
+            raise UsageError(unknown("mechanism", name, available))
     return start.model_copy(update={"mechanisms": tuple(dict.fromkeys(names))})
 
 
@@ -147,17 +147,17 @@ def _split(start: Start, path: str) -> tuple[str, str]:
     name, dot, field = path.rpartition(".")
     if not dot:
         raise UsageError(f"{path!r}: write NAME.FIELD=VALUE, for example {start.names[0]!r} and a field of theirs")
-    return _known(start, name), field
+    return _participant_name(start, name), field
 
 
-def _known(start: Start, typed: str) -> str:
+def _participant_name(start: Start, typed: str) -> str:
     for name in start.names:
         if name.casefold() == typed.casefold():
             return name
-    raise NotFoundError(_nobody(typed, start))
+    raise NotFoundError(_no_participant(typed, start))
 
 
-def _nobody(name: str, start: Start) -> str:
+def _no_participant(name: str, start: Start) -> str:
     return f"nobody named {name!r} takes part{nearest_hint(name, start.names)}"
 
 

@@ -291,28 +291,28 @@ class MeetingScenario(Composed):
             mechanisms: Names of the known mechanisms; with `None`, any name is accepted.
         """
         names = [person.name for person in self.participants]
-        yield from _twins(names)
+        yield from _duplicate_names(names)
         for number, name in enumerate(self.mechanisms or ()):
             if name in (self.mechanisms or ())[:number]:
                 yield ("mechanisms", number), f"{name!r} stands twice"
             elif mechanisms is not None and name not in mechanisms:
                 yield ("mechanisms", number), unknown("mechanism", name, mechanisms)
-        yield from self._bad_settings()
+        yield from self._setting_problems()
         yield from late_memories(self.participants, self.time)
         for number, person in enumerate(self.participants):
-            yield from _opposed(person.traits, number)
+            yield from _duplicate_traits(person.traits, number)
             for partner in person.relations:
                 if partner == person.name:
                     yield ("participants", number, "relations", partner), "stands for a relation to oneself"
                 elif partner not in names:
-                    yield ("participants", number, "relations", partner), _nobody(partner, names)
+                    yield ("participants", number, "relations", partner), _not_a_participant(partner, names)
         for number, goal in enumerate(self.goals):
             if goal.owner not in names:
-                yield ("goals", number, "owner"), _nobody(goal.owner, names)
-        yield from self._bad_times()
+                yield ("goals", number, "owner"), _not_a_participant(goal.owner, names)
+        yield from self._time_problems()
         if self.opening and self.opening.speaker not in names:
-            yield ("opening", "speaker"), _nobody(self.opening.speaker, names)
-        yield from self._nobody_there()
+            yield ("opening", "speaker"), _not_a_participant(self.opening.speaker, names)
+        yield from self._attendance_problems()
 
     def _attendee(self, person: MeetingPerson) -> Attendee:
         joins, leaves = self._stay(person)
@@ -344,7 +344,7 @@ class MeetingScenario(Composed):
         }
         return {name: field for name, field in given.items() if field[1] is not None}
 
-    def _bad_settings(self) -> Iterator[Problem]:
+    def _setting_problems(self) -> Iterator[Problem]:
         yield from bad_parameters(self.parameters, GROUP_CHAT)
         for name, (location, _) in self._fields_of_parameters().items():
             if name in without_aliases(self.parameters):
@@ -354,7 +354,7 @@ class MeetingScenario(Composed):
             if problem := _out_of_reach(person.name, person.weights, threshold):
                 yield ("participants", number, "weights"), problem
 
-    def _bad_times(self) -> Iterator[Problem]:
+    def _time_problems(self) -> Iterator[Problem]:
         start = self.time
         if self.ends and self.ends <= start:
             yield ("ends",), f"{self.ends} is not after the start, {start}"
@@ -380,11 +380,11 @@ class MeetingScenario(Composed):
             if person.schedule.reason and not leaves:
                 yield (*location, "reason"), "says why they leave, but there is no leaves that says when"
 
-    def _nobody_there(self) -> Iterator[Problem]:
-        here = [person.name for person in self.participants if (self._stay(person)[0] or self.time) <= self.time]
-        if len(here) < 2:
-            yield ("participants",), f"at the start there {'is one' if here else 'is nobody'}; it takes two to begin"
-        if self.opening and self.opening.speaker not in here:
+    def _attendance_problems(self) -> Iterator[Problem]:
+        present = [person.name for person in self.participants if (self._stay(person)[0] or self.time) <= self.time]
+        if len(present) < 2:
+            yield ("participants",), f"at the start there {'is one' if present else 'is nobody'}; it takes two to begin"
+        if self.opening and self.opening.speaker not in present:
             yield ("opening", "speaker"), f"{self.opening.speaker!r} is not there yet; let one of those open who are"
 
 
@@ -412,7 +412,7 @@ def _out_of_reach(name: str, weights: WillingnessWeights, threshold: float) -> s
     )
 
 
-def _twins(names: Iterable[str]) -> Iterator[Problem]:
+def _duplicate_names(names: Iterable[str]) -> Iterator[Problem]:
     """Yield the names that stand twice, compared without letter case, kinds of spaces and composed letters."""
     seen: dict[str, str] = {}
     for number, name in enumerate(names):
@@ -425,7 +425,7 @@ def _twins(names: Iterable[str]) -> Iterator[Problem]:
         seen[folded] = name
 
 
-def _opposed(poles: Iterable[str], person: int) -> Iterator[Problem]:
+def _duplicate_traits(poles: Iterable[str], person: int) -> Iterator[Problem]:
     """Yield the poles of dimensions that have a pole already."""
     seen: dict[str, str] = {}
     for index, pole in enumerate(poles):
@@ -438,5 +438,5 @@ def _opposed(poles: Iterable[str], person: int) -> Iterator[Problem]:
         seen[dimension] = pole
 
 
-def _nobody(name: str, names: Iterable[str]) -> str:
+def _not_a_participant(name: str, names: Iterable[str]) -> str:
     return f"{shown(name)} is no participant{hint(name, names)}"

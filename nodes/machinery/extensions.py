@@ -1,8 +1,8 @@
 """Extensions: a user's nodes and mechanisms, in a Python file, in an installed package, or handed over as objects.
 
 A file, or module, has `NODES` or `MECHANISMS` or both, each a tuple. Nothing is discovered: a run has the extensions
-that its scenario, its command or its program names, and they are noted with it, each with a hash of its content. When
-the run is taken up again, only what still has that content is executed.
+that its scenario, its command or its program names, and records them, each with a hash of its content. When the run is
+taken up again, only what still has that content is executed.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nodes.machinery.node import Node
-from nodes.machinery.objects import PREFIX, content_hash, extension_of_object
+from nodes.machinery.objects import PREFIX, extension_of_object, source_hash
 from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
 from state.errors import ExtensionError, NotFoundError, nearest_hint
@@ -31,7 +31,7 @@ def installed() -> list[str]:
     return sorted(entry_points(group=ENTRY_POINTS).names)
 
 
-def load(sources: Iterable[str]) -> Registry:
+def load_extensions(sources: Iterable[str]) -> Registry:
     """Return a registry with these extensions, each once.
 
     Raises:
@@ -54,10 +54,10 @@ def reload_extensions(
     """Return the registry of a run that was begun before; nothing is executed that has changed since.
 
     Args:
-        recorded: The extensions that were noted with the run.
+        recorded: The extensions that were recorded with the run.
         accepted: Files and entry points that may have changed, or are new.
         nodes, mechanisms: Those that are handed over as Python objects; new ones may be among them.
-        accept_changed: Whether the source of an object may differ from what was noted.
+        accept_changed: Whether the source of an object may differ from what was recorded.
 
     Raises:
         NotFoundError: A file or an entry point is gone.
@@ -69,7 +69,7 @@ def reload_extensions(
     for extension in recorded:
         if extension.source.startswith(PREFIX):
             _check_object(extension, handed_over.get(extension.source), accept_changed)
-        elif extension.source not in accepted and content_hash(_content(extension.source)) != extension.hash:
+        elif extension.source not in accepted and source_hash(_content(extension.source)) != extension.hash:
             raise ExtensionError(
                 f"{extension.source}: has changed since the run began; to go on with it as it is now, "
                 f"add --extension {extension.source}"
@@ -84,7 +84,7 @@ def reload_extensions(
 
 
 def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> None:
-    """Check that an object was handed over again, and that it is the one that was noted."""
+    """Check that an object was handed over again, and that it is the recorded one."""
     name = extension.source.removeprefix(PREFIX)
     if declared is None:
         raise ExtensionError(
@@ -115,13 +115,13 @@ def load_module(name: str) -> Registry:
     if path is None:
         raise NotFoundError(f"there is no module {name!r}; give a file that ends in .py, or a module that is installed")
     content = path.read_bytes()
-    return Registry().including(Extension(source=name, hash=content_hash(content)), *_declared(name, _imported(name)))
+    return Registry().including(Extension(source=name, hash=source_hash(content)), *_declared(name, _imported(name)))
 
 
 def _include(registry: Registry, source: str) -> Registry:
     content = _content(source)
     module = _executed(source, content) if source.endswith(".py") else _imported(_entry_point(source).module)
-    return registry.including(Extension(source=source, hash=content_hash(content)), *_declared(source, module))
+    return registry.including(Extension(source=source, hash=source_hash(content)), *_declared(source, module))
 
 
 def _content(source: str) -> bytes:
@@ -162,7 +162,7 @@ def _module_file(name: str) -> Path | None:
 
 def _executed(source: str, content: bytes) -> ModuleType:
     """Return a file as a module, executed from the very bytes that were hashed."""
-    module = ModuleType(f"tertulia_extension_{content_hash(content)}")
+    module = ModuleType(f"tertulia_extension_{source_hash(content)}")
     module.__file__ = source
     sys.modules[module.__name__] = module  # where pydantic and dataclasses look up annotations
     try:

@@ -1,4 +1,4 @@
-"""Nodes and mechanisms handed over as Python objects: noted with the run by the source of their functions."""
+"""Nodes and mechanisms handed over as Python objects: recorded with the run by the source of their functions."""
 
 import hashlib
 import inspect
@@ -16,7 +16,7 @@ PREFIX = "python:"
 
 
 def extension_of_object(declared: Node | Mechanism) -> Extension:
-    """Return the extension as which a node or a mechanism is noted: with its functions' source, and the hash of that.
+    """Return the extension that records a node or a mechanism: the source of its functions, and its hash.
 
     Raises:
         ExtensionError: The source of a function can't be read.
@@ -26,11 +26,11 @@ def extension_of_object(declared: Node | Mechanism) -> Extension:
         functions.append(declared.condition)
     kind = "node" if isinstance(declared, Node) else "mechanism"
     code = "\n\n".join(dict.fromkeys(_source_of(function, f"{kind} {declared.name!r}") for function in functions))
-    return Extension(source=f"{PREFIX}{declared.name}", hash=content_hash(code.encode("utf-8")), code=code)
+    return Extension(source=f"{PREFIX}{declared.name}", hash=source_hash(code.encode("utf-8")), code=code)
 
 
-def content_hash(content: bytes) -> str:
-    """Return the hash by which an extension is known again: blake2b, 16 bytes, in hexadecimal."""
+def source_hash(content: bytes) -> str:
+    """Return the hash by which an extension is recognised: blake2b, 16 bytes, in hexadecimal."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 

@@ -98,7 +98,7 @@ class Registry:
     Attributes:
         own_nodes, own_mechanisms: Those of extensions.
         origins: By name of each of those, the extension that it is from.
-        extensions: The extensions, as they are noted with a run.
+        extensions: The extensions, as they are recorded with a run.
     """
 
     own_nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class Registry:
         return Registry(new_nodes, new_mechanisms, origins, (*self.extensions, extension))
 
     def including_objects(self, nodes: Iterable[Node] = (), mechanisms: Iterable[Mechanism] = ()) -> "Registry":
-        """Return a registry that has nodes and mechanisms handed over as Python objects, each noted with its source.
+        """Return a registry that has nodes and mechanisms handed over as Python objects, each recorded with its source.
 
         Raises:
             ExtensionError: A name is there already, or the source of a function can't be read.

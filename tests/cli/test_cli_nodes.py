@@ -8,7 +8,7 @@ import pytest
 from support.commands import Cli
 
 from nodes.machinery import extensions
-from nodes.machinery.extensions import load
+from nodes.machinery.extensions import load_extensions
 from nodes.machinery.places import PLACES
 from tertulia.node_checks import check_all
 
@@ -201,14 +201,14 @@ NEVER_ENDS = "async def run(state, runtime):\n    while True:\n        pass\n\nN
 
 @pytest.mark.parametrize("patience_s", [0.01, 0.05, 0.2])
 def test_wherever_a_check_is_stopped_it_ends(write: Any, tmp_path: Path, patience_s: float) -> None:
-    registry = load([str(tmp_path / write(NEVER_ENDS))])
+    registry = load_extensions([str(tmp_path / write(NEVER_ENDS))])
     for _ in range(3):
         assert any(check.problem is not None for check in check_all(registry, patience_s))
 
 
 def test_what_never_ends_is_told(write: Any, tmp_path: Path) -> None:
     name = write(NEVER_ENDS)
-    checks = list(check_all(load([str(tmp_path / name)]), patience_s=1))
+    checks = list(check_all(load_extensions([str(tmp_path / name)]), patience_s=1))
     (stuck, _) = [check for check in checks if check.problem is not None]
     assert stuck.check == "keeps its time limit in tidewell"
     assert "does not come to an end" in str(stuck.problem)

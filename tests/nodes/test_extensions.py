@@ -27,7 +27,7 @@ from graphs.dialogue import build_dialogue_graph
 from nodes.floor import appointed, contenders_of, give_floor
 from nodes.generate import generate
 from nodes.machinery import extensions
-from nodes.machinery.extensions import load, load_module, reload_extensions
+from nodes.machinery.extensions import load_extensions, load_module, reload_extensions
 from nodes.machinery.guard import guarded
 from nodes.machinery.node import Node
 from nodes.machinery.places import FORMER_NAMES, PLACES
@@ -198,7 +198,7 @@ def write(tmp_path: Path) -> Callable[..., str]:
 
 def test_a_file_declares_nodes_and_mechanisms(write: Callable[..., str]) -> None:
     source = write('NODES = (node("mine"),)\nMECHANISMS = [mechanism("gossip")]')
-    registry = load([source, source])
+    registry = load_extensions([source, source])
     assert set(registry.own_nodes) == {"mine"}
     assert set(registry.mechanisms) > {"gossip", "goal_summary"}
     assert registry.origins == {"mine": source, "gossip": source}
@@ -231,7 +231,7 @@ def test_a_file_declares_nodes_and_mechanisms(write: Callable[..., str]) -> None
 def test_a_file_that_can_not_be_used_is_refused(write: Callable[..., str], body: str, words: str) -> None:
     source = write(body)
     with pytest.raises(ExtensionError) as refused:
-        load([source])
+        load_extensions([source])
     assert words in str(refused.value)
     assert str(refused.value).startswith(source)
     assert "\n" not in str(refused.value)
@@ -240,18 +240,18 @@ def test_a_file_that_can_not_be_used_is_refused(write: Callable[..., str], body:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_bytes(b"\xff\xfe\x00NODES = ()")
     with pytest.raises(ExtensionError, match=r"mine\.py"):
-        load([str(tmp_path / "mine.py")])
+        load_extensions([str(tmp_path / "mine.py")])
     (tmp_path / "folder.py").mkdir()
     with pytest.raises(ExtensionError, match="can't be read"):
-        load([str(tmp_path / "folder.py")])
+        load_extensions([str(tmp_path / "folder.py")])
     with pytest.raises(NotFoundError, match="no extension"):
-        load([str(tmp_path / "nowhere.py")])
+        load_extensions([str(tmp_path / "nowhere.py")])
 
 
 def test_two_files_may_not_share_a_name(write: Callable[..., str]) -> None:
     one, other = (write("NODES = (node('mine'),)", name) for name in ("one.py", "other.py"))
     with pytest.raises(ExtensionError, match=r"other\.py: 'mine' is there already, from .*one\.py"):
-        load([one, other])
+        load_extensions([one, other])
 
 
 def test_annotations_may_be_postponed(write: Callable[..., str]) -> None:
@@ -262,13 +262,13 @@ class Settings(Record):
 
 NODES = (Node("mine", "decide_ending", "says no", ends, writes=("ended",), parameters=Settings),)
 """
-    assert load([write(body, head=head)]).own_nodes["mine"].parameters is not None
+    assert load_extensions([write(body, head=head)]).own_nodes["mine"].parameters is not None
 
 
 def test_a_run_goes_on_with_the_same_content_only(write: Callable[..., str], tmp_path: Path) -> None:
     marker = tmp_path / "executed"
     source = write("NODES = (node('mine'),)")
-    noted = load([source]).extensions
+    noted = load_extensions([source]).extensions
     assert reload_extensions(noted).extensions == noted
     write(f"NODES = (node('mine'),)\nopen({str(marker)!r}, 'w')")
     with pytest.raises(ExtensionError, match=r"changed since the run began.*--extension"):
@@ -282,7 +282,7 @@ def test_a_run_goes_on_with_the_same_content_only(write: Callable[..., str], tmp
 
 
 def test_another_extension_may_come_in_later(write: Callable[..., str]) -> None:
-    noted = load([write("NODES = (node('mine'),)", "one.py")]).extensions
+    noted = load_extensions([write("NODES = (node('mine'),)", "one.py")]).extensions
     registry = reload_extensions(noted, [write("NODES = (node('yours'),)", "other.py")])
     assert set(registry.own_nodes) == {"mine", "yours"}
     assert registry.extensions[0] == noted[0]
@@ -307,7 +307,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_package_brings_nodes_by_an_entry_point(package: Path) -> None:
-    registry = load(["harbour"])
+    registry = load_extensions(["harbour"])
     assert registry.origins == {"tide": "harbour"}
     assert reload_extensions(registry.extensions).origins == {"tide": "harbour"}
     assert extensions.installed() == ["gone", "harbour"]
@@ -318,9 +318,9 @@ def test_a_package_brings_nodes_by_an_entry_point(package: Path) -> None:
 
 def test_entry_points_that_are_not_there_are_told(package: Path) -> None:
     with pytest.raises(NotFoundError, match="did you mean 'harbour'"):
-        load(["harbor"])
+        load_extensions(["harbor"])
     with pytest.raises(NotFoundError, match="install its package again"):
-        load(["gone"])
+        load_extensions(["gone"])
     assert set(load_module("harbour_of_tests.nodes").own_nodes) == {"tide"}
     with pytest.raises(NotFoundError, match="no module"):
         load_module("harbour_of_tests.nowhere")
@@ -773,7 +773,7 @@ def test_a_run_goes_on_with_the_same_object_only() -> None:
 
 def test_objects_and_files_stand_side_by_side(write: Callable[..., str]) -> None:
     source = write('NODES = (node("written"),)')
-    noted = load([source]).including_objects([a_node()]).extensions
+    noted = load_extensions([source]).including_objects([a_node()]).extensions
     later = reload_extensions(noted, nodes=[a_node()], mechanisms=[a_mechanism()])
     assert later.origins == {"written": source, "mine": "python:mine", "gossip": "python:gossip"}
     assert later.extensions[:2] == noted
