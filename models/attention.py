@@ -29,7 +29,7 @@ MAX_WEIGHTS = 1 << 24
 
 @dataclass(frozen=True)
 class _Options:
-    """What a layer's attention is computed with.
+    """The options of a layer's attention.
 
     Attributes:
         scaling: Factor on the logits.

@@ -304,7 +304,7 @@ class DecodingState:
 
 @dataclass(frozen=True)
 class PackedBatch:
-    """How new tokens of several rows stand one after another in a batch of one.
+    """The layout of several rows' new tokens, one after another, in a batch of one.
 
     Attributes:
         rows, offsets, columns: By token, its row, its number among the row's new tokens, and its column.

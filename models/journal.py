@@ -139,7 +139,7 @@ def _problem(field: ReplyField, value: object) -> str | None:
 
 
 class Batches(Protocol):
-    """What `JournalledModel` needs of the broker."""
+    """The part of the broker that `JournalledModel` uses."""
 
     async def generate(
         self, model: LanguageModel, seat: tuple[str, str], call: Call, request: GenerationRequest

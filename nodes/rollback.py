@@ -1,4 +1,4 @@
-"""Roll back to the next backup, and select the candidate that is said. Source: APP §4.1."""
+"""Roll back to the next backup, and select the candidate that becomes the turn. Source: APP §4.1."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> Utteran
 
 
 async def select_candidate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Select the candidate that is said, and count the backups that were taken."""
+    """Select the candidate that becomes the turn, and count the backups that were taken."""
     inconsistency = state["inconsistency"]
     parameters = runtime.context.of(state["speaker"]).parameters
     attempts = [*state.get("set_aside", []), state["attempt"]]
@@ -34,7 +34,7 @@ async def select_candidate(state: UtteranceState, runtime: Runtime[Context]) -> 
 
 
 def choose_candidate(inconsistency: Sequence[float], threshold: float | None) -> int:
-    """Return the index of the candidate that is said: the last if it passes θ, else the first with the lowest figure.
+    """Return the index of the candidate to say: the last if it passes θ, else the first with the lowest figure.
 
     Args:
         inconsistency: The figure of each candidate, in the order in which they were judged.

@@ -36,7 +36,7 @@ class InnerLife:
 
 @dataclass(frozen=True)
 class UtteranceMaterial:
-    """What the prompt for an utterance is assembled from.
+    """The material from which the prompt for an utterance is assembled.
 
     Attributes:
         start: The case, or the meeting.

@@ -25,7 +25,7 @@ class Character(Record):
 
 
 class Perception(Record):
-    """How relevant the last message is, and whether it is noticed. Source: ChatAgents §III-A, perceptual filtering."""
+    """The relevance of the last message, and whether it is noticed. Source: ChatAgents §III-A, perceptual filtering."""
 
     turn: int = Field(ge=0, description="the turn that is perceived; 0: how the meeting opened")
     similarities: dict[str, float] = Field(description="cosine of the message to profile, background and emotion")
@@ -117,7 +117,7 @@ class Bid(Record):
 
 
 class Floor(Record):
-    """How the floor was given in a round; stored once a round, without an agent.
+    """The decision on the floor in a round; stored once a round, without an agent.
 
     Attributes:
         order: The speaking order.

@@ -30,7 +30,7 @@ RATING_THRESHOLD = 6.67
 
 @dataclass(frozen=True)
 class Activity:
-    """What a model is waiting for, or busy with, besides answering.
+    """An activity of a model besides answering: loading, converting, or waiting for a retry.
 
     Attributes:
         text: A clause for the user, such as `waiting 3 s: at most 20 requests a minute`; empty when it goes on.
@@ -146,7 +146,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """How attention is reduced to a score (APP §3.1, Eq. 1)."""
+    """The reduction of attention to a score (APP §3.1, Eq. 1)."""
 
     reducer: Literal["sum-mean", "mean-mean"] = "sum-mean"
     rows: Literal["reply", "utterance_only"] = "reply"

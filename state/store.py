@@ -25,7 +25,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 @dataclass(frozen=True)
 class Recollection:
-    """What of a memory stream is worth a closer look: `C` memories, for each of `P` focal points.
+    """The memories of a stream that may be recalled: `C` memories, scored for each of `P` focal points.
 
     Attributes:
         numbers: Their numbers in the stream, ascending.
@@ -47,7 +47,7 @@ class Recollection:
 
 @dataclass(frozen=True)
 class Dependents:
-    """What would be incomplete without a run.
+    """The forks and the simulation that would be incomplete without a run.
 
     Attributes:
         forks: Ids of its forks, of their forks and so on, the oldest first.

@@ -17,7 +17,7 @@ FORMED = "day_"
 
 
 class Habit(Record):
-    """What a resident does from a time of day on.
+    """The activity of a resident from a time of day on.
 
     Attributes:
         minute: Minutes after midnight.
@@ -40,7 +40,7 @@ class Resident(Record):
 
 
 class PastDialogue(Record):
-    """What two people said to each other before the simulation begins."""
+    """A dialogue of two people from before the simulation."""
 
     pair: tuple[str, str]
     dialogue: Dialogue
@@ -150,7 +150,7 @@ class TownStore(Protocol):
 
 @dataclass(frozen=True)
 class TownContext:
-    """What a node of the town's graph gets besides its state.
+    """The runtime context of a node of the town's graph.
 
     Attributes:
         simulation: The simulation.

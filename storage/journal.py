@@ -121,7 +121,7 @@ def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
 
 
 def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:
-    """Whether a text, read as JSON, gives these fields: in this order, and with 1, 1.0 and true told apart."""
+    """Whether a text, read as JSON, gives these fields: in this order, and with 1, 1.0 and true distinguished."""
     try:
         return repr(json.loads(text)) == repr(fields)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ _GIVEN = "(SELECT value FROM json_each(?))"
 
 @dataclass(frozen=True)
 class Texts:
-    """What runs point to: hashes of prompts, and rows of `contents`."""
+    """The texts that runs point to: hashes of prompts, and rows of `contents`."""
 
     prompts: frozenset[str]
     contents: frozenset[int]

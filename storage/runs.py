@@ -36,7 +36,7 @@ _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehe
     "label"
 }
 
-#: A case or a meeting, told apart by their fields.
+#: A case or a meeting, distinguished by their fields.
 _START: TypeAdapter[Start] = TypeAdapter(Start)
 
 

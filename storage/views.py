@@ -42,7 +42,7 @@ class View:
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
-        """What each column holds, in their order."""
+        """The kind of each column, in their order."""
         return dict(_kind(field) for field in self.fields)
 
     @cached_property

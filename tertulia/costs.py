@@ -18,7 +18,7 @@ _NO_PRICES: Prices = MappingProxyType({})
 
 @dataclass(frozen=True)
 class CostTable:
-    """What calls took.
+    """The cost of calls: by agent, by step, by model, and in all.
 
     Attributes:
         agents: By agent; the empty name is the whole group's.

@@ -149,7 +149,7 @@ def encounters_document(store: SqliteStore, simulation: Simulation) -> Document:
 
 @dataclass(frozen=True)
 class Memories:
-    """What a resident remembers.
+    """The memory stream of a resident.
 
     Attributes:
         agent: The resident.
@@ -166,7 +166,7 @@ class Memories:
 
     @property
     def before(self) -> int:
-        """How many memories are from before the simulation."""
+        """The number of memories from before the simulation."""
         return len(self.stream) - len(self.formed)
 
     def evidence_of(self, memory: Remembered) -> list[str]:

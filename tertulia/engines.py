@@ -20,7 +20,7 @@ Taker = TypeVar("Taker", str, ModelRole)
 
 @dataclass(frozen=True)
 class ModelAccess:
-    """What opening models needs of the user's machine.
+    """The cache, the keys and the progress report with which models are opened.
 
     Attributes:
         cache: Where converted models are kept.

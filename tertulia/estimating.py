@@ -11,7 +11,7 @@ from tertulia.starting import RunPlan, begin_with
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a rehearsal of a plan took.
+    """The turns and the calls of a rehearsed plan.
 
     Attributes:
         turns: How many turns it had.

@@ -31,7 +31,7 @@ _SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
 
 @dataclass(frozen=True)
 class StartChanges:
-    """What a fork changes in what its parent started from.
+    """The changes of a fork to what its parent started from.
 
     Attributes:
         person: Fields of people, as `(NAME.FIELD, value)`, under their names in scenario files.

@@ -170,7 +170,7 @@ def runs_document(listed: RunList) -> Document:
 
 @dataclass(frozen=True)
 class Removal:
-    """What the removal of some runs takes away.
+    """The runs that a removal deletes, and the space that it frees.
 
     Attributes:
         runs: The runs that were named.
@@ -184,7 +184,7 @@ class Removal:
 
     @property
     def turns(self) -> int:
-        """How many turns go."""
+        """The number of turns that are deleted."""
         return sum(run.turns for run in (*self.runs, *self.forks))
 
 

@@ -43,7 +43,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, and what has to be mended; `problem` is `None` where all is well."""
+    """The result of a check; `problem` is `None` where nothing has to be mended."""
 
     name: str
     check: str

@@ -134,7 +134,7 @@ class StoredTurn:
 
     @property
     def rollbacks(self) -> int:
-        """How many backups were taken."""
+        """The number of backups that were taken."""
         return self.details.record.rollbacks
 
     @property

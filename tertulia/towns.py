@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from storage.store import SqliteStore
     from worlds.town import OpenedTown
 
-#: How many encounters are drawn for a day where nothing is said.
+#: How many encounters are drawn for a day by default.
 ENCOUNTERS_PER_DAY = 4
 
 

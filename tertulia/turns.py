@@ -39,7 +39,7 @@ class TurnDetails:
 
     @property
     def rewritings(self) -> int:
-        """How many candidates are rewritten ones."""
+        """The number of rewritten candidates."""
         return sum(candidate.origin == "rewritten" for candidate in self.candidates)
 
     @property

@@ -69,12 +69,12 @@ class Parameters(
 
     @property
     def drawn_max(self) -> int:
-        """How many candidates a turn may draw; the numbers of those that are rewritten begin behind them."""
+        """The number of candidates that a turn may draw; the numbers of those that are rewritten begin behind them."""
         return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
 
     @property
     def revisions_max(self) -> int:
-        """How often an utterance may be revised."""
+        """The number of times that an utterance may be revised."""
         if self.revision == "off":
             return 0
         return self.max_rollbacks if self.revision == "rewrite" else min(self.max_rollbacks, self.drawn_max - 1)
