@@ -78,7 +78,7 @@ def days(
     with SqliteStore.open(store_path(store), create=False) as opened:
         chosen = list({known.simulation: known for known in map(opened.simulations.get, simulation or ())}.values())
         if not chosen:
-            _list(opened.simulations.known(), as_json)
+            _list(opened.simulations.all(), as_json)
         elif len(chosen) > 1:
             _show_trials(opened, chosen, embedder, as_json)
         elif agent is not None:

@@ -127,12 +127,12 @@ class LiveRun:
 def _print_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
     """Print the way on where a run did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
-        progress().print(plain(f"to go on: tertulia {_way_on(end)}{store_hint(store)}"))
+        progress().print(plain(f"to go on: tertulia {_command_to_go_on(end)}{store_hint(store)}"))
     if as_json:
         print_json({"run": end.run, "status": end.status, "turns": end.turns})
 
 
-def _way_on(end: RunEnded) -> str:
+def _command_to_go_on(end: RunEnded) -> str:
     """Return the command that goes on; to resume would fail again where the settings, or the prompt, are at fault."""
     if needs_other_settings(end.error):
         return f"fork {end.run} --at {end.turns + 1} --set KEY=VALUE"

@@ -92,19 +92,19 @@ def main() -> None:
             raise UsageError("--store is given twice; a command works on one store")
         code = build_app(command_to_complete() or arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
     except typer.TyperException as error:
-        code = _complain(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
+        code = _print_error(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:
-        code = _complain(str(error), exit_code(error))
+        code = _print_error(str(error), exit_code(error))
     except OSError as error:
-        code = _complain(f"{error.filename or 'the output'}: {error.strerror}", 1)
+        code = _print_error(f"{error.filename or 'the output'}: {error.strerror}", 1)
     except MemoryError:
-        code = _complain("there is not enough memory; close other programs, then try again", 1)
+        code = _print_error("there is not enough memory; close other programs, then try again", 1)
     except KeyboardInterrupt:  # while a command was still imported
         code = 130
     sys.exit(code or 0)
 
 
-def _complain(problem: str, code: int) -> int:
+def _print_error(problem: str, code: int) -> int:
     print(f"error: {clean(problem)}", file=sys.stderr)
     return code
 

@@ -28,8 +28,8 @@ def resume(
         record = opened.run(run)
         check_seat(seat, record)
         if record.status == "finished":
-            way_on = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
-            progress().print(plain(way_on))
+            hint = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
+            progress().print(plain(hint))
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return

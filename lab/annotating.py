@@ -49,7 +49,7 @@ async def answers_to(
     run: RunRecord,
     model: str,
     open_model: Callable[[], LanguageModel],
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> list[Annotation]:
     """Return the annotation that answers each request about a run.
 
@@ -59,33 +59,33 @@ async def answers_to(
         run: The run.
         model: The id of the model that annotates.
         open_model: Opens that model; not called where every answer is stored.
-        tell: Receives a line of progress for each batch.
+        report: Receives a line of progress for each batch.
 
     Raises:
         ContextWindowError: A part of the conversation does not fit the model.
         ModelError: The model failed, or left out an answer; answers from before are kept.
     """
     kept = Annotations(store.file)
-    known = {(r.instrument, r.agent, r.first, r.part, r.prompt): r for r in kept.of(run.run) if r.model == model}
+    answers = {(r.instrument, r.agent, r.first, r.part, r.prompt): r for r in kept.of(run.run) if r.model == model}
     keys = [(q.instrument, q.agent, q.first, q.part, store.save_prompt(q.prompt)) for q in requests]
-    missing = [at for at, key in enumerate(keys) if key not in known]
-    asked = open_model() if missing else None
+    missing = [index for index, key in enumerate(keys) if key not in answers]
+    opened = open_model() if missing else None
     for begin in range(0, len(missing), BATCH):
-        assert asked is not None
+        assert opened is not None
         batch = missing[begin : begin + BATCH]
         first, last = requests[batch[0]].first, requests[batch[-1]].last
-        tell(f"asking {model} about turns {first} to {last} ({begin} of {len(missing)} questions answered)")
-        generation_requests = [_request(requests[at], run, asked) for at in batch]
+        report(f"asking {model} about turns {first} to {last} ({begin} of {len(missing)} questions answered)")
+        generation_requests = [_request(requests[index], run, opened) for index in batch]
         started = time.perf_counter()
-        replies = await asked.generate_batch(generation_requests)
+        replies = await opened.generate_batch(generation_requests)
         share = (time.perf_counter() - started) / len(batch)
         made = [
-            _annotation(requests[at], model, keys[at][-1], request, reply, share)
-            for at, request, (reply,) in zip(batch, generation_requests, replies, strict=True)
+            _annotation(requests[index], model, keys[index][-1], request, reply, share)
+            for index, request, (reply,) in zip(batch, generation_requests, replies, strict=True)
         ]
         kept.save(run.run, made)
-        known |= {keys[at]: annotation for at, annotation in zip(batch, made, strict=True)}
-    return [known[key] for key in keys]
+        answers |= {keys[index]: annotation for index, annotation in zip(batch, made, strict=True)}
+    return [answers[key] for key in keys]
 
 
 def _request(annotation_request: AnnotationRequest, run: RunRecord, model: LanguageModel) -> GenerationRequest:

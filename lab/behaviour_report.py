@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.behaviour import ActedLine, PersonBehaviour, acted, behaviour
+from metrics.behaviour import LabelledLine, PersonBehaviour, behaviour, labelled_line
 from metrics.speech_acts import acts_by_prototypes
 from state.cognition import Assessment, InformationNeed
 from state.language_model import Embedder
@@ -34,10 +34,10 @@ class BehaviourReport:
     labelled_by: str
     embedder: str
     people: Sequence[PersonBehaviour]
-    lines: Sequence[ActedLine]
+    lines: Sequence[LabelledLine]
 
     @property
-    def means_nothing(self) -> bool:
+    def rehearsed(self) -> bool:
         """Whether a stand-in without weights spoke or labelled."""
         return self.run.rehearsed or self.labelled_by == _REHEARSAL
 
@@ -66,7 +66,7 @@ def behaviour_report(
         texts = [turn.text for turn in spoken]
         vectors = embedder.embed(texts)
         acts = acts if acts is not None else [tuple(labels) for labels in acts_by_prototypes(texts, embedder)]
-    lines = [acted(turn, labels) for turn, labels in zip(spoken, acts or [], strict=True)]
+    lines = [labelled_line(turn, labels) for turn, labels in zip(spoken, acts or [], strict=True)]
     people = behaviour(
         store.start(run.run).names,
         lines,

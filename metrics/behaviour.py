@@ -42,7 +42,7 @@ class Line(Record):
     text: str
 
 
-class ActedLine(Line):
+class LabelledLine(Line):
     """An utterance and its speech acts."""
 
     round: int
@@ -109,7 +109,7 @@ class PersonBehaviour(Record):
 
 def behaviour(
     people: Sequence[str],
-    lines: Sequence[ActedLine],
+    lines: Sequence[LabelledLine],
     vectors: Sequence[Sequence[float]],
     characters: Mapping[str, Character] | None = None,
     assessments: Mapping[tuple[int, str], Assessment] | None = None,
@@ -125,9 +125,9 @@ def behaviour(
         assessments: By round and agent, their assessment; `None` for a dialogue of two.
         needs: By round and agent, the mechanisms that they chose; `None` for a dialogue of two.
     """
-    steering = [_steering(at, lines, vectors, needs or {}) for at in _doing("steers", lines) if at]
-    mediation = [_mediation(at, lines) for at in _doing("mediates", lines)]
-    proposals = [_proposal(at, lines, vectors) for at in _doing("proposes", lines)]
+    steering = [_steering(index, lines, vectors, needs or {}) for index in _indices_of_act("steers", lines) if index]
+    mediation = [_mediation(index, lines) for index in _indices_of_act("mediates", lines)]
+    proposals = [_proposal(index, lines, vectors) for index in _indices_of_act("proposes", lines)]
     all_followed = sum(steered.followed for steered in steering)
     result = []
     for name in people:
@@ -154,58 +154,60 @@ def behaviour(
     return tuple(result)
 
 
-def acted(turn: Turn, acts: Sequence[str]) -> ActedLine:
+def labelled_line(turn: Turn, acts: Sequence[str]) -> LabelledLine:
     """Return an utterance with its speech acts; the turn must not be a silence."""
     assert turn.speaker is not None
-    return ActedLine(turn=turn.turn, round=turn.round, speaker=turn.speaker, text=turn.text, acts=tuple(acts))
+    return LabelledLine(turn=turn.turn, round=turn.round, speaker=turn.speaker, text=turn.text, acts=tuple(acts))
 
 
-def _doing(act: str, lines: Sequence[ActedLine]) -> list[int]:
-    return [at for at, line in enumerate(lines) if act in line.acts]
+def _indices_of_act(act: str, lines: Sequence[LabelledLine]) -> list[int]:
+    return [index for index, line in enumerate(lines) if act in line.acts]
 
 
-def _next(at: int, lines: Sequence[ActedLine]) -> list[int]:
+def _next_by_others(index: int, lines: Sequence[LabelledLine]) -> list[int]:
     """Return the indices of the lines of other speakers among those that follow."""
-    return [i for i in range(at + 1, min(at + 1 + NEXT, len(lines))) if lines[i].speaker != lines[at].speaker]
+    return [i for i in range(index + 1, min(index + 1 + NEXT, len(lines))) if lines[i].speaker != lines[index].speaker]
 
 
-def _next_doing(act: str, at: int, lines: Sequence[ActedLine]) -> tuple[Line, ...]:
-    return tuple(_line(lines[i]) for i in _next(at, lines) if act in lines[i].acts)
+def _next_lines_of_act(act: str, index: int, lines: Sequence[LabelledLine]) -> tuple[Line, ...]:
+    return tuple(_line(lines[i]) for i in _next_by_others(index, lines) if act in lines[i].acts)
 
 
 def _steering(
-    at: int,
-    lines: Sequence[ActedLine],
+    index: int,
+    lines: Sequence[LabelledLine],
     vectors: Sequence[Sequence[float]],
     needs: Mapping[tuple[int, str], InformationNeed],
 ) -> Steering:
-    line, before = lines[at], vectors[max(0, at - BEFORE) : at]
+    line, before = lines[index], vectors[max(0, index - BEFORE) : index]
     following = []
-    for i in _next(at, lines):
-        near = cosine(vectors[i], vectors[at])
+    for i in _next_by_others(index, lines):
+        near = cosine(vectors[i], vectors[index])
         if near >= NEAR and near > sum(cosine(vectors[i], vector) for vector in before) / len(before):
             following.append(_line(lines[i]))
     need = needs.get((line.round, line.speaker))
     active = tuple(name for name, choice in need.mechanisms.items() if choice.active) if need else ()
-    return Steering(**dict(_line(line)), mechanisms=active, next=len(_next(at, lines)), followed_by=tuple(following))
-
-
-def _mediation(at: int, lines: Sequence[ActedLine]) -> Mediation:
-    others = [line for line in lines[max(0, at - BEFORE) : at] if line.speaker != lines[at].speaker]
-    return Mediation(
-        **dict(_line(lines[at])),
-        objections=tuple(_line(line) for line in others if "objects" in line.acts),
-        agreed_by=_next_doing("agrees", at, lines),
-        objected_by=_next_doing("objects", at, lines),
+    return Steering(
+        **dict(_line(line)), mechanisms=active, next=len(_next_by_others(index, lines)), followed_by=tuple(following)
     )
 
 
-def _proposal(at: int, lines: Sequence[ActedLine], vectors: Sequence[Sequence[float]]) -> Proposal:
+def _mediation(index: int, lines: Sequence[LabelledLine]) -> Mediation:
+    others = [line for line in lines[max(0, index - BEFORE) : index] if line.speaker != lines[index].speaker]
+    return Mediation(
+        **dict(_line(lines[index])),
+        objections=tuple(_line(line) for line in others if "objects" in line.acts),
+        agreed_by=_next_lines_of_act("agrees", index, lines),
+        objected_by=_next_lines_of_act("objects", index, lines),
+    )
+
+
+def _proposal(index: int, lines: Sequence[LabelledLine], vectors: Sequence[Sequence[float]]) -> Proposal:
     return Proposal(
-        **dict(_line(lines[at])),
-        novelty=1 - max((cosine(vectors[at], vector) for vector in vectors[:at]), default=0.0),
-        agreed_by=_next_doing("agrees", at, lines),
-        objected_by=_next_doing("objects", at, lines),
+        **dict(_line(lines[index])),
+        novelty=1 - max((cosine(vectors[index], vector) for vector in vectors[:index]), default=0.0),
+        agreed_by=_next_lines_of_act("agrees", index, lines),
+        objected_by=_next_lines_of_act("objects", index, lines),
     )
 
 
@@ -213,7 +215,7 @@ def _plan(
     name: str,
     character: Character,
     assessments: Mapping[tuple[int, str], Assessment],
-    lines: Sequence[ActedLine],
+    lines: Sequence[LabelledLine],
 ) -> tuple[PlanStep, ...]:
     rounds = sorted(round for round, agent in assessments if agent == name)
     steps = []
@@ -230,5 +232,5 @@ def _plan(
     return tuple(steps)
 
 
-def _line(line: ActedLine) -> Line:
+def _line(line: LabelledLine) -> Line:
     return Line(turn=line.turn, speaker=line.speaker, text=line.text)

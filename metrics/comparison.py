@@ -128,8 +128,8 @@ def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Differen
         for name in dict.fromkeys([*a, *b]):
             yield from differences(a.get(name), b.get(name), (*path, name))
     elif _are_rows(a) and _are_rows(b) and len(a) == len(b):
-        for at, (row_a, row_b) in enumerate(zip(a, b, strict=True)):
-            yield from differences(row_a, row_b, (*path, str(at)))
+        for index, (row_a, row_b) in enumerate(zip(a, b, strict=True)):
+            yield from differences(row_a, row_b, (*path, str(index)))
     else:
         yield Difference(path, a, b)
 

@@ -35,40 +35,12 @@ class DiversityFigures(Record):
     len: float | None = Field(description="words per utterance")
 
 
-class DiversityReport(Record):
-    """The figures of all cases; `model_dump()` is what `tertulia metrics --json` gives."""
-
-    cases: dict[str, DiversityFigures]
-    mean: DiversityFigures = Field(description="the mean of each figure over the cases that have it")
-
-
-def figures_of(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> DiversityReport:
-    """Return the figures of every case and their mean, wherever the dialogues come from.
-
-    Args:
-        cases: The dialogues of each case.
-        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
-    """
-    figures = metrics_of_cases(cases, embedder)
-    return DiversityReport(cases=figures, mean=mean_over_cases(figures.values()))
-
-
-def case_metrics(dialogues: Sequence[Dialogue], embedder: Embedder | None) -> DiversityFigures:
-    """Return the figures of a case.
-
-    Args:
-        dialogues: Its dialogues.
-        embedder: As in `figures_of`; not called where there are fewer than two dialogues.
-    """
-    return metrics_of_cases({"": dialogues}, embedder)[""]
-
-
 def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, DiversityFigures]:
     """Return the figures of every case; all dialogues are embedded in one batch.
 
     Args:
         cases: The dialogues of each case.
-        embedder: As in `figures_of`.
+        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
     """
     # A case with a single dialogue has no pair, so nothing of it is embedded.
     texts = {

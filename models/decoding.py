@@ -95,19 +95,19 @@ def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
     grammar, request = row.grammar, row.request
     allowed = torch.from_numpy(row.matcher.allowed())
     logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
-    at = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
-    if at is not None and grammar.fields[at].kind in ("speech", "text"):
-        text = row.tokens[row.text_starts.get(at, len(row.tokens)) :]
+    index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
+    if index is not None and grammar.fields[index].kind in ("speech", "text"):
+        text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
         repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
         if repeats and without.isfinite().any():
             logits = without
     _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
-    at = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
-    if at is not None and grammar.fields[at].kind in ("speech", "text"):
-        start = row.text_starts.setdefault(at, len(row.tokens) - 1)
-        if len(row.tokens) - start >= grammar.fields[at].max_tokens:
-            _close(row, grammar.fields[at].kind == "speech", start, tokenizer)
+    index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
+    if index is not None and grammar.fields[index].kind in ("speech", "text"):
+        start = row.text_starts.setdefault(index, len(row.tokens) - 1)
+        if len(row.tokens) - start >= grammar.fields[index].max_tokens:
+            _close(row, grammar.fields[index].kind == "speech", start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
 

@@ -5,10 +5,10 @@ from typing import cast
 from langgraph.runtime import Runtime
 
 from state.context import Context
-from state.graph_state import UtteranceState, untouched_outcome
+from state.graph_state import UtteranceState, initial_outcome
 
 
 async def begin_utterance(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Set what every utterance begins with, so that nothing of the turn before is left."""
-    beginning = {**untouched_outcome(), "attempt": 0, "set_aside": [], "inconsistency": [], "conflict": False}
+    beginning = {**initial_outcome(), "attempt": 0, "set_aside": [], "inconsistency": [], "conflict": False}
     return cast(UtteranceState, beginning)

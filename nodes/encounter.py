@@ -36,7 +36,7 @@ async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState
     """Drive the conversation to its end; an interrupted conversation is resumed."""
     context = runtime.context.context_of(encounter_of(runtime.context, state).run)
     # In a fresh context: otherwise LangGraph treats the conversation's graph as a subgraph of the town's.
-    await asyncio.create_task(runtime.context.hold(context), context=contextvars.Context())
+    await asyncio.create_task(runtime.context.drive_conversation(context), context=contextvars.Context())
     return {}
 
 

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from prompts.assemble import end_question, reply_object, reply_prefix_of
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
-from prompts.render import as_read_by, render
+from prompts.render import render, retokenized
 from prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
 from state.context import Context
 from state.graph_state import UtteranceState
@@ -134,7 +134,7 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     if ending is not None:
         fields[end_question(prompt.speaker)] = ending
     whole = Reply(text=reply_object(prompt.speaker, text, ending), tokens=(), text_tokens=(0, 0), fields=fields)
-    return as_read_by(context.model.tokenizer, whole, reply_prefix_of(prompt))
+    return retokenized(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 
 def save_candidate(

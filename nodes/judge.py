@@ -16,7 +16,7 @@ from prompts.judge import assemble_judge_prompt
 from prompts.names import listed
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
-from prompts.render import as_read_by, render
+from prompts.render import render, retokenized
 from state.context import Context
 from state.errors import UsageError
 from state.graph_state import UtteranceState
@@ -129,7 +129,7 @@ async def judge_by_likelihood(
     model, reply_prefix = context.asked_by(state["speaker"], state["round"], "judge"), reply_prefix_of(prompt)
     reply = candidate.reply
     if "judge" in context.roles:  # another model may have written it
-        reply = as_read_by(model.tokenizer, reply, reply_prefix)
+        reply = retokenized(model.tokenizer, reply, reply_prefix)
     full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), reply)
     pruned = await model.log_likelihood(render(remove_units(prompt, removed), model.tokenizer, reply_prefix), reply)
     return Judgement(runs=(pruned - full,))

@@ -37,12 +37,12 @@ def recall(
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)
     if stream.embedder != embedder.id:  # a fork has another embedder: vectors of two can't be compared
-        known = [*store.remembered(stream), *memories]
-        return retrieve_memories(known, points, now, embedder, parameters)
+        candidates = [*store.remembered(stream), *memories]
+        return retrieve_memories(candidates, points, now, embedder, parameters)
     found = store.recollect(stream, embedder.embed(list(points)), parameters)
     if memories or not found.numbers:
-        known = [*store.remembered(stream, found.numbers), *memories]
-        return retrieve_memories(known, points, now, embedder, parameters)
+        candidates = [*store.remembered(stream, found.numbers), *memories]
+        return retrieve_memories(candidates, points, now, embedder, parameters)
     return [*store.remembered(stream, best_of(found, parameters))]
 
 
@@ -73,7 +73,7 @@ def retrieve_memories(
     vectors = np.array(embedder.embed([memory.text for memory in stream]))
     relevance = np.array([vectors @ point for point in np.array(embedder.embed(list(points)))])
     spans = [_span(values) for values in (*relevance, recent, importance)]
-    return [stream[at] for at in _best(relevance, recent, importance, spans, parameters)]
+    return [stream[index] for index in _best(relevance, recent, importance, spans, parameters)]
 
 
 def best_of(found: Recollection, parameters: Parameters) -> list[int]:
@@ -89,7 +89,7 @@ def best_of(found: Recollection, parameters: Parameters) -> list[int]:
     recency_span = recency(newest - oldest, parameters.recency_decay), 1.0
     spans = [*found.relevance_spans, recency_span, found.importance_span]
     best = _best(np.array(found.relevance), recent, np.array(found.importance), spans, parameters)
-    return [found.numbers[at] for at in best]
+    return [found.numbers[index] for index in best]
 
 
 def _best(
@@ -119,12 +119,12 @@ def _best(
         )
         rankings.append(_highest(score, parameters.memory_items_max))
     share = max(1, parameters.memory_items_max // len(rankings))
-    chosen = dict.fromkeys(at for ranking in rankings for at in ranking[:share])
+    chosen = dict.fromkeys(index for ranking in rankings for index in ranking[:share])
     by_rank = (ranking[rank] for rank in range(share, len(rankings[0])) for ranking in rankings)
-    for at in by_rank:
+    for index in by_rank:
         if len(chosen) >= parameters.memory_items_min:
             break
-        chosen.setdefault(at)
+        chosen.setdefault(index)
     return sorted(list(chosen)[: parameters.memory_items_max])
 
 

@@ -15,7 +15,7 @@ from state.randomness import keyed_generator
 async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     """Let those who are there race for the floor; the round is a silence if nobody is willing or fast enough."""
     context, round = runtime.context, state["round"]
-    outcome = hold_race(
+    outcome = run_race(
         contenders_of(state, context),
         state["silence_s"],
         context.parameters,
@@ -25,7 +25,7 @@ async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     return give_floor(state, context, outcome)
 
 
-def hold_race(
+def run_race(
     contenders: Sequence[Contender],
     silence_s: float,
     parameters: Parameters,

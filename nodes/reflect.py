@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from nodes.encounter import encounter_of, ended_s
 from nodes.memory import recall
-from nodes.remember import rate
+from nodes.remember import rate_importance
 from nodes.view import ask_model, text_of
 from prompts.cognition import ask_anybody
 from prompts.town import EVIDENCE, ask_insight, ask_questions
@@ -67,7 +67,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
         insight, evidence = await _insight(thinking, name, question, known, round)
         if insight:
             insights[insight] = encounter.memory_id(f"insight_{len(insights) + 1}"), evidence
-    ratings = await rate(thinking, name, list(insights), round)
+    ratings = await rate_importance(thinking, name, list(insights), round)
     context.broker.leave(name)
     return [
         Remembered(id=id, kind="thought", text=text, created=now, importance=rating, evidence=evidence)
@@ -87,12 +87,12 @@ async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
 
 
 async def _insight(
-    context: Context, name: str, question: str, known: Sequence[Memory], round: int
+    context: Context, name: str, question: str, memories: Sequence[Memory], round: int
 ) -> tuple[str, tuple[str, ...]]:
     """Return an insight, and the ids of the memories that are its evidence."""
     fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
-    fields += [ReplyField(field, "integer", minimum=1, maximum=len(known)) for field in EVIDENCE]
-    prompt = ask_anybody(ask_insight(name, question, [memory.text for memory in known]), context.layout)
+    fields += [ReplyField(field, "integer", minimum=1, maximum=len(memories)) for field in EVIDENCE]
+    prompt = ask_anybody(ask_insight(name, question, [memory.text for memory in memories]), context.layout)
     reply = await ask_model(context, round, name, "reflect", prompt, fields)
     numbers = dict.fromkeys(int(reply.fields[field]) for field in EVIDENCE)
-    return text_of(reply, "insight"), tuple(known[number - 1].id for number in numbers)
+    return text_of(reply, "insight"), tuple(memories[number - 1].id for number in numbers)

@@ -30,7 +30,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     context = town.context_of(encounter.run)
     round = len(context.store.turns(context.run)) + 1  # behind the conversation
     context.broker.seat(round, encounter.pair)
-    kept = await asyncio.gather(*(keep(context, encounter, name, round) for name in encounter.pair))
+    kept = await asyncio.gather(*(memories_of_conversation(context, encounter, name, round) for name in encounter.pair))
     gathered, lengths = dict(state["gathered"]), {}
     for name, memories in zip(encounter.pair, kept, strict=True):
         stream = context.case.participant(name).stream
@@ -42,7 +42,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     return {"lengths": lengths, "gathered": gathered}
 
 
-async def keep(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
+async def memories_of_conversation(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
     """Return the memories of a conversation for one of the pair.
 
     Args:
@@ -64,20 +64,20 @@ async def keep(context: Context, encounter: Encounter, name: str, round: int) ->
         texts["summary"] = "event", summary_memory(encounter, name, partner, summary)
     if thought := text_of(reply, "thought"):
         texts["thought"] = "thought", thought
-    ratings = await rate(thinking, name, [text for _, text in texts.values()], round)
+    ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], round)
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))
     return [
-        Remembered(id=encounter.memory_id(what), kind=kind, text=text, created=created, importance=rating)
-        for (what, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
+        Remembered(id=encounter.memory_id(key), kind=kind, text=text, created=created, importance=rating)
+        for (key, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
     ]
 
 
-async def rate(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
+async def rate_importance(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
     """Return the importance of memories to somebody, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
     if not texts:
         return []
-    fields = [ReplyField(str(at), "integer", minimum=1, maximum=10) for at in range(1, len(texts) + 1)]
+    fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]
     prompt = ask_anybody(ask_importance(name, texts), context.layout)
     reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
     return [int(reply.fields[field.name]) for field in fields]

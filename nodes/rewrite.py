@@ -44,8 +44,8 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     parameters, speaker, round = context.parameters, state["speaker"], state["round"]
     prompt = context.store.prompt(state["prompt"])
     candidate = candidate_at(context, state["turn"], state["attempt"])
-    tried = (*state["set_aside"], state["attempt"])
-    rewritten = sum(candidate >= parameters.drawn_max for candidate in tried)
+    attempts = (*state["set_aside"], state["attempt"])
+    rewritten = sum(candidate >= parameters.drawn_max for candidate in attempts)
     attempt = parameters.drawn_max + rewritten
     tokenizer = context.model.tokenizer
     (reply,) = await context.asked_by(speaker, round, "rewrite").generate(
@@ -62,7 +62,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     ended = candidate.reply.fields.get(end_question(prompt.speaker))
     rewritten_reply = written_reply(prompt, words_of(reply, prompt.speaker), ended, context)
     save_candidate(state, context, attempt, rewritten_reply, prompt.speaker, "rewritten")
-    return {"attempt": attempt, "set_aside": list(tried)}
+    return {"attempt": attempt, "set_aside": list(attempts)}
 
 
 def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candidate: Candidate) -> Conflict:

@@ -13,8 +13,8 @@ async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> Utteran
     """Take the next backup; it is drawn now if it was not drawn with the utterance."""
     context = runtime.context.of(state["speaker"])
     parameters = context.parameters
-    tried = (*state["set_aside"], state["attempt"])
-    attempt = sum(candidate < parameters.drawn_max for candidate in tried)
+    attempts = (*state["set_aside"], state["attempt"])
+    attempt = sum(candidate < parameters.drawn_max for candidate in attempts)
     if parameters.backups == "on_demand" and parameters.generation == "single":
         await draw_candidates(state, context, range(attempt, attempt + 1))
     return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
@@ -24,13 +24,13 @@ async def select_candidate(state: UtteranceState, runtime: Runtime[Context]) -> 
     """Select the candidate that is said, and count the backups that were taken."""
     inconsistency = state["inconsistency"]
     parameters = runtime.context.of(state["speaker"]).parameters
-    tried = [*state.get("set_aside", []), state["attempt"]]
-    if len(inconsistency) > len(tried):  # a user's node took the next backup, and did not write set_aside
-        tried = list(range(len(inconsistency)))
+    attempts = [*state.get("set_aside", []), state["attempt"]]
+    if len(inconsistency) > len(attempts):  # a user's node took the next backup, and did not write set_aside
+        attempts = list(range(len(inconsistency)))
     chosen = 0
     if state["removed"] and inconsistency:
-        chosen = tried[choose_candidate(inconsistency, parameters.inconsistency_threshold)]
-    return {"chosen": chosen, "rollbacks": sum(candidate < parameters.drawn_max for candidate in tried[1:])}
+        chosen = attempts[choose_candidate(inconsistency, parameters.inconsistency_threshold)]
+    return {"chosen": chosen, "rollbacks": sum(candidate < parameters.drawn_max for candidate in attempts[1:])}
 
 
 def choose_candidate(inconsistency: Sequence[float], threshold: float | None) -> int:

@@ -20,7 +20,9 @@ async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> Co
     view = View.of(state, runtime.context)
     broker, store = view.context.broker, view.context.store
     with broker.split(view.name, state["active"]):
-        findings = await asyncio.gather(*(find(view, mechanism_of(view.context, name)) for name in state["active"]))
+        findings = await asyncio.gather(
+            *(run_mechanism(view, mechanism_of(view.context, name)) for name in state["active"])
+        )
     used = dict(view.mind["used"])
     for name, finding in zip(state["active"], findings, strict=True):
         store.save_step(view.context.run, view.round, view.name, name, finding)
@@ -30,7 +32,7 @@ async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> Co
     return {"mind": {**view.mind, "used": used}}
 
 
-async def find(view: View, mechanism: Mechanism) -> Finding:
+async def run_mechanism(view: View, mechanism: Mechanism) -> Finding:
     """Return a mechanism's finding, or its problem.
 
     The time that it waits for the model does not count towards its time limit.

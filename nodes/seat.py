@@ -17,17 +17,17 @@ from nodes.retrieve import latest_turns
 from nodes.view import View
 from state.context import Context
 from state.errors import LeftError, UsageError
-from state.graph_state import CognitionState, DialogueState, GroupState, untouched_outcome
+from state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome
 from state.meeting import Meeting
 from state.records import Candidate, Reply
-from state.seat import Answer, Ask, Invitation, as_said
+from state.seat import Answer, Ask, Invitation, as_utterance
 from state.store import Store
 
 #: The step under which an answer is stored.
 _ANSWER = "speak_by_hand"
 
 #: The outcome of an utterance that a person has typed.
-BY_HAND: dict[str, Any] = {**untouched_outcome(), "prompt": None, "chosen": 0, "rollbacks": 0, "ended": False}
+BY_HAND: dict[str, Any] = {**initial_outcome(), "prompt": None, "chosen": 0, "rollbacks": 0, "ended": False}
 
 
 async def attend(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
@@ -68,7 +68,7 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
         # The driver stores the answer before it resumes the graph; other tools resume it with the words.
-        answer = Answer(words=as_said(str(interrupt(asked))))
+        answer = Answer(words=as_utterance(str(interrupt(asked))))
         if not answer.words and not may_pass:
             raise UsageError(f"{name} has the floor, and nothing to say was given")
         save_answer(context, round, name, answer)
@@ -103,7 +103,7 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
         if answer is None:
             raise LeftError(f"{invitation.agent} has left in turn {invitation.turn}")
         seconds += time.perf_counter() - started if answer.seconds is None else answer.seconds
-        words = as_said(answer.words)
+        words = as_utterance(answer.words)
         if words or invitation.may_pass:
             break
         invitation = invitation.model_copy(update={"again": True})

@@ -72,7 +72,7 @@ def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[tuple[str, str, st
     shown = ((_CONVERSATION, kind, text) for kind, text in conversation)
     parts = [*shown, *asked, ("output_instruction", "text", output)]
     units = tuple(
-        Unit(id=f"{block}.{at}", block=block, kind="item" if kind == "item" else "text", text=text)
-        for at, (block, kind, text) in enumerate(parts)
+        Unit(id=f"{block}.{index}", block=block, kind="item" if kind == "item" else "text", text=text)
+        for index, (block, kind, text) in enumerate(parts)
     )
     return Prompt(units=units, speaker="", layout="single_message")

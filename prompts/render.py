@@ -47,7 +47,7 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
     )
 
 
-def as_read_by(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> Reply:
+def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> Reply:
     """Return a reply that another model wrote, in the tokens of a model that reads it.
 
     Args:

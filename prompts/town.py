@@ -39,7 +39,7 @@ def ask_importance(name: str, texts: Sequence[str]) -> Question:
     return Question(
         "importance",
         form=dict.fromkeys(numbers, "1 to 10"),
-        example={number: ratings[at % len(ratings)] for at, number in enumerate(numbers)},
+        example={number: ratings[index % len(ratings)] for index, number in enumerate(numbers)},
         items=_numbered(texts),
         variables={"name": name},
         source=_SOURCE,
@@ -90,7 +90,7 @@ def seen_memory(encounter: Encounter, partner: str, activity: str) -> str:
 
 def _numbered(texts: Sequence[str]) -> list[str]:
     fill = template(_SOURCE).fill
-    return [fill("statement", {"number": at, "value": text}) for at, text in enumerate(texts, start=1)]
+    return [fill("statement", {"number": number, "value": text}) for number, text in enumerate(texts, start=1)]
 
 
 def _day(time: datetime) -> str:

@@ -60,7 +60,7 @@ class UtteranceOutput(UtteranceOutcome, total=False):
     prompt: str
 
 
-def untouched_outcome() -> UtteranceOutcome:
+def initial_outcome() -> UtteranceOutcome:
     """Return the outcome of an utterance whose prompt was not scored, pruned or judged: every one begins so."""
     return {"scores": None, "scored_by": None, "removed": [], "judged_by": None}
 

@@ -44,7 +44,7 @@ class Answer(Record):
     """The answer of a person to an invitation; it is stored before it is used.
 
     Attributes:
-        words: What they want to say, as `as_said` returns it; empty if they stay silent.
+        words: What they want to say, as `as_utterance` returns it; empty if they stay silent.
         seconds: How long they took, where the clock runs; `None` where it waits. Who asks may leave it to be measured.
     """
 
@@ -56,7 +56,7 @@ class Answer(Record):
 Ask = Callable[[Invitation], Awaitable[Answer | None]]
 
 
-def as_said(text: str) -> str:
+def as_utterance(text: str) -> str:
     """Return typed text as an utterance: on one line, without control sequences, `LONGEST` characters at most.
 
     A longer text ends with its last whole word; the caller tells the person.

@@ -160,7 +160,7 @@ class TownContext:
         embedder: What memories are embedded with.
         record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
         context_of: Returns the context in which the nodes of a run work, by its id.
-        hold: Holds a conversation to its end.
+        drive_conversation: Drives a conversation to its end.
     """
 
     simulation: Simulation
@@ -170,4 +170,4 @@ class TownContext:
     embedder: Embedder = field(repr=False)
     record_of: Callable[[str, int], RunRecord] = field(repr=False)
     context_of: Callable[[str], Context] = field(repr=False)
-    hold: Callable[[Context], Coroutine[Any, Any, None]] = field(repr=False)
+    drive_conversation: Callable[[Context], Coroutine[Any, Any, None]] = field(repr=False)

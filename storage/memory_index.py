@@ -60,15 +60,15 @@ class MemoryIndex:
         self.length = number
         if not may_be_recalled(memory):
             return
-        at = self._size
-        if at == len(self._numbers):
-            self._grow(max(1024, 2 * at), len(vector))
+        index = self._size
+        if index == len(self._numbers):
+            self._grow(max(1024, 2 * index), len(vector))
         if (same := self._last.get(memory.text)) is not None:
             self._again[same] = number
-        self._last[memory.text] = self._ids[memory.id] = at
-        self._numbers[at], self._again[at] = number, np.iinfo(np.int64).max
-        self._created_s[at] = _seconds(memory.created)
-        self._importance[at], self._vectors[at] = memory.importance, vector
+        self._last[memory.text] = self._ids[memory.id] = index
+        self._numbers[index], self._again[index] = number, np.iinfo(np.int64).max
+        self._created_s[index] = _seconds(memory.created)
+        self._importance[index], self._vectors[index] = memory.importance, vector
         self._size += 1
 
     def recollect(
@@ -83,21 +83,21 @@ class MemoryIndex:
             parameters: The weights and the decay.
         """
         size = int(np.searchsorted(self._numbers[: self._size], length, side="right"))
-        alive = self._again[:size] > length
-        alive[[at for id in without if (at := self._ids.get(id, size)) < size]] = False
-        if not alive.any():
+        eligible = self._again[:size] > length
+        eligible[[index for id in without if (index := self._ids.get(id, size)) < size]] = False
+        if not eligible.any():
             return Recollection((), (), (), (), (), (0.0, 0.0), (0.0, 0.0))
         created, importance = self._created_s[:size], self._importance[:size]
-        spans = [(float(values[alive].min()), float(values[alive].max())) for values in (created, importance)]
-        sought = np.asarray(points, np.float32)  # (P, D)
-        looked_at = alive
+        spans = [(float(values[eligible].min()), float(values[eligible].max())) for values in (created, importance)]
+        focal_points = np.asarray(points, np.float32)  # (P, D)
+        looked_at = eligible
         if size > SCANNED:
             looked_at = np.zeros(size, bool)
-            looked_at[self._notable(alive, spans, parameters)] = True
-            looked_at[self._near(size, sought)] = True
-            looked_at &= alive
+            looked_at[self._notable(eligible, spans, parameters)] = True
+            looked_at[self._near(size, focal_points)] = True
+            looked_at &= eligible
         places = np.flatnonzero(looked_at)
-        relevance = sought @ self._vectors[places].astype(np.float32).T  # (P, C)
+        relevance = focal_points @ self._vectors[places].astype(np.float32).T  # (P, C)
         return Recollection(
             numbers=self._numbers[places].tolist(),
             created_s=created[places].tolist(),
@@ -109,27 +109,27 @@ class MemoryIndex:
         )
 
     def _notable(
-        self, alive: NDArray[np.bool_], spans: Sequence[tuple[float, float]], parameters: Parameters
+        self, eligible: NDArray[np.bool_], spans: Sequence[tuple[float, float]], parameters: Parameters
     ) -> NDArray[np.int64]:
         """Return the places of the memories that score highest by recency and importance alone."""
         (oldest, newest), (lowest, highest) = spans
-        size = len(alive)
+        size = len(eligible)
         # Scaled to [0, 1], recency does not depend on the moment from which one looks back.
         kept = recency(newest - self._created_s[:size], parameters.recency_decay)
         least = recency(newest - oldest, parameters.recency_decay)
         score = parameters.retrieval_recency * (kept - least) / ((1 - least) or 1)
         score += parameters.retrieval_importance * (self._importance[:size] - lowest) / ((highest - lowest) or 1)
-        score[~alive] = -np.inf
+        score[~eligible] = -np.inf
         return np.argpartition(-score, _NOTABLE)[:_NOTABLE]
 
-    def _near(self, size: int, sought: Vectors) -> NDArray[np.int64]:
+    def _near(self, size: int, focal_points: Vectors) -> NDArray[np.int64]:
         """Return the places of the memories in the cells nearest to each point, and in some far from it."""
         level = 1 << (size.bit_length() - 1)
         filed = size // _BLOCK * _BLOCK
         centres, cells = self._filed(level, filed)
         counts = np.bincount(cells[:filed], minlength=len(centres))
         opened = np.zeros(len(centres), bool)
-        for order in np.argsort(-(sought @ centres.T), axis=1, kind="stable"):
+        for order in np.argsort(-(focal_points @ centres.T), axis=1, kind="stable"):
             nearest = np.searchsorted(np.cumsum(counts[order]), _NEAR) + 1
             farthest = np.searchsorted(np.cumsum(counts[order[::-1]]), _FAR) + 1
             opened[order[:nearest]] = opened[order[::-1][:farthest]] = True
@@ -140,13 +140,13 @@ class MemoryIndex:
         centres, cells = self._cells.get(level) or (self._centres(level), np.empty(0, np.int16))
         if len(cells) < filed:
             # Block by block: rounding depends on the shape of a product, and a cell may hang on it.
-            new = [self._nearest(at, centres) for at in range(len(cells), filed, _BLOCK)]
+            new = [self._nearest(start, centres) for start in range(len(cells), filed, _BLOCK)]
             cells = np.concatenate([cells, *new])
         self._cells[level] = centres, cells
         return centres, cells
 
-    def _nearest(self, at: int, centres: Vectors) -> NDArray[np.int16]:
-        block = self._vectors[at : at + _BLOCK].astype(np.float32)
+    def _nearest(self, start: int, centres: Vectors) -> NDArray[np.int16]:
+        block = self._vectors[start : start + _BLOCK].astype(np.float32)
         nearest: NDArray[np.int16] = np.argmax(block @ centres.T, axis=1).astype(np.int16)
         return nearest
 

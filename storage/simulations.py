@@ -45,7 +45,7 @@ class Simulations(Streams, TownStore):
             for agent, (memories, vectors) in streams.items():
                 self.insert_memories(simulation.simulation, agent, 0, memories, vectors)
 
-    def known(self) -> list[Simulation]:
+    def all(self) -> list[Simulation]:
         """Return all simulations, newest first."""
         return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
@@ -64,10 +64,6 @@ class Simulations(Streams, TownStore):
             raise NotFoundError(f"no simulation {simulation!r} in {self.path}{hint}; {way}")
         (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", name)
         return self._simulation(row)
-
-    def has(self, simulation: str) -> bool:
-        """Return whether there is a simulation with this id."""
-        return bool(self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", simulation))
 
     def conversations(self) -> dict[str, str]:
         """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
@@ -138,7 +134,7 @@ class Simulations(Streams, TownStore):
         )
         return {row.pop("day"): row for row in rows}
 
-    def kept(self, simulation: str) -> dict[int, tuple[int, int]]:
+    def memory_counts(self, simulation: str) -> dict[int, tuple[int, int]]:
         """Return by day how many memories were formed, and how often somebody reflected."""
         rows = self.file.rows(
             f"""SELECT CAST(substr(memory, {len(FORMED) + 1}) AS INTEGER) AS day, count(*) AS memories,

@@ -49,7 +49,7 @@ def day_rows(store: SqliteStore, simulation: Simulation, embedder: Embedder) -> 
         for day, encounters in days.items()
     }
     figures = metrics_of_cases(dialogues, embedder)
-    costs, kept, begins = simulations.costs(name), simulations.kept(name), simulations.town(name).begins
+    costs, kept, begins = simulations.costs(name), simulations.memory_counts(name), simulations.town(name).begins
     rows = []
     for day, encounters in days.items():
         memories, reflections = kept.get(day, (0, 0))

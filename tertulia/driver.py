@@ -36,10 +36,10 @@ def drive_run(store: "SqliteStore", context: "Context", emit: Emit, ask: Ask | N
     """
     run = context.run
 
-    def tell_end(status: RunStatus, error: TertuliaError | None) -> None:
+    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
         emit(RunEnded(run, status, store.run(run).turns, error))
 
-    with store.drive_lock(run), interruptible(), ending_noted(store, partial(store.set_status, run), tell_end):
+    with store.drive_lock(run), interruptible(), recorded_ending(store, partial(store.set_status, run), report_end):
         emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
         run_or_abandon(_drive(context, store.path, emit, ask))
 
@@ -53,15 +53,15 @@ async def _drive(context: "Context", path: Path | str, emit: Emit, ask: Ask | No
 
 
 @contextmanager
-def ending_noted(
-    store: "SqliteStore", note: Callable[..., None], tell_end: Callable[[RunStatus, TertuliaError | None], None]
+def recorded_ending(
+    store: "SqliteStore", set_status: Callable[..., None], report_end: Callable[[RunStatus, TertuliaError | None], None]
 ) -> Iterator[None]:
-    """Note that what is driven inside is running, and how it ended, whatever stops it.
+    """Store that what is driven inside is running, and how it ended, whatever stops it.
 
     Args:
-        store: Where it is noted, as far as the store still takes it: it may be what failed.
-        note: Notes a status and, where it failed, what with.
-        tell_end: Told the status, and what it failed with, once that is noted.
+        store: Reopened before an error is stored, which it may itself have caused.
+        set_status: Stores a status, and the error where it failed.
+        report_end: Receives the status and the error, once they are stored.
 
     Raises:
         TertuliaError: It failed; errors that are not the project's own become a one-line `ModelError`.
@@ -71,26 +71,26 @@ def ending_noted(
     status: RunStatus = "failed"
     problem: TertuliaError | None = None
 
-    def note_anyway() -> None:
+    def save_status_if_possible() -> None:
         with suppress(StorageError):
             store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
-            note(status, None if problem is None else str(problem))
+            set_status(status, None if problem is None else str(problem))
 
     try:
-        note("running")
+        set_status("running")
         yield
-        note("finished")
+        set_status("finished")
         status = "finished"
     except (KeyboardInterrupt, SystemExit, CancelledError, LeftError):
         status = "interrupted"
-        note_anyway()
+        save_status_if_possible()
         raise
     except Exception as error:
         problem = error if isinstance(error, TertuliaError) else ModelError(_in_one_line(error))
-        note_anyway()
+        save_status_if_possible()
         raise problem from error
     finally:
-        tell_end(status, problem)
+        report_end(status, problem)
 
 
 def _in_one_line(error: Exception) -> str:

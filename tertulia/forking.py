@@ -100,7 +100,7 @@ def plan_fork(
     from prompts.renaming import check_names
 
     trace = _trace_before(store, parent, at, say)
-    registry = additions.registry_again(parent)
+    registry = additions.reload_registry(parent)
     start = (changes or StartChanges()).applied(store.start(parent.run), store, registry)
     parameters = with_seat(_changed_parameters(parent, settings, model), seat, start)
     if seat is not None and parameters.seat is not None and trace is not None:

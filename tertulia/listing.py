@@ -110,7 +110,7 @@ def list_runs(
     runs = store.runs(**{name: value for name, value in filters.items() if value is not None})
     return RunList(
         runs=runs,
-        simulations=store.simulations.known(),
+        simulations=store.simulations.all(),
         conversations=store.simulations.conversations(),
         names=_names_of_files(store, runs),
     )

@@ -5,7 +5,7 @@ from tertulia.phrases import in_words, silence
 from tertulia.rounds import AgentRound, Round
 
 
-def what_was_noticed(agent: AgentRound, parameters: Parameters) -> str:
+def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
     """Return what an agent noticed, and why, or why not."""
     seen = agent.perception
     what = f"turn {seen.turn}" if seen.turn else "how it opened"
@@ -15,12 +15,12 @@ def what_was_noticed(agent: AgentRound, parameters: Parameters) -> str:
     return f"{what}: {figures}, importance {seen.importance:.1f}{', called by name' if seen.named else ''}"
 
 
-def what_was_typed(words: str) -> str:
+def typed_phrase(words: str) -> str:
     """Return what the person who has the seat typed."""
     return f"typed: {words}" if words else "stayed silent"
 
 
-def terms_of_the_race(agent: AgentRound, parameters: Parameters) -> str:
+def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
     """Return why an agent's latency is what it is, or why it did not race."""
     bid = agent.bid
     if bid is None:
@@ -39,7 +39,7 @@ def terms_of_the_race(agent: AgentRound, parameters: Parameters) -> str:
     return terms + (f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else "")
 
 
-def how_the_floor_was_given(round: Round, parameters: Parameters) -> str:
+def floor_phrase(round: Round, parameters: Parameters) -> str:
     """Return who gave the floor, why, and when; or why nobody has it."""
     floor = round.floor
     if floor is None:

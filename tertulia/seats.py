@@ -55,12 +55,12 @@ def check_seat(seat: str | None, run: RunRecord) -> None:
     Raises:
         UsageError: It is another one.
     """
-    taken = run.parameters.get("seat")
-    if seat is None or (taken is not None and _is_same(str(taken), seat)):
+    current = run.parameters.get("seat")
+    if seat is None or (current is not None and _is_same(str(current), seat)):
         return
-    has = "has no seat for a person" if taken is None else f"has the seat of {taken}"
+    state = "has no seat for a person" if current is None else f"has the seat of {current}"
     raise UsageError(
-        f"--seat {shlex.quote(seat)}: run {run.run} {has}; to go on with another one, fork it: "
+        f"--seat {shlex.quote(seat)}: run {run.run} {state}; to go on with another one, fork it: "
         f"tertulia fork {run.run} --at {run.turns + 1} --seat {shlex.quote(seat)}"
     )
 
@@ -82,10 +82,10 @@ def role_of(name: str, start: Start) -> list[str]:
     ]
 
 
-def _sentence(what: str, texts: Iterable[str | None]) -> list[str]:
-    known = "; ".join(text.strip().rstrip(".") for text in texts if text)
-    return [f"{what}: {known}."] if known else []
+def _sentence(lead: str, texts: Iterable[str | None]) -> list[str]:
+    joined = "; ".join(text.strip().rstrip(".") for text in texts if text)
+    return [f"{lead}: {joined}."] if joined else []
 
 
-def _is_same(name: str, given: str) -> bool:
-    return name.casefold() == given.strip().casefold()
+def _is_same(name: str, typed: str) -> bool:
+    return name.casefold() == typed.strip().casefold()

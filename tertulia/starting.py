@@ -62,15 +62,15 @@ class Additions:
 
         return load([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
 
-    def registry_again(self, run: RunRecord) -> "Registry":
+    def reload_registry(self, run: RunRecord) -> "Registry":
         """Return the nodes and mechanisms of a run that was begun before; nothing is executed that has changed since.
 
         Raises:
             TertuliaError: One is not there any more, or has changed.
         """
-        from nodes.machinery.extensions import load_again
+        from nodes.machinery.extensions import reload_extensions
 
-        return load_again(run.extensions, self.sources, self.nodes, self.mechanisms, self.accept_changed)
+        return reload_extensions(run.extensions, self.sources, self.nodes, self.mechanisms, self.accept_changed)
 
 
 #: What most runs have.
@@ -225,7 +225,7 @@ def reopen(
             can't be opened.
     """
     check_seat(seat, run)
-    registry = additions.registry_again(run)
+    registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
     return context_of(store, run, reopen_engines(run, access), registry)
 

@@ -16,7 +16,7 @@ from state.errors import UsageError
 from state.graph_state import first_state
 from state.records import Record, RunKind
 from storage.store import SqliteStore
-from tertulia.driver import ending_noted
+from tertulia.driver import recorded_ending
 from tertulia.engines import REHEARSAL, ModelAccess
 from tertulia.starting import RunPlan, begin, plan_run, reopen
 
@@ -96,7 +96,7 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
         """Hold the conversation; when it is held again, it takes its calls from the journal."""
         with SqliteStore.open(store_path) as store, store.drive_lock(state["run"]):
             context = reopen(store, store.run(state["run"]), access)
-            with ending_noted(store, partial(store.set_status, state["run"]), lambda status, error: None):
+            with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
                 await inner.ainvoke(first_state(plan.start), {"recursion_limit": steps}, context=context)
             turns = store.turns(state["run"])
         return {"turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns]}

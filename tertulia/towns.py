@@ -9,7 +9,7 @@ from state.errors import SettingError, TertuliaError, UsageError
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
-from tertulia.driver import ending_noted
+from tertulia.driver import recorded_ending
 from tertulia.engines import Engines, ModelAccess, check_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
@@ -160,16 +160,16 @@ def drive_simulation(store: "SqliteStore", simulation: Simulation, engines: Engi
     """
     name = simulation.simulation
 
-    def note(status: RunStatus, error: str | None = None) -> None:
+    def set_status(status: RunStatus, error: str | None = None) -> None:
         store.simulations.set_status(name, status, error)
         for encounter in store.simulations.encounters(name)[-1:]:  # the conversation that was under way
             if store.run(encounter.run).status == "running":
                 store.set_status(encounter.run, status, error)
 
-    def tell_end(status: RunStatus, error: TertuliaError | None) -> None:
+    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
         emit(summary(store, simulation, status, error))
 
-    with store.drive_lock(name), interruptible(), ending_noted(store, note, tell_end):
+    with store.drive_lock(name), interruptible(), recorded_ending(store, set_status, report_end):
         emit(SimulationStarted(simulation))
         run_or_abandon(_pass_days(store, simulation, engines, emit))
 
@@ -206,7 +206,7 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
 
     async with open_checkpoints(store.path) as checkpointer:
 
-        async def hold(context: "Context") -> None:
+        async def drive_conversation(context: "Context") -> None:
             if store.run(context.run).status == "finished":
                 return
             with store.drive_lock(context.run):
@@ -222,7 +222,7 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
             embedder=engines.embedder,
             record_of=lambda run, seed: run_of(simulation, run, seed),
             context_of=context_of_run,
-            hold=hold,
+            drive_conversation=drive_conversation,
         )
         await drive_town(context, checkpointer, on_encounter)
 

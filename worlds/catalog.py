@@ -174,7 +174,7 @@ def extensions_of(scenario: str) -> tuple[str, ...]:
     path = _file_of(scenario)
     if path is None:
         return ()
-    return tuple(extension_source(given, path.parent) for given in read_scenario_file(path).extensions)
+    return tuple(extension_source(source, path.parent) for source in read_scenario_file(path).extensions)
 
 
 def sample_evenly(cases: Sequence[T], count: int) -> list[T]:

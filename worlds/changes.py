@@ -85,7 +85,7 @@ def with_memory(start: Start, name: str, text: str) -> Start:
         raise UsageError(f"--remember {name}=: says nothing to remember")
     number = 1 + sum(memory.id.startswith("added_") for memory in participant.memories)
     memory = Memory(id=f"added_{number}", kind="thought", text=text, created=start.time - LONG_KNOWN, importance=5)
-    memories = sorted([*participant.memories, memory], key=lambda known: known.created)
+    memories = sorted([*participant.memories, memory], key=lambda entry: entry.created)
     return _with_participant(start, participant.model_copy(update={"memories": tuple(memories)}))
 
 
@@ -104,13 +104,13 @@ def without_memory(
         NotFoundError: They have no such memory.
     """
     participant = start.participant(_known(start, name))
-    kept = tuple(known for known in participant.memories if known.id != memory)
+    kept = tuple(entry for entry in participant.memories if entry.id != memory)
     if len(kept) < len(participant.memories):
         return _with_participant(start, participant.model_copy(update={"memories": kept}))
     stream = participant.stream
-    streamed = [known.id for known in remembered(stream)] if stream is not None else []
+    streamed = [entry.id for entry in remembered(stream)] if stream is not None else []
     if stream is None or memory not in streamed:
-        hint = nearest_hint(memory, [*(known.id for known in participant.memories), *reversed(streamed)][:20])
+        hint = nearest_hint(memory, [*(entry.id for entry in participant.memories), *reversed(streamed)][:20])
         raise NotFoundError(f"{participant.persona.name} has no memory {memory!r}{hint}")
     stream = stream.model_copy(update={"without": (*stream.without, memory)})
     return _with_participant(start, participant.model_copy(update={"stream": stream}))
@@ -150,15 +150,15 @@ def _split(start: Start, path: str) -> tuple[str, str]:
     return _known(start, name), field
 
 
-def _known(start: Start, given: str) -> str:
+def _known(start: Start, typed: str) -> str:
     for name in start.names:
-        if name.casefold() == given.casefold():
+        if name.casefold() == typed.casefold():
             return name
-    raise NotFoundError(_nobody(given, start))
+    raise NotFoundError(_nobody(typed, start))
 
 
-def _nobody(given: str, start: Start) -> str:
-    return f"nobody named {given!r} takes part{nearest_hint(given, start.names)}"
+def _nobody(name: str, start: Start) -> str:
+    return f"nobody named {name!r} takes part{nearest_hint(name, start.names)}"
 
 
 def _parse(path: str, value: str) -> Any:

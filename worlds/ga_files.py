@@ -113,7 +113,7 @@ def read_run(folder: Path) -> RunFiles:
     )
 
 
-def say_address(address: str) -> str | None:
+def address_in_words(address: str) -> str | None:
     """Return an address `world:building:room:object` in words, `cafe at Hobbs Cafe`; `None` if it names no place.
 
     The world and the object are left out; parts such as `<random>` name no place.
@@ -184,13 +184,13 @@ def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     for needed in (memory / "associative_memory" / "nodes.json", memory / "scratch.json"):
         if not needed.is_file():
             raise ScenarioError(f"{needed} is missing; every person of a run needs nodes.json and scratch.json")
-    at = memory / "scratch.json"
-    scratch = _checked(TypeAdapter(_Scratch), _load(at), at)
+    file = memory / "scratch.json"
+    scratch = _checked(TypeAdapter(_Scratch), _load(file), file)
     if scratch.name not in (None, home.name):
-        raise ScenarioError(f"{at}: name: {scratch.name!r} is not the name of the folder, {home.name!r}")
+        raise ScenarioError(f"{file}: name: {scratch.name!r} is not the name of the folder, {home.name!r}")
     persona = Persona(
         name=home.name,
-        home=say_address(scratch.living_area or ""),
+        home=address_in_words(scratch.living_area or ""),
         age=scratch.age,
         traits=scratch.innate,
         background=scratch.learned,
@@ -208,8 +208,8 @@ def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     )
 
 
-def _read_stream(at: Path) -> tuple[StreamRecord, ...]:
-    nodes = _checked(_NODES, _load(at), at)
+def _read_stream(file: Path) -> tuple[StreamRecord, ...]:
+    nodes = _checked(_NODES, _load(file), file)
     records = [
         StreamRecord(
             memory=Memory(
@@ -219,15 +219,15 @@ def _read_stream(at: Path) -> tuple[StreamRecord, ...]:
             predicate=node.predicate,
             object=node.object,
             evidence=tuple(map(str, node.filling)) if node.type != "chat" and isinstance(node.filling, list) else (),
-            utterances=_read_utterances(node.filling, at, id) if node.type == "chat" else (),
+            utterances=_read_utterances(node.filling, file, id) if node.type == "chat" else (),
         )
         for id, node in nodes.items()
     ]
     return tuple(sorted(records, key=lambda record: (record.memory.created, _number(record.memory.id))))
 
 
-def _read_utterances(filling: Any, at: Path, id: str) -> tuple[Utterance, ...]:
-    lines = _checked(_LINES, filling or [], at, id, "filling")
+def _read_utterances(filling: Any, file: Path, id: str) -> tuple[Utterance, ...]:
+    lines = _checked(_LINES, filling or [], file, id, "filling")
     if not any(text.strip() for _, text in lines):
         return ()
     return tuple(Utterance(speaker=speaker, text=text) for speaker, text in lines)
@@ -242,12 +242,12 @@ def _number(id: str) -> tuple[int, str]:
 def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
     rooms: dict[str, frozenset[str]] = {}
     for home in homes:
-        at = home / "bootstrap_memory" / "spatial_memory.json"
-        if at.is_file():
-            for world, buildings in _checked(_TREE, _load(at), at).items():
-                for building, known in buildings.items():
+        file = home / "bootstrap_memory" / "spatial_memory.json"
+        if file.is_file():
+            for world, buildings in _checked(_TREE, _load(file), file).items():
+                for building, objects in buildings.items():
                     key = f"{world}:{building}"
-                    rooms[key] = rooms.get(key, frozenset()) | known.keys()
+                    rooms[key] = rooms.get(key, frozenset()) | objects.keys()
     return rooms
 
 
@@ -255,20 +255,20 @@ def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
 
 
 def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ...]]:
-    at, meta_at = folder / "master_movement.json", folder / "meta.json"
-    if not at.is_file():
+    file, meta_file = folder / "master_movement.json", folder / "meta.json"
+    if not file.is_file():
         return {}, ("master_movement.json is not there: activities are from the people's own memories",)
-    if not meta_at.is_file():
+    if not meta_file.is_file():
         return {}, ("meta.json is not there, so the steps of master_movement.json have no time: it is not used",)
-    meta = _checked(TypeAdapter(_Meta), _load(meta_at), meta_at)
+    meta = _checked(TypeAdapter(_Meta), _load(meta_file), meta_file)
     try:
         start = datetime.strptime(meta.start_date, "%B %d, %Y")
     except ValueError:
         raise ScenarioError(
-            f"{meta_at}: start_date: {meta.start_date!r} is not a date of the form 'February 13, 2023'"
+            f"{meta_file}: start_date: {meta.start_date!r} is not a date of the form 'February 13, 2023'"
         ) from None
     actions: dict[str, list[Action]] = {}
-    for step, people in _steps(_checked(_MOVEMENT, _load(at), at), at):
+    for step, people in _steps(_checked(_MOVEMENT, _load(file), file), file):
         since = start + timedelta(seconds=step * meta.sec_per_step)
         for name, entry in people.items():
             activity, _, address = entry.description.partition(" @ ")
@@ -280,10 +280,10 @@ def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ..
     return actions, ()
 
 
-def _steps(movement: dict[str, dict[str, _Step]], at: Path) -> Iterator[tuple[int, dict[str, _Step]]]:
+def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[int, dict[str, _Step]]]:
     for step in movement:
         if not re.fullmatch(r"\d{1,7}", step, re.ASCII):
-            raise ScenarioError(f"{at}: {step!r} is not the number of a step")
+            raise ScenarioError(f"{file}: {step!r} is not the number of a step")
     for step in sorted(movement, key=int):
         yield int(step), movement[step]
 
@@ -291,26 +291,26 @@ def _steps(movement: dict[str, dict[str, _Step]], at: Path) -> Iterator[tuple[in
 # --- reading and checking -------------------------------------------------------------------------------------------
 
 
-def _load(at: Path) -> Any:
+def _load(file: Path) -> Any:
     try:
-        return json.loads(at.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
-        raise ScenarioError(f"{at}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
+        raise ScenarioError(f"{file}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
     except (UnicodeDecodeError, RecursionError) as error:
-        raise ScenarioError(f"{at}: broken JSON: {error}") from None
+        raise ScenarioError(f"{file}: broken JSON: {error}") from None
     except OSError as error:
-        raise ScenarioError(f"{at}: can't be read: {error.strerror}") from None
+        raise ScenarioError(f"{file}: can't be read: {error.strerror}") from None
 
 
-def _checked(adapter: TypeAdapter[T], value: Any, at: Path, *within: str) -> T:
+def _checked(adapter: TypeAdapter[T], value: Any, file: Path, *within: str) -> T:
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
         problem = error.errors()[0]
-        where = ".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]")
-        given = "" if problem["type"] == "missing" else f", not {_short(problem['input'])}"
-        message = f"{message_of(problem)}{given}"
-        raise ScenarioError(f"{at}: {where}: {message}" if where else f"{at}: {message}") from None
+        location = ".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]")
+        found = "" if problem["type"] == "missing" else f", not {_short(problem['input'])}"
+        message = f"{message_of(problem)}{found}"
+        raise ScenarioError(f"{file}: {location}: {message}" if location else f"{file}: {message}") from None
 
 
 def _short(value: Any) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Dialogue, Participant, Utterance
-from worlds.ga_files import Action, RunFiles, StreamRecord, read_run, say_address
+from worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
 
 #: How long an observation tells where a person is. People look around at every step, but keep only what is new.
 FRESH = timedelta(minutes=1)
@@ -176,17 +176,19 @@ class Log:
         observation is better evidence, for people see only what is in their room, and the two are in the same room.
         What was seen longer ago must agree with the activity; otherwise only its building is sure.
         """
-        intended = say_address(action.address) if action else None
+        intended = address_in_words(action.address) if action else None
         seen = [r for name in dialogue.pair for r in self._before(dialogue, name) if ":" in r.subject]
         if not seen:
             return intended, [] if intended else ["where they are: nothing from before says so"]
         latest = max(seen, key=lambda record: record.memory.created)
-        room = say_address(latest.subject)
+        room = address_in_words(latest.subject)
         building = ":".join(latest.subject.split(":")[:2])
         is_fresh = dialogue.time - latest.memory.created <= FRESH
         if is_fresh or room == intended or len(self.files.rooms.get(building, ())) == 1:
             return room, []
-        return say_address(building), [f"the room at {say_address(building)}: what was seen last is too long ago"]
+        return address_in_words(building), [
+            f"the room at {address_in_words(building)}: what was seen last is too long ago"
+        ]
 
     def _withheld(self, name: str, leaking: tuple[str, ...], activity: str | None) -> list[str]:
         notes = []
@@ -243,13 +245,12 @@ def _dialogue_of(
 
 
 def _require_pair(folder: Path, owner: str, record: StreamRecord, pair: tuple[str, str]) -> None:
-    at = f"{folder / 'personas' / owner}: {record.memory.id}"
+    place = f"{folder / 'personas' / owner}: {record.memory.id}"
     if pair[0] == pair[1]:
-        raise ScenarioError(f"{at}: object: a chat of {pair[0]!r} with themselves")
-    if record.utterances[0].speaker not in pair:
-        raise ScenarioError(
-            f"{at}: filling: the first speaker {record.utterances[0].speaker!r} is neither {pair[0]!r} nor {pair[1]!r}"
-        )
+        raise ScenarioError(f"{place}: object: a chat of {pair[0]!r} with themselves")
+    first = record.utterances[0].speaker
+    if first not in pair:
+        raise ScenarioError(f"{place}: filling: the first speaker {first!r} is neither {pair[0]!r} nor {pair[1]!r}")
 
 
 def _mentions(text: str, summaries: frozenset[str]) -> bool:

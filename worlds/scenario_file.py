@@ -129,18 +129,18 @@ class TwoPartyScenario(Composed):
         yield from bad_parameters(self.parameters, {})
 
 
-def read_scenario_file(at: Path, mechanisms: Collection[str] | None = None) -> TwoPartyScenario | MeetingScenario:
+def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) -> TwoPartyScenario | MeetingScenario:
     """Read a scenario file of either kind; `worlds.meeting_file.is_meeting` tells which it is.
 
     Args:
-        at: The file.
+        path: The file.
         mechanisms: Names of the known mechanisms; with `None`, any name is accepted.
 
     Raises:
         NotFoundError: There is no such file.
         ScenarioError: It is not YAML, or not a scenario; the message names the file, the line and the field.
     """
-    file = YamlFile.read(at)
+    file = YamlFile.read(path)
     if is_meeting(file.values):
         meeting = file.parse(MeetingScenario, {", but in a dialogue of two": TwoPartyScenario})
         file.check(meeting.problems(mechanisms))

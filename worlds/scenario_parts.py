@@ -93,14 +93,14 @@ class Composed(Part):
         }
 
 
-def extension_source(given: str, folder: Path) -> str:
+def extension_source(source: str, folder: Path) -> str:
     """Return an extension as a run records it: a file by its absolute path, an entry point by its name.
 
     Args:
-        given: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
+        source: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
         folder: The folder that a relative path starts from.
     """
-    return os.path.abspath(folder / os.path.expanduser(given)) if given.endswith(".py") else given
+    return os.path.abspath(folder / os.path.expanduser(source)) if source.endswith(".py") else source
 
 
 class ScenarioMemory(Part):
@@ -153,14 +153,14 @@ def late_memories(people: Sequence[ScenarioPerson], time: datetime) -> Iterator[
                 yield ("participants", number, "memories", index, "time"), too_late(memory.time, time)
 
 
-def too_late(given: datetime, time: datetime) -> str:
+def too_late(late: datetime, time: datetime) -> str:
     """Return the message about a time that is not before the scenario's."""
-    return f"{given} is not before the scenario's own time, {time}"
+    return f"{late} is not before the scenario's own time, {time}"
 
 
 def without_aliases(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters by their names, where a file may use an alias."""
-    return {ALIASES.get(given, given): value for given, value in parameters.items()}
+    return {ALIASES.get(name, name): value for name, value in parameters.items()}
 
 
 def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[Problem]:
@@ -171,18 +171,18 @@ def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> It
         base: Settings that they override.
     """
     seen: set[str] = set()
-    for given in parameters:
-        name = ALIASES.get(given, given)
+    for key in parameters:
+        name = ALIASES.get(key, key)
         if name in Parameters.model_fields and name not in SETTABLE:
-            yield ("parameters", given), "stands beside parameters: write nodes, and settings"
+            yield ("parameters", key), "stands beside parameters: write nodes, and settings"
         elif name not in SETTABLE:
-            yield ("parameters", given), unknown("parameter", given, SETTABLE)
+            yield ("parameters", key), unknown("parameter", key, SETTABLE)
         elif name in seen:
-            yield ("parameters", given), f"stands twice; it is another name of {name!r}"
+            yield ("parameters", key), f"stands twice; it is another name of {name!r}"
         seen.add(name)
     try:
         Parameters().with_settings({**base, **without_aliases(parameters)})
     except UsageError as error:
         name, _, words = str(error).partition("=")
-        written = next((given for given in parameters if ALIASES.get(given, given) == name), None)
+        written = next((key for key in parameters if ALIASES.get(key, key) == name), None)
         yield (("parameters", written), words) if written else (("parameters",), str(error))

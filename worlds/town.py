@@ -19,7 +19,7 @@ from state.randomness import keyed_generator
 from state.records import Dialogue, Remembered
 from state.town import Encounter, Habit, PastDialogue, Resident, Town
 from worlds.catalog import TOWNS
-from worlds.ga_files import PersonFiles, say_address
+from worlds.ga_files import PersonFiles, address_in_words
 from worlds.generative_agents import Log, read_log
 
 #: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
@@ -106,8 +106,8 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
     met: dict[tuple[str, str], int] = dict.fromkeys(pairs, 0)
     drawn = []
     for number, minute in enumerate(minutes, start=1):
-        at = 60 * _FIRST_HOUR + minute
-        habits = {name: _habit(town, name, day, at) for name in names}
+        begins_at = 60 * _FIRST_HOUR + minute
+        habits = {name: _habit(town, name, day, begins_at) for name in names}
         awake = [pair for pair in pairs if not any((h := habits[name]) and h.asleep for name in pair)] or pairs
         fewest = min(met[pair] for pair in awake)
         pair = generator.choice([pair for pair in awake if met[pair] == fewest])
@@ -118,7 +118,7 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
             Encounter(
                 day=day,
                 number=number,
-                time=begins + timedelta(minutes=at),
+                time=begins + timedelta(minutes=begins_at),
                 place=first.place if first else None,
                 initiator=initiator,
                 partner=partner,
@@ -148,8 +148,8 @@ def _folder_of(name: str) -> Path:
     raise NotFoundError(f"unknown town {name!r}{nearest_hint(name, TOWNS)}; give a shipped town, or ga:FOLDER")
 
 
-def _midnight(when: datetime) -> datetime:
-    return datetime.combine(when.date(), time())
+def _midnight(moment: datetime) -> datetime:
+    return datetime.combine(moment.date(), time())
 
 
 def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
@@ -159,7 +159,9 @@ def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
         if action.activity and not action.chat and _CONVERSING not in action.activity:
             minute = action.since.hour * 60 + action.since.minute
             asleep = action.activity.startswith(_ASLEEP)
-            habit = Habit(minute=minute, activity=action.activity, place=say_address(action.address), asleep=asleep)
+            habit = Habit(
+                minute=minute, activity=action.activity, place=address_in_words(action.address), asleep=asleep
+            )
             habits = days.setdefault(_midnight(action.since), [])
             if not habits or habits[-1].activity != habit.activity:
                 habits.append(habit)

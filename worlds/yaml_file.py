@@ -30,17 +30,17 @@ class YamlFile:
     """A parsed YAML file: its path, its values, and the nodes that know the lines.
 
     Attributes:
-        at: Its path.
+        path: Its path.
         root: The root node; `None` for an empty file.
         values: The plain values; an empty mapping for an empty file.
     """
 
-    at: Path
+    path: Path
     root: yaml.Node | None
     values: Any
 
     @classmethod
-    def read(cls, at: Path) -> "YamlFile":
+    def read(cls, path: Path) -> "YamlFile":
         """Read a file.
 
         Raises:
@@ -48,20 +48,20 @@ class YamlFile:
             ScenarioError: It is not YAML.
         """
         try:
-            text = at.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise NotFoundError(f"there is no scenario file {str(at)!r}") from None
+            raise NotFoundError(f"there is no scenario file {str(path)!r}") from None
         except (OSError, ValueError) as error:
-            raise ScenarioError(f"{at}: can't be read as text: {error}") from None
+            raise ScenarioError(f"{path}: can't be read as text: {error}") from None
         try:
             root = yaml.compose(text, Loader=_Loader)
             values = _Loader("").construct_document(root) if root else {}
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-            raise ScenarioError(_one_line(f"{at}{line}: not YAML: {error.problem}")) from None
+            raise ScenarioError(_one_line(f"{path}{line}: not YAML: {error.problem}")) from None
         except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
-            raise ScenarioError(_one_line(f"{at}: not YAML: {error}")) from None
-        return cls(at, root, values)
+            raise ScenarioError(_one_line(f"{path}: not YAML: {error}")) from None
+        return cls(path, root, values)
 
     def parse(self, model: type[Model], others: Mapping[str, type[BaseModel]]) -> Model:
         """Return the values as a model.
@@ -88,7 +88,9 @@ class YamlFile:
         """Return a problem as an error that names file, line and field."""
         location, words = problem
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
-        return ScenarioError(f"{self.at}:{_line(self.root, location)}: {_one_line(f'{field}: ' * bool(field) + words)}")
+        return ScenarioError(
+            f"{self.path}:{_line(self.root, location)}: {_one_line(f'{field}: ' * bool(field) + words)}"
+        )
 
 
 def shown(value: Any) -> str:
@@ -96,26 +98,26 @@ def shown(value: Any) -> str:
     return _shortened.repr(value)
 
 
-def one_of(what: str, known: Iterable[str]) -> BeforeValidator:
+def one_of(kind: str, known: Iterable[str]) -> BeforeValidator:
     """Return a validator, for an annotation, that accepts only these names.
 
     Args:
-        what: What the names are names of, in the message.
+        kind: What the names are names of, in the message.
         known: The names.
     """
     names = tuple(known)
 
     def check(value: Any) -> Any:
         if value not in names:
-            raise complete_problem(unknown(what, value, names))
+            raise complete_problem(unknown(kind, value, names))
         return value
 
     return BeforeValidator(check, json_schema_input_type=Literal.__getitem__(names))
 
 
-def unknown(what: str, name: Any, known: Iterable[str]) -> str:
+def unknown(kind: str, name: Any, known: Iterable[str]) -> str:
     """Return the message about an unknown name, with the nearest known name."""
-    return f"unknown {what} {shown(name)}{hint(name, known)}"
+    return f"unknown {kind} {shown(name)}{hint(name, known)}"
 
 
 def hint(name: Any, known: Iterable[str]) -> str:
@@ -193,12 +195,12 @@ def _in_words(problem: ErrorDetails, model: type[BaseModel], others: Mapping[str
 
 def fields_at(model: type[BaseModel], location: Iterable[str | int]) -> list[str]:
     """Return the names of the fields at a location of a model, as in a file; empty where there is no model."""
-    at: type[BaseModel] | None = model
+    current: type[BaseModel] | None = model
     for part in location:
-        if isinstance(part, str) and at is not None:
-            by_name = {field.alias or name: field for name, field in at.model_fields.items()}
-            at = _model_in(by_name[part].annotation) if part in by_name else None
-    return [field.alias or name for name, field in at.model_fields.items()] if at is not None else []
+        if isinstance(part, str) and current is not None:
+            by_name = {field.alias or name: field for name, field in current.model_fields.items()}
+            current = _model_in(by_name[part].annotation) if part in by_name else None
+    return [field.alias or name for name, field in current.model_fields.items()] if current is not None else []
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -79,17 +79,19 @@ def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], 
         rows: The rows.
         right: Whether all columns but the first are figures: aligned to the right, and never broken.
     """
-    columns = [[Text(heading), *(_text(row.cells[at]) for row in rows)] for at, heading in enumerate(headings)]
+    columns = [[Text(heading), *(_text(row.cells[index]) for row in rows)] for index, heading in enumerate(headings)]
     least = [_least_width(column, is_figures=right) for column in columns]
     for number, group in enumerate(_groups(least, console.width)):
         if number:
             console.print()
         table = Table(box=None, pad_edge=False)
-        for at in group:
-            justify: Literal["left", "right"] = "right" if right and at else "left"
-            table.add_column(headings[at], justify=justify, overflow="fold", min_width=min(least[at], console.width))
+        for index in group:
+            justify: Literal["left", "right"] = "right" if right and index else "left"
+            table.add_column(
+                headings[index], justify=justify, overflow="fold", min_width=min(least[index], console.width)
+            )
         for row in rows:
-            table.add_row(*(_text(row.cells[at]) for at in group), style=row.style)
+            table.add_row(*(_text(row.cells[index]) for index in group), style=row.style)
         console.print(table)
 
 
@@ -106,11 +108,11 @@ def _least_width(column: Iterable[Text], is_figures: bool) -> int:
 def _groups(widths: Sequence[int], room: int) -> Iterator[list[int]]:
     """Yield the columns of each table, the first column in each."""
     group = [0]
-    for at in range(1, len(widths)):
-        if len(group) > 1 and _total([widths[column] for column in (*group, at)]) > room:
+    for index in range(1, len(widths)):
+        if len(group) > 1 and _total([widths[column] for column in (*group, index)]) > room:
             yield group
             group = [0]
-        group.append(at)
+        group.append(index)
     yield group
 
 

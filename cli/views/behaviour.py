@@ -16,7 +16,7 @@ from tertulia.phrases import in_words, percent
 def print_behaviour(console: Console, report: BehaviourReport) -> None:
     """Print speech acts and roles of everybody, then the lines that show them."""
     what = f"labelled by {report.labelled_by}, compared with {report.embedder}"
-    print_heading(console, [report.run], what, report.means_nothing)
+    print_heading(console, [report.run], what, report.rehearsed)
     _print_acts(console, report.people)
     _print_roles(console, report.people)
     for person in report.people:

@@ -13,7 +13,7 @@ from state.cognition import Bid, Call, Character, WillingnessParts
 from state.parameters import Parameters
 from state.store import Store
 from tertulia.phrases import clean, in_words, number
-from tertulia.round_phrases import how_the_floor_was_given, terms_of_the_race, what_was_noticed, what_was_typed
+from tertulia.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase
 from tertulia.rounds import AgentRound, Round
 
 _BAR = 24
@@ -34,13 +34,13 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
     for agent, start in _race_rows(round):
         thought = Text(clean(agent.assessment.thought) if agent.assessment else "–", "italic")
         if agent.typed is not None:
-            thought = plain(what_was_typed(agent.typed))
+            thought = plain(typed_phrase(agent.typed))
         if agent.active:
             thought.append(f"  [{', '.join(in_words(name) for name in agent.active)}]", "dim not italic")
         willingness = f"W {number(agent.bid.willingness, 2)}" if agent.bid else "–"
         table.add_row(*start, willingness, thought)
     console.print(_indented(table, 5))
-    console.print(_indented(plain(how_the_floor_was_given(round, parameters), "dim"), 5))
+    console.print(_indented(plain(floor_phrase(round, parameters), "dim"), 5))
     console.print()
 
 
@@ -49,7 +49,7 @@ def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, wh
     console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
     table = _plain_table()
     table.add_column(style="dim", width=9)
-    table.add_row("noticed", plain(what_was_noticed(agent, parameters)))
+    table.add_row("noticed", plain(perception_phrase(agent, parameters)))
     for row in _mechanism_rows(agent, whole):
         table.add_row(*row)
     if assessment := agent.assessment:
@@ -101,9 +101,9 @@ def _print_race(console: Console, round: Round, parameters: Parameters) -> None:
     console.print(plain("the floor", "bold cyan"))
     table = _plain_table("left", "left", "right", "left")
     for agent, start in _race_rows(round):
-        table.add_row(*start, Text(terms_of_the_race(agent, parameters), "dim"))
+        table.add_row(*start, Text(race_phrase(agent, parameters), "dim"))
     console.print(_indented(table))
-    console.print(_indented(plain(how_the_floor_was_given(round, parameters))))
+    console.print(_indented(plain(floor_phrase(round, parameters))))
     console.print()
 
 
@@ -124,10 +124,10 @@ def print_character(console: Console, name: str, character: Character) -> None:
     table = _plain_table()
     table.add_column(style="dim", width=9)
     table.add_row("traits", plain(", ".join(character.big_five)))
-    for at, text in enumerate(character.descriptions):
-        table.add_row("is" if at == 0 else "", plain(text))
-    for at, step in enumerate(character.plan):
-        table.add_row("plans" if at == 0 else "", plain(f"{step.text} ({step.share:.0%})"))
+    for index, text in enumerate(character.descriptions):
+        table.add_row("is" if index == 0 else "", plain(text))
+    for index, step in enumerate(character.plan):
+        table.add_row("plans" if index == 0 else "", plain(f"{step.text} ({step.share:.0%})"))
     console.print(_indented(table))
     console.print()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nodes.machinery.node import Node
-from nodes.machinery.objects import PREFIX, content_hash, noted_object
+from nodes.machinery.objects import PREFIX, content_hash, extension_of_object
 from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
 from state.errors import ExtensionError, NotFoundError, nearest_hint
@@ -44,8 +44,8 @@ def load(sources: Iterable[str]) -> Registry:
     return registry
 
 
-def load_again(
-    noted: Sequence[Extension],
+def reload_extensions(
+    recorded: Sequence[Extension],
     accepted: Collection[str] = (),
     nodes: Iterable[Node] = (),
     mechanisms: Iterable[Mechanism] = (),
@@ -54,7 +54,7 @@ def load_again(
     """Return the registry of a run that was begun before; nothing is executed that has changed since.
 
     Args:
-        noted: The extensions that were noted with the run.
+        recorded: The extensions that were noted with the run.
         accepted: Files and entry points that may have changed, or are new.
         nodes, mechanisms: Those that are handed over as Python objects; new ones may be among them.
         accept_changed: Whether the source of an object may differ from what was noted.
@@ -66,7 +66,7 @@ def load_again(
     """
     objects: list[Node | Mechanism] = [*nodes, *mechanisms]
     handed_over = {f"{PREFIX}{declared.name}": declared for declared in objects}
-    for extension in noted:
+    for extension in recorded:
         if extension.source.startswith(PREFIX):
             _check_object(extension, handed_over.get(extension.source), accept_changed)
         elif extension.source not in accepted and content_hash(_content(extension.source)) != extension.hash:
@@ -75,7 +75,7 @@ def load_again(
                 f"add --extension {extension.source}"
             )
     registry = Registry()
-    for source in dict.fromkeys([*(extension.source for extension in noted), *accepted, *handed_over]):
+    for source in dict.fromkeys([*(extension.source for extension in recorded), *accepted, *handed_over]):
         if source in handed_over:
             registry = _include_object(registry, handed_over[source])
         else:
@@ -91,7 +91,7 @@ def _check_object(extension: Extension, declared: Node | Mechanism | None, accep
             f"{extension.source}: {name!r} was handed over in Python, and its code is not executed from the store; "
             "hand it over again: `tertulia.resume(run, nodes=…)`, a mechanism with mechanisms=…"
         )
-    if not accept_changed and noted_object(declared).hash != extension.hash:
+    if not accept_changed and extension_of_object(declared).hash != extension.hash:
         raise ExtensionError(
             f"{extension.source}: the source of {name!r} differs from what was noted with the run; to go on with it as "
             "it is now, hand it over with accept_changed=True"
@@ -192,8 +192,8 @@ def _import_failure(source: str, path: str, error: BaseException) -> ExtensionEr
     else:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         line = lines[-1] if lines else None
-    at = f", line {line}" if line else ""
-    return ExtensionError(f"{source}{at}: {message}")
+    line_hint = f", line {line}" if line else ""
+    return ExtensionError(f"{source}{line_hint}: {message}")
 
 
 def _declared(source: str, module: ModuleType) -> tuple[tuple[Node, ...], tuple[Mechanism, ...]]:

@@ -92,8 +92,8 @@ def _typed(place: Place, key: str, value: Any) -> Any:
         typed = _adapter(place.name, key).validate_python(plain, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        at, shown = "".join(f"[{part!r}]" for part in first["loc"]), f"{first['input']!r:.60}"
-        raise ValueError(f"{key}{at} is {shown}: {first['msg']}") from None
+        location, shown = "".join(f"[{part!r}]" for part in first["loc"]), f"{first['input']!r:.60}"
+        raise ValueError(f"{key}{location} is {shown}: {first['msg']}") from None
     if typed != plain:
         raise ValueError(f"{key} has more in it than the state keeps")
     return typed
@@ -104,19 +104,21 @@ def _adapter(place: str, key: str) -> TypeAdapter[Any]:
     return TypeAdapter(PLACES[place].types[key])
 
 
-def _plain(value: Any, at: str) -> Any:
+def _plain(value: Any, location: str) -> Any:
     """Return a value as plain JSON gives it back, tuples as lists; `ValueError` names what JSON can't hold."""
     if isinstance(value, dict):
         for key in value:
             if type(key) is not str:
-                raise ValueError(f"{at} has the key {key!r:.60}, {_kind(key)}; keys are str")
-        return {key: _plain(item, f"{at}[{key!r}]") for key, item in value.items()}
+                raise ValueError(f"{location} has the key {key!r:.60}, {_kind(key)}; keys are str")
+        return {key: _plain(item, f"{location}[{key!r}]") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{at}[{index}]") for index, item in enumerate(value)]
+        return [_plain(item, f"{location}[{index}]") for index, item in enumerate(value)]
     if value is not None and type(value) not in (str, bool, int, float):
-        raise ValueError(f"{at} is {_kind(value)}, which can't be checkpointed; make it plain JSON, as float(x) does")
+        raise ValueError(
+            f"{location} is {_kind(value)}, which can't be checkpointed; make it plain JSON, as float(x) does"
+        )
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{at} is {value}; numbers are finite")
+        raise ValueError(f"{location} is {value}; numbers are finite")
     return value
 
 

@@ -51,26 +51,27 @@ class Node:
 
     def __post_init__(self) -> None:
         check_name("node", self.name)
-        what = f"node {self.name!r}"
+        subject = f"node {self.name!r}"
         if isinstance(self.place, str):
             object.__setattr__(self, "place", place_name(self.place))
         if self.place not in PLACES:
-            raise ExtensionError(f"{what}: there is no place {self.place!r:.60}{nearest_hint(str(self.place), PLACES)}")
-        check_line(what, "description", self.description)
-        check_async(what, self.run, "state", "runtime")
-        check_parameters(what, self.parameters)
-        check_limit(what, self.timeout_s)
+            raise ExtensionError(
+                f"{subject}: there is no place {self.place!r:.60}{nearest_hint(str(self.place), PLACES)}"
+            )
+        check_line(subject, "description", self.description)
+        check_async(subject, self.run, "state", "runtime")
+        check_parameters(subject, self.parameters)
+        check_limit(subject, self.timeout_s)
         place = PLACES[self.place]
         for field, keys, known in (
             ("reads", self.reads, tuple(place.types)),
             ("writes", self.writes, (*place.writes, *place.may_write, *place.formerly_wrote)),
         ):
             if not isinstance(keys, tuple):
-                raise ExtensionError(f"{what}: {field} is a tuple of state keys, not {keys!r:.60}")
+                raise ExtensionError(f"{subject}: {field} is a tuple of state keys, not {keys!r:.60}")
             for key in keys:
                 if key not in known:
-                    raise ExtensionError(
-                        f"{what}: {field} has {key!r}, which {self.place} does not have{nearest_hint(str(key), known)}"
-                    )
+                    hint = nearest_hint(str(key), known)
+                    raise ExtensionError(f"{subject}: {field} has {key!r}, which {self.place} does not have{hint}")
         if missing := [key for key in place.writes if key not in self.writes]:
-            raise ExtensionError(f"{what}: a node in the place of {self.place} writes {', '.join(missing)} as well")
+            raise ExtensionError(f"{subject}: a node in the place of {self.place} writes {', '.join(missing)} as well")

@@ -15,7 +15,7 @@ from state.records import Extension
 PREFIX = "python:"
 
 
-def noted_object(declared: Node | Mechanism) -> Extension:
+def extension_of_object(declared: Node | Mechanism) -> Extension:
     """Return the extension as which a node or a mechanism is noted: with its functions' source, and the hash of that.
 
     Raises:
@@ -34,7 +34,7 @@ def content_hash(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def _source_of(function: Callable[..., Any], what: str) -> str:
+def _source_of(function: Callable[..., Any], subject: str) -> str:
     """Return the source of a function, or of the class of an object that is called like one."""
     inner: Any = inspect.unwrap(function)
     while isinstance(inner, partial):
@@ -45,4 +45,4 @@ def _source_of(function: Callable[..., Any], what: str) -> str:
             return inspect.getsource(readable)
         except (OSError, TypeError, SyntaxError):  # typed at a prompt, made by `exec`, written in C
             continue
-    raise ExtensionError(f"{what}: the source of its function can't be read; write it in a file or a notebook cell")
+    raise ExtensionError(f"{subject}: the source of its function can't be read; write it in a file or a notebook cell")

@@ -17,7 +17,7 @@ from nodes.generate import generate
 from nodes.judge import judge
 from nodes.machinery.guard import guarded
 from nodes.machinery.node import Node, NodeFunction
-from nodes.machinery.objects import noted_object
+from nodes.machinery.objects import extension_of_object
 from nodes.machinery.places import PLACES, place_name
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import MECHANISMS
@@ -145,9 +145,9 @@ class Registry:
         """
         registry = self
         for node in nodes:
-            registry = registry.including(noted_object(node), [node], ())
+            registry = registry.including(extension_of_object(node), [node], ())
         for mechanism in mechanisms:
-            registry = registry.including(noted_object(mechanism), (), [mechanism])
+            registry = registry.including(extension_of_object(mechanism), (), [mechanism])
         return registry
 
     def functions(self, parameters: Parameters, kind: RunKind) -> dict[str, NodeFunction]:
@@ -170,24 +170,24 @@ class Registry:
         return name if name in self.nodes else place_name(name)
 
     def _problems(self, parameters: Parameters, kind: RunKind) -> Iterator[str]:
-        for given, name in parameters.nodes.items():
-            at, place = f"nodes.{given}={name}", place_name(given)
+        for key, name in parameters.nodes.items():
+            setting, place = f"nodes.{key}={name}", place_name(key)
             if place not in PLACES:
-                yield f"{at}: there is no place {place!r}{nearest_hint(place, PLACES)}"
+                yield f"{setting}: there is no place {place!r}{nearest_hint(place, PLACES)}"
             elif kind == "dialogue" and PLACES[place].graph != "utterance":
-                yield f"{at}: a dialogue of two has no place {place!r}; it is one of meetings"
+                yield f"{setting}: a dialogue of two has no place {place!r}; it is one of meetings"
             elif (node := self.nodes.get(self._node_name(name))) is None:
-                here = [node.name for node in self.nodes.values() if node.place == place]
+                choices = [node.name for node in self.nodes.values() if node.place == place]
                 hint = "; one of your own comes with --extension FILE"
-                yield f"{at}: there is no node {name!r}{nearest_hint(name, here)}{hint}"
+                yield f"{setting}: there is no node {name!r}{nearest_hint(name, choices)}{hint}"
             elif node.place != place:
-                yield f"{at}: {name} stands in the place {node.place}"
+                yield f"{setting}: {name} stands in the place {node.place}"
             elif place == "race" and parameters.order != "self_driven":
-                yield f"{at}: with order={parameters.order} there is no race; set order=self_driven"
+                yield f"{setting}: with order={parameters.order} there is no race; set order=self_driven"
         declared: dict[str, Node | Mechanism] = {**self.nodes, **self.mechanisms}
         for name, settings in parameters.node_settings.items():
             if name not in declared:
-                configurable = [known.name for known in declared.values() if known.parameters is not None]
+                configurable = [item.name for item in declared.values() if item.parameters is not None]
                 yield (
                     f"unknown parameter {next(iter(settings), '')!r} of {name!r}: there is no such node or mechanism"
                     + nearest_hint(name, configurable)
@@ -200,8 +200,8 @@ def _bad_settings(declared: Node | Mechanism, settings: Mapping[str, NodeSetting
     known = () if declared.parameters is None else tuple(declared.parameters.model_fields)
     for key in settings:
         if key not in known:
-            has = nearest_hint(key, known) or f" ({declared.name} takes none)"
-            yield f"unknown parameter {f'{declared.name}.{key}'!r}{has}"
+            hint = nearest_hint(key, known) or f" ({declared.name} takes none)"
+            yield f"unknown parameter {f'{declared.name}.{key}'!r}{hint}"
     if declared.parameters is not None:
         try:
             declared.parameters.model_validate(settings)

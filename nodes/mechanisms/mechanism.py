@@ -42,16 +42,16 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         check_name("mechanism", self.name)
-        what = f"mechanism {self.name!r}"
-        check_line(what, "title", self.title)
-        check_line(what, "description", self.description)
+        subject = f"mechanism {self.name!r}"
+        check_line(subject, "title", self.title)
+        check_line(subject, "description", self.description)
         match self.example:
             case (bool(), str(reason)) if reason.strip():
                 pass
             case _:
-                raise ExtensionError(f"{what}: example is (on, why), such as (False, 'Nobody asked.')")
-        check_async(what, self.run, "view")
+                raise ExtensionError(f"{subject}: example is (on, why), such as (False, 'Nobody asked.')")
+        check_async(subject, self.run, "view")
         if self.condition is not None:
-            check_call(what, "condition", self.condition, "view")
-        check_parameters(what, self.parameters)
-        check_limit(what, self.timeout_s)
+            check_call(subject, "condition", self.condition, "view")
+        check_parameters(subject, self.parameters)
+        check_limit(subject, self.timeout_s)

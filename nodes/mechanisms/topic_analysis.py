@@ -45,17 +45,17 @@ async def analyse_topics(view: View) -> Finding:
     question = Question("topics", form, {"topic": "who does what", "move": "shift"}, items)
     reply = await view.ask("topic_analysis", question, fields)
     topic, move = text_of(reply, "topic"), text_of(reply, "move")
-    states = moved(states, topic, move)
+    states = with_move(states, topic, move)
     lines = [f"The talk is about {topic.rstrip('.')}.", _MOVES.get(move, "")]
     if states["open"]:
         lines.append(f"Still open: {', '.join(states['open'])}.")
     return Finding(lines=tuple(line for line in lines if line), data={"topic": topic, "move": move, **states})
 
 
-def moved(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:
+def with_move(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:
     """Return the states of the topics after a move; a topic has a single state, and the latest stands last."""
     after = {
-        state: [known for known in topics if known.casefold() != topic.casefold()] for state, topics in states.items()
+        state: [other for other in topics if other.casefold() != topic.casefold()] for state, topics in states.items()
     }
     target = {"shift": "discussed", "pause": "paused"}.get(move, "open")
     after[target].append(topic)

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from nodes.generate import utterance_request
 from prompts.assemble import reply_prefix_of
-from prompts.render import as_read_by, render
+from prompts.render import render, retokenized
 from state.context import Context
 from state.graph_state import UtteranceState
 from state.language_model import LanguageModel, ScoringOptions
@@ -51,7 +51,7 @@ async def scores_by_reading(
     totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
     for reply in replies:
         reply_prefix = reply_prefix_of(prompt)
-        read = as_read_by(reader.tokenizer, reply, reply_prefix)
+        read = retokenized(reader.tokenizer, reply, reply_prefix)
         if options.rows == "utterance_only":  # the tokens before the utterance count as the end of the prompt
             first, past_last = read.text_tokens
             reply_prefix += reader.tokenizer.decode(read.tokens[:first])

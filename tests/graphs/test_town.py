@@ -19,7 +19,7 @@ from support.scripted import ScriptedModel
 from benchmarks.store_checks import differences, faults
 from models.rehearsal import RehearsalEmbedder
 from nodes.reflect import insights
-from nodes.remember import keep
+from nodes.remember import memories_of_conversation
 from state.context import Context
 from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Prompt, Remembered, TurnRecord
@@ -162,7 +162,7 @@ def a_talk(model: ScriptedModel, start: Case | None = None, store: SqliteStore |
 
 async def test_an_event_a_summary_and_a_thought_each_with_its_importance() -> None:
     model = ScriptedModel(comments=["They spoke of the lamp.", "He may need help."], ratings=[2, 5, 9])
-    memories = await keep(a_talk(model), an_encounter(), "Mara", round=5)
+    memories = await memories_of_conversation(a_talk(model), an_encounter(), "Mara", round=5)
     assert [(memory.id, memory.kind, memory.importance, memory.text) for memory in memories] == [
         ("day_2_1_event", "event", 2, "On Wednesday 6 May Piotr was reading."),
         (
@@ -179,7 +179,7 @@ async def test_an_event_a_summary_and_a_thought_each_with_its_importance() -> No
 
 async def test_what_was_said_is_what_is_summed_up() -> None:
     model = ScriptedModel()
-    await keep(a_talk(model), an_encounter(), "Piotr", round=5)
+    await memories_of_conversation(a_talk(model), an_encounter(), "Piotr", round=5)
     summarise, rate = (request.prompt.source for request in model.asked("generate"))
     said = [unit.text for unit in summarise.units if unit.kind == "item"]
     assert said == ["Mara: Line 1.", "Piotr: Line 2.", "Mara: Line 3.", "Piotr: Line 4."]
@@ -190,7 +190,7 @@ async def test_what_was_said_is_what_is_summed_up() -> None:
 async def test_nothing_is_kept_that_says_nothing_or_is_not_known() -> None:
     model = ScriptedModel(comments=["", "Rain."], ratings=[4])
     encounter = an_encounter(activities=("mending a net", None), place=None)
-    memories = await keep(a_talk(model), encounter, "Mara", round=5)
+    memories = await memories_of_conversation(a_talk(model), encounter, "Mara", round=5)
     assert [(memory.id, memory.text) for memory in memories] == [("day_2_1_thought", "Rain.")]
 
 

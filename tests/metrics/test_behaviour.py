@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from support.spoken_lines import CALIBRATION, HELD_OUT, STEERED
 
-from metrics.behaviour import NEAR, ActedLine, PersonBehaviour, behaviour
+from metrics.behaviour import NEAR, LabelledLine, PersonBehaviour, behaviour
 from metrics.speech_acts import ACTS, NO_ACT, PROTOTYPES, acts_by_prototypes, cosine, sentences_of
 from models.rehearsal import RehearsalEmbedder
 from state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
@@ -16,8 +16,8 @@ FRUIT, DATE, BOTH = (1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5)
 _LETTERS = dict(zip("PAOMSTJC", ACTS, strict=True))
 
 
-def line(turn: int, speaker: str, *acts: str) -> ActedLine:
-    return ActedLine(turn=turn, round=turn, speaker=speaker, text=f"Line {turn}.", acts=acts)
+def line(turn: int, speaker: str, *acts: str) -> LabelledLine:
+    return LabelledLine(turn=turn, round=turn, speaker=speaker, text=f"Line {turn}.", acts=acts)
 
 
 def turns_of(lines: Sequence[object]) -> list[int]:
@@ -25,7 +25,7 @@ def turns_of(lines: Sequence[object]) -> list[int]:
 
 
 def behaviour_of(
-    lines: list[ActedLine], vectors: list[tuple[float, float]] | None = None, **minds: object
+    lines: list[LabelledLine], vectors: list[tuple[float, float]] | None = None, **minds: object
 ) -> dict[str, PersonBehaviour]:
     people = tuple(dict.fromkeys(line.speaker for line in lines)) or ("Ana",)
     found = behaviour(people, lines, vectors or [FRUIT] * len(lines), **minds)  # type: ignore[arg-type]
@@ -220,7 +220,7 @@ def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
     texts = [text for *_, text in spoken]
     acts = [tuple(_LETTERS[letter] for letter in letters if letter != "-") for _, letters, _ in spoken]
     lines = [
-        ActedLine(turn=at, round=at, speaker=name, text=text, acts=done)
+        LabelledLine(turn=at, round=at, speaker=name, text=text, acts=done)
         for at, ((name, _, text), done) in enumerate(zip(spoken, acts, strict=True), start=1)
     ]
     found = {

@@ -4,7 +4,6 @@ import json
 import math
 import unicodedata
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,20 +15,16 @@ from metrics.dialogue_file import read_dialogues
 from metrics.diversity import (
     Dialogue,
     DiversityFigures,
-    case_metrics,
     dialogue_text,
     distinct_n,
-    figures_of,
     mean_over_cases,
     mean_pairwise_cosine,
     metrics_of_cases,
     words,
     words_per_utterance,
 )
-from metrics.grouping import group_dialogues, value_of
 from state.errors import NotFoundError, UsageError
-from state.parameters import Parameters
-from state.records import RunRecord, Turn
+from state.language_model import Embedder
 
 
 class LetterEmbedder:
@@ -165,6 +160,10 @@ def test_similarity_is_the_mean_cosine_over_pairs(vectors: list[list[float]]) ->
     assert mean_pairwise_cosine(vectors) == (None if expected is None else pytest.approx(expected))
 
 
+def case_metrics(dialogues: Sequence[Dialogue], embedder: Embedder | None) -> DiversityFigures:
+    return metrics_of_cases({"": dialogues}, embedder)[""]
+
+
 def test_the_figures_of_a_case() -> None:
     figures = case_metrics([HELLO, OTHER, HELLO], LetterEmbedder())
     embedder = LetterEmbedder()
@@ -202,67 +201,10 @@ def test_the_mean_leaves_out_what_a_case_has_not() -> None:
     assert mean_over_cases([]) == none
 
 
-def test_the_figures_of_all_cases_are_those_of_each_and_their_mean() -> None:
-    cases = {"0": [HELLO, OTHER], "1": [HELLO]}
-    report = figures_of(cases, LetterEmbedder())
-    assert report.cases == metrics_of_cases(cases, LetterEmbedder())
-    assert report.mean == mean_over_cases(report.cases.values())
-    assert list(report.model_dump()["mean"]) == ["sim", "sim_untruncated", "dist1", "dist2", "dist3", "len"]
-
-
 def test_without_an_embedder_there_is_no_similarity() -> None:
-    figures = figures_of({"0": [HELLO, OTHER]}, None).cases["0"]
+    figures = case_metrics([HELLO, OTHER], None)
     assert (figures.sim, figures.sim_untruncated) == (None, None)
     assert figures.dist1 == case_metrics([HELLO, OTHER], LetterEmbedder()).dist1
-
-
-# --- grouping stored runs -------------------------------------------------------------------------------------------
-
-
-def stored(run: str, removal_factor: float, scenario: str = "tidewell:0") -> tuple[RunRecord, list[Turn]]:
-    """A run of two turns and a silence whose first line is the run's id."""
-    record = RunRecord(
-        run=run,
-        status="finished",
-        kind="dialogue",
-        scenario=scenario,
-        model="rehearsal",
-        embedder="rehearsal",
-        rehearsed=True,
-        seed=1,
-        parameters=Parameters(removal_factor=removal_factor).model_dump(mode="json"),
-        created=datetime(2024, 5, 14, tzinfo=UTC),
-    )
-    lines = [("Ana", run), (None, ""), ("Bo", "Hm.")]
-    turns = [
-        Turn(turn=at, round=at, speaker=speaker, text=text, sim_time_s=at, ended=False)
-        for at, (speaker, text) in enumerate(lines, 1)
-    ]
-    return record, turns
-
-
-def test_runs_are_grouped_by_a_value_and_within_it_by_case() -> None:
-    runs = [stored("a", 0.5), stored("b", 0), stored("c", 0.5), stored("d", 0, "tidewell:1")]
-    groups = group_dialogues(runs, lambda run: value_of(run, "lambda"))
-    assert list(groups) == [0, 0.5], "in ascending order"
-    first_lines = {
-        value: {case: [dialogue[0][1] for dialogue in dialogues] for case, dialogues in cases.items()}
-        for value, cases in groups.items()
-    }
-    assert first_lines == {0: {"tidewell:0": ["b"], "tidewell:1": ["d"]}, 0.5: {"tidewell:0": ["a", "c"]}}
-    assert groups[0]["tidewell:0"] == [[("Ana", "b"), ("Bo", "Hm.")]], "a silence is no utterance"
-    assert list(group_dialogues(runs, lambda run: value_of(run, "scenario"))) == ["tidewell:0", "tidewell:1"]
-
-
-def test_the_value_of_a_run_is_its_parameter_or_a_field_of_its_record() -> None:
-    run, turns = stored("a", 0.5)
-    assert [value_of(run, name) for name in ("lambda", "λ", "removal_factor", "seed")] == [0.5, 0.5, 0.5, 1]
-    older = run.model_copy(update={"parameters": {}})
-    assert value_of(older, "lambda") is None
-    with pytest.raises(UsageError, match=r"unknown parameter 'lamda'.*lambda"):
-        value_of(run, "lamda")
-    with pytest.raises(UsageError, match="nobody speaks in run a; leave it out"):
-        group_dialogues([(run, turns[1:2])], lambda run: run.seed)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

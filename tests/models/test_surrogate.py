@@ -19,7 +19,7 @@ from models.causal import CausalLanguageModel
 from models.chat import open_chat_model
 from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from nodes.scorers.attention import scores_by_reading
-from prompts.render import as_read_by, render
+from prompts.render import render, retokenized
 from state.language_model import LanguageModel, ModelRole, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
@@ -58,7 +58,7 @@ def a_reply(speech: str = SPEECH) -> Reply:
 @pytest.mark.parametrize("reply_prefix", ["", '{"Mara": "'])
 @pytest.mark.parametrize("tokenizer", [RehearsalTokenizer(), tiny_language_model().tokenizer])
 def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, reply_prefix: str) -> None:
-    read = as_read_by(tokenizer, a_reply(), reply_prefix)
+    read = retokenized(tokenizer, a_reply(), reply_prefix)
     first, past_last = read.text_tokens
     assert reply_prefix + tokenizer.decode(read.tokens) == a_reply().text
     assert tokenizer.decode(read.tokens[first:past_last]) == json.dumps(SPEECH, ensure_ascii=False)[1:-1]
@@ -77,7 +77,7 @@ async def test_reading_scores_as_the_definition_does(
     for reply in replies:
         rendered, read = (
             render(prompt, reader.tokenizer, reply_prefix),
-            as_read_by(reader.tokenizer, reply, reply_prefix),
+            retokenized(reader.tokenizer, reply, reply_prefix),
         )
         (attention,) = attention_to_prompt(reader.model, reader._prefix(rendered), [read.tokens])
         expected.append(

@@ -16,7 +16,7 @@ from nodes.decide import decide, propensity_of
 from nodes.mechanisms.memory_retrieval import noticed_before
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.mechanisms.time_analysis import pace_of
-from nodes.mechanisms.topic_analysis import moved
+from nodes.mechanisms.topic_analysis import with_move
 from nodes.perceive import perceive
 from nodes.prepare import prepare
 from nodes.run_mechanisms import run_mechanisms
@@ -234,7 +234,7 @@ async def test_who_has_no_plan_is_not_asked_about_it() -> None:
     ],
 )
 def test_topics_stand_in_one_state(topic: str, move: str, states: dict[str, list[str]]) -> None:
-    assert moved({"open": ["crane"], "discussed": ["money"], "paused": []}, topic, move) == states
+    assert with_move({"open": ["crane"], "discussed": ["money"], "paused": []}, topic, move) == states
 
 
 async def test_topics_begin_with_the_roles_own_interests_and_go_on_from_the_last_time() -> None:

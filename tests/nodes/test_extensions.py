@@ -27,7 +27,7 @@ from graphs.dialogue import build_dialogue_graph
 from nodes.floor import appointed, contenders_of, give_floor
 from nodes.generate import generate
 from nodes.machinery import extensions
-from nodes.machinery.extensions import load, load_again, load_module
+from nodes.machinery.extensions import load, load_module, reload_extensions
 from nodes.machinery.guard import guarded
 from nodes.machinery.node import Node
 from nodes.machinery.places import FORMER_NAMES, PLACES
@@ -269,21 +269,21 @@ def test_a_run_goes_on_with_the_same_content_only(write: Callable[..., str], tmp
     marker = tmp_path / "executed"
     source = write("NODES = (node('mine'),)")
     noted = load([source]).extensions
-    assert load_again(noted).extensions == noted
+    assert reload_extensions(noted).extensions == noted
     write(f"NODES = (node('mine'),)\nopen({str(marker)!r}, 'w')")
     with pytest.raises(ExtensionError, match=r"changed since the run began.*--extension"):
-        load_again(noted)
+        reload_extensions(noted)
     assert not marker.exists(), "nothing that changed is executed"
-    assert load_again(noted, [source]).extensions != noted
+    assert reload_extensions(noted, [source]).extensions != noted
     assert marker.exists()
     Path(source).unlink()
     with pytest.raises(NotFoundError, match="no extension"):
-        load_again(noted)
+        reload_extensions(noted)
 
 
 def test_another_extension_may_come_in_later(write: Callable[..., str]) -> None:
     noted = load([write("NODES = (node('mine'),)", "one.py")]).extensions
-    registry = load_again(noted, [write("NODES = (node('yours'),)", "other.py")])
+    registry = reload_extensions(noted, [write("NODES = (node('yours'),)", "other.py")])
     assert set(registry.own_nodes) == {"mine", "yours"}
     assert registry.extensions[0] == noted[0]
 
@@ -309,11 +309,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_package_brings_nodes_by_an_entry_point(package: Path) -> None:
     registry = load(["harbour"])
     assert registry.origins == {"tide": "harbour"}
-    assert load_again(registry.extensions).origins == {"tide": "harbour"}
+    assert reload_extensions(registry.extensions).origins == {"tide": "harbour"}
     assert extensions.installed() == ["gone", "harbour"]
     package.write_text(package.read_text(encoding="utf-8") + "\n# other", encoding="utf-8")
     with pytest.raises(ExtensionError, match="changed since"):
-        load_again(registry.extensions)
+        reload_extensions(registry.extensions)
 
 
 def test_entry_points_that_are_not_there_are_told(package: Path) -> None:
@@ -328,7 +328,7 @@ def test_entry_points_that_are_not_there_are_told(package: Path) -> None:
 
 def test_a_store_can_not_name_any_module(package: Path) -> None:
     with pytest.raises(NotFoundError, match="no installed package has an entry point"):
-        load_again([Extension(source="harbour_of_tests.nodes", hash="0" * 32)])
+        reload_extensions([Extension(source="harbour_of_tests.nodes", hash="0" * 32)])
 
 
 # --- choosing -------------------------------------------------------------------------------------------------------
@@ -761,12 +761,12 @@ def test_a_function_without_source_is_refused() -> None:
 def test_a_run_goes_on_with_the_same_object_only() -> None:
     noted = Registry().including_objects([a_node(in_a_cell(CELL))]).extensions
     with pytest.raises(ExtensionError, match=r"'mine' was handed over in Python.*`tertulia\.resume\(run, nodes=…\)`"):
-        load_again(noted)
-    assert load_again(noted, nodes=[a_node(in_a_cell(CELL))]).extensions == noted
+        reload_extensions(noted)
+    assert reload_extensions(noted, nodes=[a_node(in_a_cell(CELL))]).extensions == noted
     changed = a_node(in_a_cell(CELL.replace("False", "True")))
     with pytest.raises(ExtensionError, match=r"the source of 'mine' differs.*accept_changed=True"):
-        load_again(noted, nodes=[changed])
-    registry = load_again(noted, nodes=[changed], accept_changed=True)
+        reload_extensions(noted, nodes=[changed])
+    registry = reload_extensions(noted, nodes=[changed], accept_changed=True)
     assert registry.own_nodes == {"mine": changed}
     assert registry.extensions != noted
 
@@ -774,7 +774,7 @@ def test_a_run_goes_on_with_the_same_object_only() -> None:
 def test_objects_and_files_stand_side_by_side(write: Callable[..., str]) -> None:
     source = write('NODES = (node("written"),)')
     noted = load([source]).including_objects([a_node()]).extensions
-    later = load_again(noted, nodes=[a_node()], mechanisms=[a_mechanism()])
+    later = reload_extensions(noted, nodes=[a_node()], mechanisms=[a_mechanism()])
     assert later.origins == {"written": source, "mine": "python:mine", "gossip": "python:gossip"}
     assert later.extensions[:2] == noted
 
@@ -782,7 +782,7 @@ def test_objects_and_files_stand_side_by_side(write: Callable[..., str]) -> None
 def test_the_code_of_an_object_is_never_executed_from_a_store(tmp_path: Path) -> None:
     marker = tmp_path / "executed"
     with pytest.raises(ExtensionError, match="not executed from the store"):
-        load_again([Extension(source="python:mine", hash="0" * 32, code=f"open({str(marker)!r}, 'w')")])
+        reload_extensions([Extension(source="python:mine", hash="0" * 32, code=f"open({str(marker)!r}, 'w')")])
     assert not marker.exists()
 
 

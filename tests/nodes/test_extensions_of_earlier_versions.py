@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nodes.machinery.extensions import load, load_again
+from nodes.machinery.extensions import load, reload_extensions
 
 AS_WRITTEN_THEN = """
 from nodes.mechanisms.mechanism import Mechanism
@@ -38,6 +38,6 @@ def test_an_extension_with_the_former_imports_is_loaded_again(tmp_path: Path) ->
     file = tmp_path / "harbour.py"
     file.write_text(AS_WRITTEN_THEN, encoding="utf-8")
     noted = load([str(file)]).extensions
-    again = load_again(noted)
+    again = reload_extensions(noted)
     assert again.extensions == noted
     assert (set(again.own_nodes), set(again.own_mechanisms)) == ({"evenly"}, {"listen"})

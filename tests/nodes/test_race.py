@@ -15,7 +15,7 @@ from models.rehearsal import RehearsalEmbedder
 from nodes.decide import goal_part, thought_similarity
 from nodes.floor import Contender, Outcome
 from nodes.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
-from nodes.race import hold_race
+from nodes.race import run_race
 from state.cognition import Bid
 from state.graph_state import OpenBid
 from state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights
@@ -51,7 +51,7 @@ def a_race(
         drawn = latencies(bid, name, look) if callable(latencies) else latencies[name]
         return bid.model_copy(update={"latency_s": drawn})
 
-    return hold_race(contenders, silence_s, parameters, draw, choose=lambda names: names[-1])
+    return run_race(contenders, silence_s, parameters, draw, choose=lambda names: names[-1])
 
 
 def latencies_of(contender: Contender, parameters: Parameters, node: str = "latency") -> list[float]:
@@ -228,7 +228,7 @@ def test_ties_are_even() -> None:
     people = [a_contender(name) for name in ("Ana", "Bo", "Cy")]
 
     def tie(round: int) -> str | None:
-        return hold_race(
+        return run_race(
             people,
             0.0,
             DEFAULTS,

@@ -28,7 +28,7 @@ from state.errors import LeftError, ModelError, UsageError
 from state.graph_state import first_state
 from state.meeting import Meeting, Start
 from state.records import Turn
-from state.seat import LONGEST, Answer, Ask, Invitation, as_said
+from state.seat import LONGEST, Answer, Ask, Invitation, as_utterance
 from storage.checkpoints import open_checkpoints
 from storage.store import SqliteStore
 from tertulia.conversation import drive
@@ -426,9 +426,9 @@ async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat:
 
 @given(st.text() | st.text(alphabet="ab \x1b[;0m\n\r\x07\x08\u202e\u2028\ud800é", max_size=3000))
 def test_words_are_one_short_line_that_a_terminal_obeys_nothing_of(text: str) -> None:
-    said = as_said(text)
+    said = as_utterance(text)
     assert len(said) <= LONGEST
-    assert said == " ".join(said.split()) == as_said(said)
+    assert said == " ".join(said.split()) == as_utterance(said)
     assert not set(said) & {*map(chr, range(32)), "\x7f", "\x9b", "\u202e", "\u2028", "\ud800"}
     said.encode()
 
@@ -446,4 +446,4 @@ def test_words_are_one_short_line_that_a_terminal_obeys_nothing_of(text: str) ->
     ],
 )
 def test_what_is_typed_is_said_like_this(typed: str, said: str) -> None:
-    assert as_said(typed) == said
+    assert as_utterance(typed) == said

@@ -53,7 +53,7 @@ def test_all_of_it_is_read(path: Path) -> None:
                 assert record.prompt is None or store.prompt(record.prompt).units
                 assert store.trace(run.run, turn.turn) or run.status == "running"
         assert len(Annotations(store.file).of("5cu8-2-2")) == 4
-        (simulation,) = store.simulations.known()
+        (simulation,) = store.simulations.all()
         assert isinstance(simulation, Simulation)
         people = [resident.persona.name for resident in store.simulations.town("5cu8").residents]
         streams = [store.remembered(store.simulations.stream(simulation, name)) for name in people]

@@ -15,7 +15,7 @@ from support.stored import a_case, a_run
 
 import tertulia.interrupting
 from storage.store import SqliteStore
-from tertulia.driver import ending_noted
+from tertulia.driver import recorded_ending
 from tertulia.interrupting import interruptible, run_or_abandon
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -180,7 +180,7 @@ def test_an_end_is_noted_though_a_query_was_left_open(tmp_path: Path) -> None:
         left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
 
         def drive() -> None:
-            with ending_noted(store, partial(store.set_status, "k3f9"), lambda *end: ends.append(end)):
+            with recorded_ending(store, partial(store.set_status, "k3f9"), lambda *end: ends.append(end)):
                 next(left)
                 checkpoints.set_status("k3f9", "finished")
                 raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from support.ga_builder import DAY, RunBuilder, chat, event, node, real_run, sig
 
 from state.errors import NotFoundError, ScenarioError
 from state.records import Case
-from worlds.ga_files import say_address
+from worlds.ga_files import address_in_words
 from worlds.generative_agents import read_log
 
 HELLO = [["Ann", "Hello Bea."], ["Bea", "Hello Ann."]]
@@ -229,7 +229,7 @@ def test_a_building_with_one_room_tells_the_room(run: RunBuilder, rooms: list[st
     ],
 )
 def test_an_address_as_people_say_it(address: str, expected: str | None) -> None:
-    assert say_address(address) == expected
+    assert address_in_words(address) == expected
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
