@@ -91,7 +91,7 @@ def a_context(served: Served, store: SqliteStore) -> Context:
     settings = {"max_turns": ROUNDS, "max_minutes": None, "removal_factor": 0, "max_concurrency": 32}
     plan = plan_run("team_building", settings, model=served.model)
     engines = Engines(open_chat_model(plan.model, plan.parameters, None), {}, open_embedder("rehearsal"))
-    return begin_with(store, plan, engines).context()
+    return begin_with(store, plan, engines)
 
 
 def longest_chain_s(calls: Sequence[Call]) -> float:

@@ -188,7 +188,7 @@ def _context(
     store: SqliteStore, model: Any, embedder: SentenceEmbedder, sample: Sample, parameters: Parameters, seed: int
 ) -> Context:
     plan = replace(plan_run(sample.scenario, {}, seed=seed), parameters=parameters)
-    return begin_with(store, plan, Engines(model, {}, embedder)).context()
+    return begin_with(store, plan, Engines(model, {}, embedder))
 
 
 class _Clocked:

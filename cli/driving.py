@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,13 +14,14 @@ from cli.terminal.seat import Seat
 from cli.terminal.status_line import StatusLine, status_line
 from cli.views.live import print_heading, print_round_thoughts
 from state.errors import ContextWindowError, LeftError, TertuliaError, UsageError
-from state.parameters import Parameters
 from state.records import Turn
 from state.seat import Answer, Invitation
 from storage.store import SqliteStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
-from tertulia.starting import Conversation
+
+if TYPE_CHECKING:
+    from state.context import Context
 
 #: What is shown while a step is executed, by the name of its node.
 _STEP_PHRASES = {
@@ -54,7 +56,7 @@ def exit_when_interrupted() -> Iterator[None]:
 def drive_shown(
     store: SqliteStore,
     model: str,
-    opened: Callable[[ModelAccess], Conversation],
+    opened: Callable[[ModelAccess], "Context"],
     as_json: bool,
     thoughts: bool,
 ) -> None:
@@ -63,7 +65,7 @@ def drive_shown(
     Args:
         store: The open store.
         model: The name of everybody's model.
-        opened: Opens the models and returns the run.
+        opened: Opens the models and returns the run's context.
         as_json: Whether only how it ended is printed, as JSON.
         thoughts: Whether what each agent thought, and the race, is printed under each turn.
 
@@ -75,23 +77,20 @@ def drive_shown(
     from tertulia.driver import drive_run
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
-        conversation = opened(model_access(line.report))
+        context = opened(model_access(line.report))
         with line.pause():
-            progress().print(f"run {conversation.run.run}")
-        show = LiveRun(store, conversation, line, as_json, thoughts)
-        drive_run(conversation, show.event, show.ask)
+            progress().print(f"run {context.run}")
+        show = LiveRun(store, context, line, as_json, thoughts)
+        drive_run(store, context, show.event, show.ask)
 
 
 class LiveRun:
     """Prints a run while it is driven."""
 
-    def __init__(
-        self, store: SqliteStore, conversation: Conversation, line: StatusLine, as_json: bool, thoughts: bool
-    ) -> None:
+    def __init__(self, store: SqliteStore, context: "Context", line: StatusLine, as_json: bool, thoughts: bool) -> None:
         """Note what is printed, and how (see `drive_shown`)."""
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
-        self._start = store.start(conversation.run.run)
-        self._silence_s = Parameters.model_validate(conversation.run.parameters).silence_s
+        self._start, self._silence_s = context.start, context.parameters.silence_s
         self._seat = Seat(self._start, turns_are_shown=not as_json and data().is_terminal)
 
     async def ask(self, invitation: Invitation) -> Answer | None:

@@ -18,19 +18,20 @@ from tertulia.engines import REHEARSAL, ModelAccess
 from tertulia.events import Emit, Event, RunStarted
 from tertulia.progress_bar import ProgressBar
 from tertulia.session import Drive, events_of, stream_of
-from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, Additions, Conversation, RunPlan, begin, plan_run, reopen
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, Additions, RunPlan, begin, plan_run, reopen
 from tertulia.stored_run import Run, StoreFileHandle
 from tertulia.stores import Store, open_store
 
 if TYPE_CHECKING:
     from nodes.machinery.node import Node
     from nodes.mechanisms.mechanism import Mechanism
+    from state.context import Context
 
 #: The store of runs where none is named: in the current folder.
 DEFAULT_STORE = "tertulia.db"
 
-#: Opens the models of a run in an open store, in the thread that drives it.
-Opening = Callable[[SqliteStore], Conversation]
+#: Opens the models of a run in an open store, in the thread that drives it, and returns the run's context.
+Opening = Callable[[SqliteStore], "Context"]
 
 
 def run(
@@ -249,7 +250,7 @@ class Driven:
 
         def drive(emit: Emit) -> None:
             with SqliteStore.open(self.store.path, create=True) as store:
-                drive_run(opening(store), emit, ask)
+                drive_run(store, opening(store), emit, ask)
 
         return drive
 

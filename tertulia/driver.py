@@ -13,18 +13,18 @@ from state.records import RunStatus
 from state.seat import Ask
 from tertulia.events import Emit, RunEnded, RunStarted
 from tertulia.interrupting import interruptible, run_or_abandon
-from tertulia.starting import Conversation
 
 if TYPE_CHECKING:
     from state.context import Context
     from storage.store import SqliteStore
 
 
-def drive_run(conversation: Conversation, emit: Emit, ask: Ask | None = None) -> None:
+def drive_run(store: "SqliteStore", context: "Context", emit: Emit, ask: Ask | None = None) -> None:
     """Drive a run to its end in this thread, in an event loop of its own.
 
     Args:
-        conversation: The run, with what driving it takes.
+        store: The open store.
+        context: Of the run (`tertulia.starting.begin`, `reopen`).
         emit: Takes the events, `RunStarted` first and `RunEnded` last.
         ask: Asks the person who has the seat, where the run has one.
 
@@ -34,14 +34,13 @@ def drive_run(conversation: Conversation, emit: Emit, ask: Ask | None = None) ->
         KeyboardInterrupt: It was interrupted.
         LeftError: The person who has the seat has left.
     """
-    store, run = conversation.store, conversation.run.run
-    context = conversation.context()
+    run = context.run
 
     def report_end(status: RunStatus, error: TertuliaError | None) -> None:
         emit(RunEnded(run, status, store.run(run).turns, error))
 
     with store.drive_lock(run), interruptible(), recorded_ending(store, partial(store.set_status, run), report_end):
-        emit(RunStarted(conversation.run, context.start, tuple(store.turns(run))))
+        emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
         run_or_abandon(_drive(context, store.path, emit, ask))
 
 

@@ -38,15 +38,14 @@ def estimate(plan: RunPlan) -> Estimate:
     engines = Engines(rehearsal_of(plan.model), {}, ModelAccess().embedder(REHEARSAL), roles)
     engines.check(plan.parameters)
     with SqliteStore.open(MEMORY, create=True) as store:
-        conversation = begin_with(store, plan, engines)
+        context = begin_with(store, plan, engines)
 
         async def rehearse() -> None:
             async with open_checkpoints(MEMORY) as checkpointer:
-                await drive(conversation.context(), checkpointer, ask=_nobody_types)
+                await drive(context, checkpointer, ask=_nobody_types)
 
         asyncio.run(rehearse())
-        run = conversation.run.run
-        return Estimate(store.run(run).turns, tuple(store.calls(run)))
+        return Estimate(store.run(context.run).turns, tuple(store.calls(context.run)))
 
 
 async def _nobody_types(invitation: Invitation) -> Answer:

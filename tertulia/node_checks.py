@@ -210,7 +210,7 @@ def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dic
     parameters = Parameters().with_settings({**base, "ending": "off", **_SETTINGS, **settings})
     plan = RunPlan(start=start, parameters=parameters, model=engines.model.id, seed=1, registry=registry)
     with SqliteStore.open(MEMORY, create=True) as store:
-        context = begin_with(store, plan, engines).context()
+        context = begin_with(store, plan, engines)
         try:
             with _patience(patience_s):
                 asyncio.run(drive(context, InMemorySaver()))

@@ -1,4 +1,4 @@
-"""Planning a run, beginning it, and going on with it: from what a user asks for to a `Conversation` to be driven.
+"""Planning a run, beginning it, and going on with it: from what a user asks for to the context in which it is driven.
 
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
@@ -102,44 +102,6 @@ class RunPlan:
     words: str | None = None
 
 
-@dataclass(frozen=True)
-class Conversation:
-    """A run of an open store with everything that driving it takes (`tertulia.driver.drive_run`)."""
-
-    store: "SqliteStore"
-    run: RunRecord
-    engines: Engines
-    registry: "Registry"
-
-    def context(self) -> "Context":
-        """Return the context in which the run's nodes work.
-
-        Raises:
-            UsageError: The run's nodes, or their settings, are not what there is.
-        """
-        from models.batching import BatchingBroker
-        from state.context import Context
-
-        run, parameters = self.run, Parameters.model_validate(self.run.parameters)
-        return Context(
-            run=run.run,
-            seed=run.seed,
-            start=self.store.start(run.run),
-            parameters=parameters,
-            model=self.engines.model,
-            embedder=self.engines.embedder,
-            store=self.store,
-            broker=BatchingBroker(run.run, self.store),
-            participant_models={
-                name: (model, Parameters.model_validate(run.participant_models[name].parameters))
-                for name, model in self.engines.participant_models.items()
-            },
-            roles={role: (model, self.engines.suited(model, parameters)) for role, model in self.engines.roles.items()},
-            nodes=self.registry.functions(parameters, run.kind),
-            mechanisms=self.registry.own_mechanisms,
-        )
-
-
 def plan_run(
     scenario: str,
     settings: Mapping[str, Any],
@@ -220,8 +182,8 @@ def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
     )
 
 
-def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> Conversation:
-    """Open the models of a plan, store the run, and return it ready to be driven.
+def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context":
+    """Open the models of a plan, store the run, and return the context in which it is driven.
 
     Raises:
         TertuliaError: A model can't be opened, or the store can't be written.
@@ -229,8 +191,8 @@ def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> Conversat
     return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access))
 
 
-def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> Conversation:
-    """Store the run of a plan, with models that are open already, and return it ready to be driven."""
+def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Context":
+    """Store the run of a plan, with models that are open already, and return the context in which it is driven."""
     record = new_record(store.new_run_id(), plan, engines)
     store.create_run(record, plan.start)
     if plan.words is not None and plan.parent is not None:
@@ -238,7 +200,7 @@ def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> Convers
 
         parent, turn = plan.parent
         write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
-    return Conversation(store, record, engines, plan.registry)
+    return context_of(store, record, engines, plan.registry)
 
 
 def reopen(
@@ -248,8 +210,8 @@ def reopen(
     *,
     seat: str | None = None,
     additions: Additions = NOTHING_ADDED,
-) -> Conversation:
-    """Return a run that was begun before, ready to be driven on.
+) -> "Context":
+    """Return the context in which a run that was begun before is driven on.
 
     Args:
         store: The open store.
@@ -265,4 +227,33 @@ def reopen(
     check_seat(seat, run)
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
-    return Conversation(store, run, reopen_engines(run, access), registry)
+    return context_of(store, run, reopen_engines(run, access), registry)
+
+
+def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry: "Registry") -> "Context":
+    """Return the context in which the nodes of a run work.
+
+    Raises:
+        UsageError: The run's nodes, or their settings, are not what there is.
+    """
+    from models.batching import BatchingBroker
+    from state.context import Context
+
+    parameters = Parameters.model_validate(run.parameters)
+    return Context(
+        run=run.run,
+        seed=run.seed,
+        start=store.start(run.run),
+        parameters=parameters,
+        model=engines.model,
+        embedder=engines.embedder,
+        store=store,
+        broker=BatchingBroker(run.run, store),
+        participant_models={
+            name: (model, Parameters.model_validate(run.participant_models[name].parameters))
+            for name, model in engines.participant_models.items()
+        },
+        roles={role: (model, engines.suited(model, parameters)) for role, model in engines.roles.items()},
+        nodes=registry.functions(parameters, run.kind),
+        mechanisms=registry.own_mechanisms,
+    )

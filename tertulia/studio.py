@@ -90,14 +90,14 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
     async def begin_run(state: Conversation) -> Conversation:
         """Make the run."""
         with SqliteStore.open(store_path, create=True) as store:
-            return {"run": begin(store, plan, access).run.run}
+            return {"run": begin(store, plan, access).run}
 
     async def hold(state: Conversation) -> Conversation:
         """Hold the conversation; when it is held again, it takes its calls from the journal."""
         with SqliteStore.open(store_path) as store, store.drive_lock(state["run"]):
-            conversation = reopen(store, store.run(state["run"]), access)
+            context = reopen(store, store.run(state["run"]), access)
             with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
-                await inner.ainvoke(first_state(plan.start), {"recursion_limit": steps}, context=conversation.context())
+                await inner.ainvoke(first_state(plan.start), {"recursion_limit": steps}, context=context)
             turns = store.turns(state["run"])
         return {"turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns]}
 

@@ -13,7 +13,7 @@ from tertulia.driver import recorded_ending
 from tertulia.engines import Engines, ModelAccess, check_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
-from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, Conversation
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -196,8 +196,8 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
 
     registry = load_extensions([])
 
-    def context_of(run: str) -> "Context":
-        return Conversation(store, store.run(run), engines, registry).context()
+    def context_of_run(run: str) -> "Context":
+        return context_of(store, store.run(run), engines, registry)
 
     def on_encounter(state: "TownState") -> None:
         encounter = store.simulations.encounter(simulation.simulation, state["day"], state["number"])
@@ -221,7 +221,7 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
             simulations=store.simulations,
             embedder=engines.embedder,
             record_of=lambda run, seed: run_of(simulation, run, seed),
-            context_of=context_of,
+            context_of=context_of_run,
             drive_conversation=drive_conversation,
         )
         await drive_town(context, checkpointer, on_encounter)
