@@ -1,13 +1,17 @@
 """Choose the mechanisms to switch on. Source: ChatAgents §III-A, information need analysis; Fig. 6."""
 
+from collections.abc import Callable
+
 from langgraph.runtime import Runtime
 
+from nodes.machinery.guard import failure
 from nodes.mechanisms.registry import mechanism_of
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.templates import template
 from state.cognition import InformationNeed, MechanismChoice
 from state.context import Context
+from state.errors import ModelError, NodeError, StorageError
 from state.graph_state import CognitionState, Mind
 from state.language_model import ReplyField
 
@@ -49,11 +53,31 @@ async def information_need(view: View) -> InformationNeed:
             )
     for mechanism in mechanisms:
         if mechanism.condition is not None:
-            reason = mechanism.condition(view)
+            reason = _occasion(mechanism.name, mechanism.condition, view)
             choices[mechanism.name] = MechanismChoice(active=reason is not None, reason=reason or "no occasion")
     return InformationNeed(
         key_information=key_information, mechanisms={name: choices[name] for name in view.meeting.mechanisms}
     )
+
+
+def _occasion(name: str, condition: Callable[[View], str | None], view: View) -> str | None:
+    """Return why a mechanism with a condition is on; `None` where it is off.
+
+    Raises:
+        NodeError: The condition failed, or returned something else than a reason.
+    """
+    try:
+        reason = condition(view)
+    except (ModelError, StorageError):
+        raise
+    except Exception as error:
+        raise NodeError(
+            f"round {view.round}: the condition of the mechanism {name!r} {failure(error, condition)}"
+        ) from error
+    if reason is not None and not isinstance(reason, str):
+        returned = f"returned {reason!r:.60}; it returns a reason, or None where the mechanism is off"
+        raise NodeError(f"round {view.round}: the condition of the mechanism {name!r} {returned}")
+    return reason
 
 
 def usage_line(mind: Mind, mechanism: str, description: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from state.errors import StorageError
 from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
 from storage.schema import BINARY, SCHEMA_VERSION, check_tables, schema_version
-from storage.values import Value, bound, decoded, read
+from storage.values import Value, bound, compared, decoded, read
 from storage.views import QUERIES
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ class StoreFile:
 
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
         """Return the rows of a query, each by column name."""
-        return self._fetched(sql, [bound(value) for value in values])
+        return self._fetched(sql, [compared(value) for value in values])
 
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         """Return the rows of a query whose parameters have names."""
-        return self._fetched(sql, {name: bound(value) for name, value in values.items()})
+        return self._fetched(sql, {name: compared(value) for name, value in values.items()})
 
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):

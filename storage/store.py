@@ -56,6 +56,8 @@ class SqliteStore(Turns, Journal, Streams):
                 f"{path} can't be opened: there is no folder {Path(path).parent}; create it, or take another file with "
                 "--store"
             )
+        if path != MEMORY and Path(path).is_dir():
+            raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with --store")
         is_missing = path != MEMORY and not create and not Path(path).exists()
         return cls(StoreFile(MEMORY if is_missing else path, create), path)
 

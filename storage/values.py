@@ -13,6 +13,11 @@ from state.store import AnyRecord
 Value = str | int | float | bytes | None
 
 
+def compared(value: Value) -> Value:
+    """Return a value as a query compares with it: an integer beyond those of SQLite as the nearest of them."""
+    return max(-(2**63), min(value, 2**63 - 1)) if isinstance(value, int) else bound(value)
+
+
 def bound(value: Value) -> Value:
     """Return a value as it is written."""
     if isinstance(value, float) and value != value:

@@ -4,14 +4,25 @@ Everything works inside a running event loop, as in a notebook, and outside of o
 own (`tertulia.session`). The environment is not read: the store, the cache and keys are arguments.
 """
 
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.errors import UsageError
+from state.errors import SettingError, UsageError
 from state.seat import Ask
 from storage.store import SqliteStore
+from tertulia.arguments import (
+    SEED,
+    check_additions,
+    check_argument,
+    check_names,
+    check_texts,
+    named_as_arguments,
+    path_of,
+    whole_number,
+)
 from tertulia.comparing import RunComparison, compare
 from tertulia.driver import drive_run
 from tertulia.engines import REHEARSAL, ModelAccess
@@ -35,7 +46,7 @@ Opening = Callable[[SqliteStore], "Context"]
 
 
 def run(
-    scenario: str,
+    scenario: Path | str,
     *,
     removal_factor: float | None = None,
     seed: int = DEFAULT_SEED,
@@ -48,7 +59,7 @@ def run(
     label: str | None = None,
     nodes: "Mapping[str, Node | str] | None" = None,
     mechanisms: "Sequence[Mechanism]" = (),
-    extensions: Sequence[str] = (),
+    extensions: Sequence[Path | str] = (),
     seat: str | None = None,
     ask: Ask | None = None,
     store: Path | str | StoreFileHandle = DEFAULT_STORE,
@@ -92,20 +103,13 @@ def run(
     """
     driven = Driven(store, nodes, mechanisms, extensions, cache, api_keys)
     options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
-    plan = plan_run(
-        scenario,
-        driven.settings(settings, options),
-        model=REHEARSAL if rehearse else model,
-        seed=seed,
-        seat=seat,
-        additions=driven.additions,
-        label=label,
-    )
+    name = REHEARSAL if rehearse else model
+    plan = driven.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
     return drive_with_bar(driven, driven.beginning(plan), ask, progress)
 
 
 async def stream(
-    scenario: str,
+    scenario: Path | str,
     *,
     removal_factor: float | None = None,
     seed: int = DEFAULT_SEED,
@@ -118,7 +122,7 @@ async def stream(
     label: str | None = None,
     nodes: "Mapping[str, Node | str] | None" = None,
     mechanisms: "Sequence[Mechanism]" = (),
-    extensions: Sequence[str] = (),
+    extensions: Sequence[Path | str] = (),
     seat: str | None = None,
     ask: Ask | None = None,
     store: Path | str | StoreFileHandle = DEFAULT_STORE,
@@ -137,15 +141,8 @@ async def stream(
     """
     driven = Driven(store, nodes, mechanisms, extensions, cache, api_keys)
     options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
-    plan = plan_run(
-        scenario,
-        driven.settings(settings, options),
-        model=REHEARSAL if rehearse else model,
-        seed=seed,
-        seat=seat,
-        additions=driven.additions,
-        label=label,
-    )
+    name = REHEARSAL if rehearse else model
+    plan = driven.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
     events = stream_of(driven.drive(driven.beginning(plan), ask))
     try:
         async for event in events:
@@ -160,7 +157,7 @@ def resume(
     *,
     nodes: "Mapping[str, Node | str] | None" = None,
     mechanisms: "Sequence[Mechanism]" = (),
-    extensions: Sequence[str] = (),
+    extensions: Sequence[Path | str] = (),
     accept_changed: bool = False,
     ask: Ask | None = None,
     store: Path | str | StoreFileHandle = DEFAULT_STORE,
@@ -178,7 +175,8 @@ def resume(
     Raises:
         TertuliaError: There is no such run, it can't go on, or it failed.
     """
-    if isinstance(run, str):
+    check_argument("run", run, (str, Run), "a run is expected, or its id", optional=False)
+    if not isinstance(run, Run):
         run = open_store(_path_of(store)).run(run)
     return run.resume(
         nodes=nodes,
@@ -198,6 +196,9 @@ def diff(a: Run, b: Run) -> RunComparison:
     Raises:
         UsageError: They lie in two stores.
     """
+    for name, run in (("a", a), ("b", b)):
+        if not isinstance(run, Run):
+            raise SettingError(name, run, ": a run is expected; open_store(…).run(ID) returns one")
     if a.store.path.resolve() != b.store.path.resolve():
         raise UsageError(f"{a.id} lies in {a.store.path} and {b.id} in {b.store.path}; compare runs of one store")
     with a.store.opened() as store:
@@ -217,7 +218,7 @@ class Driven:
         store: Path | str | StoreFileHandle,
         nodes: "Mapping[str, Node | str] | None",
         mechanisms: "Sequence[Mechanism]",
-        extensions: Sequence[str],
+        extensions: Sequence[Path | str],
         cache: Path | str | None,
         api_keys: Mapping[str, str] | None,
         accept_changed: bool = False,
@@ -225,17 +226,50 @@ class Driven:
         """Take the arguments of `run`, `Run.fork` and `Run.resume` under their names there."""
         self.store = store if isinstance(store, StoreFileHandle) else Store(store)
         self.store.check_open()
+        if nodes or mechanisms or extensions:
+            check_additions(nodes or {}, mechanisms, extensions)
+        check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
         self._nodes = dict(nodes or {})
         objects = [node for node in self._nodes.values() if not isinstance(node, str)]
-        self.additions = Additions(tuple(extensions), objects, tuple(mechanisms), accept_changed)
+        self.additions = Additions([os.fspath(file) for file in extensions], objects, tuple(mechanisms), accept_changed)
         keys = dict(api_keys or {})
-        self._access = ModelAccess(keys=keys) if cache is None else ModelAccess(Path(cache), keys)
+        self._access = ModelAccess(keys=keys) if cache is None else ModelAccess(Path(path_of("cache", cache)), keys)
+
+    @property
+    def objects(self) -> dict[str, Sequence[Any]]:
+        """What was handed over as Python objects, by argument; whoever goes on hands it over again."""
+        return {"nodes": self.additions.nodes, "mechanisms": self.additions.mechanisms}
 
     def settings(self, settings: Mapping[str, Any] | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameters by name: those given, over them the options that are given, and the chosen nodes."""
+        check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
         nodes = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in self._nodes.items()}
         given = {name: value for name, value in options.items() if value is not None}
         return {**(settings or {}), **given, **nodes}
+
+    def plan(
+        self,
+        scenario: Path | str,
+        settings: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+        *,
+        model: str,
+        seed: int,
+        seat: str | None,
+        label: str | None,
+    ) -> RunPlan:
+        """Return the plan of a new run (see `tertulia.starting.plan_run`)."""
+        check_names(model, seat, label)
+        with named_as_arguments(options):
+            return plan_run(
+                path_of("scenario", scenario),
+                self.settings(settings, options),
+                model=model,
+                seed=whole_number("seed", seed, SEED),
+                seat=seat,
+                additions=self.additions,
+                label=label,
+            )
 
     def beginning(self, plan: RunPlan) -> Opening:
         """Return what begins a run."""
@@ -266,10 +300,9 @@ def drive_with_bar(driven: Driven, opening: Opening, ask: Ask | None, progress: 
     except BaseException as error:
         bar.close()
         if run is not None and not isinstance(error, GeneratorExit):
-            asking = ", ask=…" if ask else ""
-            way_on = (
-                f"run {run.id} is kept; to go on: tertulia.resume({run.id!r}, store={str(driven.store.path)!r}{asking})"
-            )
+            again = "".join(f", {name}=…" for name, given in (*driven.objects.items(), ("ask", ask)) if given)
+            store = str(driven.store.path)
+            way_on = f"run {run.id} is kept; to go on: tertulia.resume({run.id!r}, store={store!r}{again})"
             error.add_note(way_on)
             if isinstance(error, KeyboardInterrupt):
                 print(way_on, file=sys.stderr)
@@ -279,4 +312,4 @@ def drive_with_bar(driven: Driven, opening: Opening, ask: Ask | None, progress: 
 
 
 def _path_of(store: Path | str | StoreFileHandle) -> Path:
-    return store.path if isinstance(store, StoreFileHandle) else Path(store)
+    return store.path if isinstance(store, StoreFileHandle) else Path(path_of("store", store))

@@ -5,7 +5,7 @@ What they return is handed over as it is: `tertulia.run(..., nodes={"score": my_
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, overload
 
 from nodes.machinery.node import Node
@@ -59,15 +59,20 @@ def scorer(
     """
 
     def declare(function: ScoreFunction) -> Node:
+        called = _name_of(function, name)
         takes_context = _takes(function, 2)
-        called = name or function.__name__
+        if not takes_context:
+            _check_takes(function, 1, f"node {called!r}: a scorer takes the units, and may take the runtime context")
 
         @wraps(function)
         async def run(state: Any, runtime: "Runtime[Context]") -> dict[str, Any]:
             units = runtime.context.store.prompt(state["prompt"]).units
             result = function(units, runtime.context) if takes_context else function(units)
             scores = await result if inspect.isawaitable(result) else result
+            if scores is None:
+                raise ValueError(f"{called} returned None; it returns a score for each unit")
             if not isinstance(scores, Mapping):
+                scores = list(scores)
                 if len(scores) != len(units):
                     raise ValueError(f"{called} returned {len(scores)} scores for {len(units)} units")
                 scores = dict(zip((unit.id for unit in units), scores, strict=True))
@@ -76,7 +81,7 @@ def scorer(
         return Node(
             name=called,
             place="score",
-            description=description or _first_line(function),
+            description=description or _first_line(function, called),
             run=_called_with(run, "state", "runtime"),
             reads=("prompt",),
             writes=("scores", "scored_by"),
@@ -110,11 +115,14 @@ def node(
     """
 
     def declare(function: Callable[..., Any]) -> Node:
-        known = PLACES.get(place)
+        known, called = PLACES.get(place), _name_of(function, name)
+        _check_takes(function, 2, f"node {called!r}: its function takes the state and the runtime")
+        if isinstance(reads, str):
+            raise ExtensionError(f"node {called!r}: reads is a list of state keys: reads=[{reads!r}]")
         return Node(
-            name=name or function.__name__,
+            name=called,
             place=place,
-            description=description or _first_line(function),
+            description=description or _first_line(function, called),
             run=_as_async(function, "state", "runtime"),
             reads=tuple(reads),
             writes=(*known.writes, *known.may_write) if known else (),
@@ -158,7 +166,8 @@ def mechanism(
     """
 
     def declare(function: Callable[..., Any]) -> Mechanism:
-        called = name or function.__name__
+        called = _name_of(function, name)
+        _check_takes(function, 1, f"mechanism {called!r}: its function takes the view")
 
         @wraps(function)
         async def run(view: "View") -> Finding:
@@ -190,7 +199,8 @@ def _as_async(function: Callable[..., Any], *arguments: str) -> Any:
 
     @wraps(function)
     async def run(*given: Any) -> Any:
-        return function(*given)
+        result = function(*given)
+        return await result if inspect.isawaitable(result) else result
 
     return _called_with(run, *arguments)
 
@@ -212,7 +222,28 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
-def _first_line(function: Callable[..., Any]) -> str:
+def _name_of(function: Any, name: str | None) -> str:
+    """Return the name that is given, else that of the function.
+
+    Raises:
+        ExtensionError: It is no function, or one without a name.
+    """
+    if not callable(function):
+        raise ExtensionError(f"{function!r:.60}: a function is expected")
+    called = name or getattr(function, "__name__", None)
+    if called is None:
+        raise ExtensionError(f"{function!r:.60}: an object has no name as a function has; give one with name=")
+    return called
+
+
+def _check_takes(function: Callable[..., Any], count: int, problem: str) -> None:
+    if not _takes(function, count):
+        raise ExtensionError(f"{problem}, not {inspect.signature(function)}")
+
+
+def _first_line(function: Callable[..., Any], name: str) -> str:
     """Return the first line of a function's docstring; where there is none, its name in words."""
-    text = inspect.getdoc(function) or function.__name__.replace("_", " ")
+    while isinstance(function, partial):
+        function = function.func
+    text = inspect.getdoc(function) or str(name).replace("_", " ")
     return text.strip().splitlines()[0].rstrip(".")

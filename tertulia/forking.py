@@ -100,9 +100,11 @@ def plan_fork(
     from prompts.renaming import check_names
 
     trace = _trace_before(store, parent, at, say)
-    registry = additions.reload_registry(parent)
+    parameters = _changed_parameters(parent, settings, model)
+    replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
+    registry = additions.reload_registry(parent, replaced)
     start = (changes or StartChanges()).applied(store.start(parent.run), store, registry)
-    parameters = with_seat(_changed_parameters(parent, settings, model), seat, start)
+    parameters = with_seat(parameters, seat, start)
     if seat is not None and parameters.seat is not None and trace is not None:
         check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))
     registry.functions(parameters, parent.kind)
@@ -132,15 +134,15 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
         UsageError: Nobody speaks in the turn that is to be rewritten.
     """
     if at < 1:
-        raise UsageError(f"--at {at}: turns count from 1")
+        raise SettingError("at", at, ": turns count from 1")
     last = parent.turns if say is not None else parent.turns + 1
     if at > last:
         going = "; it is still running" if parent.status == "running" else ""
         has = f"it has {parent.turns} turns" if parent.turns else "it has no turns yet"
-        raise NotFoundError(f"run {parent.run} can't be forked at turn {at}: {has}{going}; give --at 1 to {last}")
+        raise NotFoundError(f"run {parent.run} can't be forked at turn {at}: {has}{going}; take turn 1 to {last}")
     if say is not None:
         if not in_one_line(say):
-            raise UsageError("--say '': nothing is said; give the words")
+            raise SettingError("say", repr(say), ": nothing is said; give the words")
         if store.turns(parent.run, at, at)[0].speaker is None:
             raise UsageError(f"turn {at} of run {parent.run} is a silence: there are no words to rewrite")
     needed = at if say is not None else at - 1

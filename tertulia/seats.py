@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 
-from state.errors import NotFoundError, UsageError
+from state.errors import NotFoundError, SettingError, UsageError
 from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
@@ -28,8 +28,8 @@ def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Paramet
     for found in (by_name, by_first_name):
         if len(found) == 1:
             return parameters.model_copy(update={"seat": found[0]})
-    problem = "several are called that" if by_first_name else "nobody of that name takes part"
-    raise NotFoundError(f"--seat {shlex.quote(given)}: {problem}; there are {', '.join(start.names)}")
+    who = "several take part who are" if by_first_name else "nobody takes part who is"
+    raise NotFoundError(f"{who} called {given!r}, for the seat; there are {', '.join(start.names)}")
 
 
 def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
@@ -46,7 +46,7 @@ def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
     if isinstance(start, Meeting):
         leaves = start.participant(name).leaves
         if leaves is not None and start.offset_s(leaves, 0.0) <= sim_time_s:
-            raise UsageError(f"--seat {shlex.quote(name)}: they have left by then, at {leaves:%H:%M}; fork earlier")
+            raise SettingError("seat", name, f": they have left by then, at {leaves:%H:%M}; fork earlier")
 
 
 def check_seat(seat: str | None, run: RunRecord) -> None:

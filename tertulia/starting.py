@@ -3,7 +3,7 @@
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,15 +62,22 @@ class Additions:
 
         return load_extensions([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
 
-    def reload_registry(self, run: RunRecord) -> "Registry":
+    def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
         """Return the nodes and mechanisms of a run that was begun before; nothing is executed that has changed since.
+
+        Args:
+            run: The run.
+            replaced: Names of nodes that it does not have any more; those that were Python objects are not needed.
 
         Raises:
             TertuliaError: One is not there any more, or has changed.
         """
         from nodes.machinery.extensions import reload_extensions
+        from nodes.machinery.objects import PREFIX
 
-        return reload_extensions(run.extensions, self.sources, self.nodes, self.mechanisms, self.accept_changed)
+        unneeded = {f"{PREFIX}{name}" for name in replaced}
+        noted = [extension for extension in run.extensions if extension.source not in unneeded]
+        return reload_extensions(noted, self.sources, self.nodes, self.mechanisms, self.accept_changed)
 
 
 #: What most runs have.

@@ -10,6 +10,15 @@ from state.errors import StorageError, UsageError, nearest_hint
 from state.parameters import Parameters
 from state.records import Candidate, RunRecord, RunStatus, Turn, Unit
 from storage.store import SqliteStore
+from tertulia.arguments import (
+    SEED,
+    check_argument,
+    check_changes,
+    check_names,
+    named_as_arguments,
+    path_of,
+    whole_number,
+)
 from tertulia.documents import conversation_document, turn_document
 from tertulia.phrases import clock, people_line, settings, silence
 from tertulia.rounds import AgentRound
@@ -33,16 +42,18 @@ FrameOf = Literal["turns", "units", "agent_rounds", "calls"]
 
 
 class StoreFileHandle:
-    """A store file that is opened whenever something is read, and closed at once; safe in any thread.
-
-    Attributes:
-        path: The file.
-    """
+    """A store file that is opened whenever something is read, and closed at once; safe in any thread."""
 
     def __init__(self, path: Path | str) -> None:
         """Name the file; it is not opened yet."""
-        self.path = Path(path)
+        self._given = Path(path_of("store", path))
+        self._absolute = self._given.absolute()
         self.is_closed = False
+
+    @property
+    def path(self) -> Path:
+        """The file as it was given; the absolute one where the current folder is another by now."""
+        return self._given if self._given.absolute() == self._absolute else self._absolute
 
     def opened(self) -> SqliteStore:
         """Return the store, open for reading; whoever asks closes it.
@@ -227,6 +238,7 @@ class Run:
         return self._turn(turn, removal_factor)
 
     def _turn(self, number: int, removal_factor: float | None) -> StoredTurn:
+        number = whole_number("turn", number, "a turn is an integer")
         with self.store.opened() as store:
             run = store.run(self.id)
             details = read_turn(store, run, store.start(run.run), number, removal_factor=removal_factor)
@@ -248,6 +260,7 @@ class Run:
         from storage import frames
 
         self.store.check_open()
+        check_argument("of", of, str, "a frame is named by a text: frame('units')")
         readers = {
             "turns": frames.turns,
             "units": frames.units,
@@ -301,7 +314,8 @@ class Run:
         label: str | None = None,
         nodes: "Mapping[str, Node | str] | None" = None,
         mechanisms: "Sequence[Mechanism]" = (),
-        extensions: Sequence[str] = (),
+        extensions: Sequence[Path | str] = (),
+        accept_changed: bool = False,
         seat: str | None = None,
         ask: "Ask | None" = None,
         cache: Path | str | None = None,
@@ -326,6 +340,7 @@ class Run:
             nodes: By place, a node or the name of one.
             mechanisms: Mechanisms of your own.
             extensions: Files (.py) or entry points with nodes and mechanisms.
+            accept_changed: Whether the source of what is handed over may have changed since this run.
             seat: Whose words a person types.
             ask: Asks that person (see `tertulia.run`).
             cache: Where converted models are kept.
@@ -339,21 +354,19 @@ class Run:
         from tertulia.forking import StartChanges, plan_fork
 
         changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
-        driven = Driven(self.store, nodes, mechanisms, extensions, cache, api_keys)
-        changes = StartChanges(
-            person=tuple((person or {}).items()),
-            remember=tuple((remember or {}).items()),
-            forget=tuple((forget or {}).items()),
-        )
-        with self.store.opened() as store:
+        driven = Driven(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        check_names(model, seat, label)
+        check_changes(say, person=person, remember=remember, forget=forget)
+        people, memories, forgotten = (tuple((by_name or {}).items()) for by_name in (person, remember, forget))
+        with self.store.opened() as store, named_as_arguments(changed):
             plan = plan_fork(
                 store,
                 store.run(self.id),
-                at,
+                whole_number("at", at, "a turn is an integer"),
                 driven.settings(settings, changed),
-                changes=changes,
+                changes=StartChanges(people, memories, forgotten),
                 model=model,
-                seed=seed,
+                seed=None if seed is None else whole_number("seed", seed, SEED),
                 say=say,
                 seat=seat,
                 additions=driven.additions,
@@ -366,7 +379,7 @@ class Run:
         *,
         nodes: "Mapping[str, Node | str] | None" = None,
         mechanisms: "Sequence[Mechanism]" = (),
-        extensions: Sequence[str] = (),
+        extensions: Sequence[Path | str] = (),
         accept_changed: bool = False,
         ask: "Ask | None" = None,
         cache: Path | str | None = None,

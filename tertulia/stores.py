@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, get_args
 
-from state.errors import NotFoundError
+from state.errors import NotFoundError, SettingError, nearest_hint
 from state.records import RunRecord, RunStatus
+from tertulia.arguments import check_argument, path_of, whole_number
 from tertulia.stored_run import Run, StoreFileHandle
 from tertulia.tables import Records
 
@@ -33,7 +34,16 @@ class Store(StoreFileHandle):
             status: Only runs of this status.
             label: Only runs with this label.
             limit: At most so many.
+
+        Raises:
+            SettingError: There is no such status, or the limit is below 1.
         """
+        if status is not None and status not in get_args(RunStatus):
+            raise SettingError("status", status, f": unknown{nearest_hint(str(status), get_args(RunStatus))}")
+        check_argument("scenario", scenario, str, "a scenario is named by a text")
+        check_argument("label", label, str, "a label is a text")
+        if limit is not None and whole_number("limit", limit, "a limit is an integer") < 1:
+            raise SettingError("limit", limit, ": Input should be greater than or equal to 1")
         with self.opened() as store:
             records = store.runs(scenario=scenario, status=status, label=label, limit=limit)
         return StoredRuns(self, records)
@@ -47,6 +57,7 @@ class Store(StoreFileHandle):
         Raises:
             NotFoundError: There is none.
         """
+        check_argument("run", run, str, "a run is named by its id", optional=False)
         with self.opened() as store:
             return Run(self, store.run(run).run)
 
@@ -116,7 +127,7 @@ def open_store(path: Path | str) -> Store:
         NotFoundError: There is no such file.
         StorageError: It can't be read, is damaged, not a store, or from a newer version.
     """
-    if not Path(path).exists():
+    if not Path(path_of("path", path)).exists():
         raise NotFoundError(f"there is no store {path}; name the file that a run was stored in")
     store = Store(path)
     store.opened().close()

@@ -214,7 +214,7 @@ def test_a_seat_is_not_taken_by_who_has_left() -> None:
     after_s = meeting.offset_s(QUARTER_PAST, 0.0)
     check_is_there("Bo", meeting, after_s - 1)
     check_is_there("Ana", meeting, after_s)
-    with pytest.raises(UsageError, match="--seat Bo: they have left by then, at 15:15"):
+    with pytest.raises(UsageError, match="seat=Bo: they have left by then, at 15:15"):
         check_is_there("Bo", meeting, after_s)
 
 

@@ -5,8 +5,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.commands import Cli
@@ -390,7 +391,7 @@ def test_events_are_given_in_order() -> None:
     ("arguments", "setting", "line"),
     [
         ({"removal_factor": 1.5}, "removal_factor", "removal_factor=1.5: "),
-        ({"rounds": 0}, "max_turns", "max_turns=0: "),
+        ({"rounds": 0}, "rounds", "rounds=0: "),
         ({"order": "random"}, "order", "order=random: "),
         ({"model": "openai:x"}, "removal_factor", "removal_factor=0.5 needs scores"),
     ],
@@ -403,3 +404,153 @@ def test_a_setting_that_can_not_be_is_named_before_there_is_a_store(
     assert refused.value.setting == setting
     assert str(refused.value).startswith(line)
     assert list(folder.iterdir()) == []
+
+
+# --- values of another type, and objects that changed ----------------------------------------------------------------
+
+
+def plain(units: Any) -> list[int]:
+    return [1] * len(units)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"rounds": 2.5}, "rounds=2.5: "),
+        ({"minutes": -1}, "minutes=-1: "),
+        ({"settings": {"max_turns": 0}}, "max_turns=0: "),
+        ({"seed": "x"}, "seed=x: a seed is an integer"),
+        ({"label": 3}, "label=3: a label is a text"),
+        ({"seat": 3}, "seat=3: "),
+        ({"model": 3, "rehearse": False}, "model=3: a model is named by a text"),
+        ({"model": "", "rehearse": False}, "model=: a model has a name"),
+        ({"settings": ["x"]}, "settings=.'x'.: parameters are given by name"),
+        ({"settings": {3: 1}}, "settings={3: 1}: "),
+        ({"nodes": {"score": plain}}, "nodes.score=<function plain.*@tertulia.scorer or @tertulia.node"),
+        ({"nodes": {"score": None}}, "nodes.score=None: a node is expected"),
+        ({"nodes": "score"}, "nodes=score: nodes are given by place"),
+        ({"mechanisms": [plain]}, "mechanisms=<function plain.*@tertulia.mechanism"),
+        ({"mechanisms": open_question}, "mechanisms=Mechanism.*a list is expected"),
+        ({"extensions": "mine.py"}, r"extensions=mine.py: a list is expected: extensions=\[…\]"),
+        ({"extensions": [3]}, "extensions=3: "),
+        ({"store": 3}, "store=3: a path is a text"),
+        ({"store": "a\0b"}, "store=a\0b: a path is a text"),
+        ({"cache": 3}, "cache=3: "),
+        ({"api_keys": ["x"]}, "api_keys="),
+        ({"scenario": None}, "scenario=None: "),
+    ],
+)
+def test_a_value_of_another_type_is_refused_under_the_name_of_its_argument(
+    folder: Path, given: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(SettingError, match=f"^{line}"):
+        tt.run(**{"scenario": "tidewell", "rehearse": True, **given})
+    assert not list(folder.iterdir())
+
+
+def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
+    run, wrong = tt.run("tidewell", rounds=2, rehearse=True), cast(Any, 3)
+    store = tt.open_store("tertulia.db")
+    refused: list[tuple[Callable[[], object], str]] = [
+        (lambda: store.run(wrong), "run=3: "),
+        (lambda: store.runs(limit=-1), "limit=-1: Input should be greater than or equal to 1"),
+        (lambda: store.runs(status=cast(Any, "finishd")), r"status=finishd: unknown \(did you mean 'finished'"),
+        (lambda: run.turn(cast(Any, "x")), "turn=x: a turn is an integer"),
+        (lambda: run.frame(wrong), "of=3: "),
+        (lambda: run.fork(at=cast(Any, 1.5)), "at=1.5: a turn is an integer"),
+        (lambda: run.fork(at=0), "at=0: turns count from 1"),
+        (lambda: run.fork(at=2, say=""), "say='': nothing is said"),
+        (lambda: run.fork(at=2, rounds=1), "rounds=1: a fork at turn 2 .*set rounds higher"),
+        (lambda: run.fork(at=2, remember=wrong), "remember=3: "),
+        (lambda: tt.diff(run, cast(Any, run.id)), f"b={run.id}: a run is expected"),
+        (lambda: tt.resume(wrong), "run=3: "),
+    ]
+    for ask, line in refused:
+        with pytest.raises(SettingError, match=f"^{line}"):
+            ask()
+    assert len(store.runs()) == 1
+
+
+def test_a_number_beyond_those_of_sqlite_is_one_that_is_not_there(cli: Cli) -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True, seed=2**70)
+    with pytest.raises(tt.NotFoundError, match="has no turn"):
+        run.turn(2**70)
+    cli("show", run.id, "--turn", str(2**70)).complains(3, "has no turn")
+    assert len(cli("runs", "--limit", str(2**70), "--json").json["runs"]) == 1
+    assert cli("search", "the", "--limit", str(2**70)).out
+    assert run.seed == 2**70
+
+
+def test_a_run_is_found_again_from_another_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True, store="here.db")
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert len(run.turns) == 2
+    assert run.fork(at=2).parent == (run.id, 2)
+    assert not list(Path.cwd().iterdir())
+
+
+def test_a_folder_is_no_store(folder: Path) -> None:
+    for use in (tt.open_store, lambda path: tt.run("tidewell", rehearse=True, store=path)):
+        with pytest.raises(tt.StorageError, match=f"^{folder} can't be opened: it is a folder"):
+            use(folder)
+
+
+def test_a_fork_takes_a_scorer_as_it_is_now_or_another_in_its_place() -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
+
+    @tt.scorer(name="longest")
+    def shortest(units: Any) -> list[float]:
+        return [1 / (1 + len(unit.text)) for unit in units]
+
+    with pytest.raises(tt.ExtensionError, match=r"differs from what was noted.*accept_changed=True"):
+        run.fork(at=2, nodes={"score": shortest})
+    fork = run.fork(at=2, nodes={"score": shortest}, accept_changed=True)
+    assert "1 / (1 + len(unit.text))" in (fork.record.extensions[0].code or "")
+    other = run.fork(at=2, nodes={"score": "length"})
+    assert (list(other.record.extensions), other.parameters.nodes) == ([], {"score": "length"})
+    with pytest.raises(tt.ExtensionError, match="'longest' was handed over in Python"):
+        run.fork(at=2, removal_factor=0.9)
+
+
+def test_the_way_on_names_what_was_handed_over() -> None:
+    @tt.scorer
+    def failing(units: Any) -> list[float]:
+        raise RuntimeError("no score today")
+
+    with pytest.raises(tt.NodeError, match="no score today") as refused:
+        tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": failing})
+    run = tt.open_store("tertulia.db").run()
+    assert f"tertulia.resume({run.id!r}, store='tertulia.db', nodes=…)" in refused.value.__notes__[-1]
+
+
+class Twice:
+    """Score every unit with two."""
+
+    def __call__(self, units: Any) -> list[int]:
+        return [2] * len(units)
+
+
+def test_what_is_no_plain_function_is_refused_or_named() -> None:
+    with pytest.raises(tt.ExtensionError, match="has no name as a function has; give one with name="):
+        tt.scorer(Twice())
+    assert tt.scorer(name="twice")(Twice()).description == "Score every unit with two"
+    with pytest.raises(tt.ExtensionError, match=r"^3: a function is expected"):
+        tt.scorer(cast(Any, 3))
+    with pytest.raises(tt.ExtensionError, match=r"node 'f': a scorer takes the units.*not \(\)"):
+        tt.scorer(name="f")(lambda: [])
+    with pytest.raises(tt.ExtensionError, match=r"node 'f': its function takes the state and the runtime, not \(x\)"):
+        tt.node("decide_ending", name="f")(lambda x: {})
+    with pytest.raises(tt.ExtensionError, match=r"reads is a list of state keys: reads=\['turn'\]"):
+        tt.node("decide_ending", name="f", reads="turn")(lambda state, runtime: {})
+    with pytest.raises(tt.ExtensionError, match=r"mechanism 'f': its function takes the view, not \(\)"):
+        tt.mechanism("it", name="f")(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"), [(lambda view: 3, "returned 3; it returns a reason"), (lambda view: 1 / 0, "failed: ZeroD")]
+)
+def test_a_condition_that_fails_is_named(condition: Any, words: str) -> None:
+    mechanism = tt.mechanism("it", name="unsteady", condition=condition)(lambda view: None)
+    with pytest.raises(tt.NodeError, match=f"^round 1: the condition of the mechanism 'unsteady' {words}"):
+        tt.run("team_building", rounds=1, rehearse=True, mechanisms=[mechanism])

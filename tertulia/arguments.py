@@ -1,0 +1,133 @@
+"""Checks of what Python code hands over: a value of another type is refused under the name of its argument.
+
+The command line reads numbers and names out of text; in Python anything may arrive, a function without its decorator
+before all.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from state.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: What a seed is, where it is refused.
+SEED = "a seed is an integer"
+
+#: The arguments that are called otherwise than the parameters that they set.
+_ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
+
+#: Characters of a value that a message shows.
+_SHOWN = 60
+
+
+def check_argument(
+    name: str, value: object, kind: type | tuple[type, ...], expected: str, optional: bool = True
+) -> None:
+    """Raise `SettingError` where an argument is given and of another type.
+
+    Args:
+        name: The argument.
+        value: Its value.
+        kind: What it may be an instance of.
+        expected: What it is, for the message: `a label is a text`.
+        optional: Whether `None` stands for an argument that is not given.
+    """
+    if not isinstance(value, kind) and not (optional and value is None):
+        raise _refusal(name, value, expected)
+
+
+def path_of(name: str, value: "os.PathLike[str] | str") -> str:
+    """Return a path, or a text in the place of one, as text.
+
+    Raises:
+        SettingError: It is neither.
+    """
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    if not isinstance(path, str) or "\0" in path:
+        raise _refusal(name, value, "a path is a text, or a pathlib.Path")
+    return path
+
+
+def whole_number(name: str, value: Any, expected: str) -> int:
+    """Return an integer, also one of numpy's.
+
+    Raises:
+        SettingError: It is something else.
+    """
+    try:
+        return index(value)
+    except TypeError:
+        raise _refusal(name, value, expected) from None
+
+
+def check_texts(name: str, values: object, expected: str) -> None:
+    """Raise `SettingError` where an argument is not a mapping whose keys are texts."""
+    check_argument(name, values, Mapping, expected)
+    if isinstance(values, Mapping):
+        for key in values:
+            if not isinstance(key, str):
+                raise _refusal(name, values, expected)
+
+
+def check_names(model: object, seat: object, label: object) -> None:
+    """Raise `SettingError` where a model, a seat or a label is not a text, or a model has no name."""
+    check_argument("model", model, str, "a model is named by a text")
+    check_argument("seat", seat, str, "a seat is the name of a participant")
+    check_argument("label", label, str, "a label is a text")
+    if model == "":
+        raise _refusal("model", model, "a model has a name; leave it out for the embedded one")
+
+
+def check_changes(say: object, **changes: object) -> None:
+    """Raise `SettingError` where what a fork changes in its parent is not by name, or its words are not a text."""
+    check_argument("say", say, str, "what is said instead is a text")
+    for name, values in changes.items():
+        check_texts(name, values, "a dict is expected, by the name of a person")
+
+
+def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:
+    """Raise `SettingError` where nodes, mechanisms or extensions are not what can be put into a run."""
+    from nodes.machinery.node import Node
+    from nodes.mechanisms.mechanism import Mechanism
+
+    check_texts("nodes", nodes, "nodes are given by place: nodes={'score': …}")
+    for place, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():
+        declared = "a node is expected, or the name of one; @tertulia.scorer or @tertulia.node makes one of a function"
+        if not isinstance(node, Node | str):
+            raise _refusal(f"nodes.{place}", node, declared)
+    _check_sequence("mechanisms", mechanisms, Mechanism, "a mechanism", "; @tertulia.mechanism makes one of a function")
+    _check_sequence("extensions", extensions, (str, os.PathLike), "a file or an entry point", "")
+
+
+def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], item: str, remedy: str) -> None:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise _refusal(name, values, f"a list is expected: {name}=[…]{remedy}")
+    for value in values:
+        if not isinstance(value, kind):
+            raise _refusal(name, value, f"{item} is expected{remedy}")
+
+
+@contextmanager
+def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
+    """Name a parameter that is refused as the argument that set it: `rounds`, not `max_turns`.
+
+    Args:
+        given: The values of arguments by the parameters that they set; `None` is one that is not given.
+    """
+    try:
+        yield
+    except SettingError as error:
+        argument = _ARGUMENTS.get(error.setting)
+        if argument is None or given.get(error.setting) is None:
+            raise
+        raise SettingError(argument, error.value, error.problem.replace(error.setting, argument)) from None
+
+
+def _refusal(name: str, value: object, expected: str) -> SettingError:
+    shown = value if isinstance(value, str) else repr(value)
+    return SettingError(name, shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…", f": {expected}")
