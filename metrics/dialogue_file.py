@@ -41,6 +41,11 @@ def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:
     return cases
 
 
+def has_rehearsed_runs(path: Path) -> bool:
+    """Return whether a stand-in without weights spoke in an exported run of a file that `read_dialogues` can read."""
+    return any(entry.get("kind") == "run" and entry.get("rehearsed") is True for _, entry in _entries(path))
+
+
 def _dialogues_of(path: Path) -> Iterator[tuple[str, Dialogue]]:
     entries = _entries(path)
     first = next(entries, None)

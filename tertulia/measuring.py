@@ -154,15 +154,12 @@ class Cases:
     Attributes:
         dialogues: By case.
         runs: By case, the runs of the store.
+        rehearsed: Whether a stand-in without weights spoke in any run, stored or exported.
     """
 
     dialogues: Mapping[str, Sequence["Dialogue"]]
     runs: Mapping[str, Sequence[RunRecord]]
-
-    @property
-    def rehearsed(self) -> bool:
-        """Whether a stand-in without weights spoke in any of the runs."""
-        return any(run.rehearsed for runs in self.runs.values() for run in runs)
+    rehearsed: bool
 
 
 def is_dialogue_file(given: str) -> bool:
@@ -183,7 +180,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         NotFoundError: There is no such file or run.
         UsageError: A file can't be read as dialogues, nobody speaks in a run, or there is nothing to group by.
     """
-    from metrics.dialogue_file import read_dialogues
+    from metrics.dialogue_file import has_rehearsed_runs, read_dialogues
     from metrics.diversity import dialogue_of
 
     if by is not None and not runs:
@@ -201,7 +198,8 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
                 raise UsageError(f"nobody speaks in run {record.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)
             grouped.setdefault(case, []).append(record)
-    return Cases(dialogues, grouped)
+    rehearsed = any(run.rehearsed for group in grouped.values() for run in group) or any(map(has_rehearsed_runs, files))
+    return Cases(dialogues, grouped, rehearsed)
 
 
 def _value(run: RunRecord, by: str | None) -> str:
@@ -253,5 +251,6 @@ def metrics_document(cases: Cases, figures: Mapping[str, "DiversityFigures"], em
     }
     if cases.runs:
         document["runs"] = {case: [run.run for run in runs] for case, runs in cases.runs.items()}
+    if cases.runs or cases.rehearsed:
         document["rehearsed"] = cases.rehearsed
     return document

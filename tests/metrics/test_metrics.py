@@ -323,6 +323,8 @@ def test_what_export_writes_is_read(cli: Cli, tmp_path: Path) -> None:
     assert read_dialogues(tmp_path / "run.jsonl") == {"team_building": [spoken]}
     measured = cli("metrics", "run.jsonl", "run.jsonl", "--embedder", "rehearsal", "--json").json
     assert measured["cases"]["team_building"]["sim"] == pytest.approx(1)
+    assert measured["rehearsed"] is True
+    assert "rehearsed: the figures mean nothing" in cli("metrics", "run.jsonl", "--embedder", "rehearsal").out
 
 
 def test_files_of_both_kinds_are_read_together(path: Path, tmp_path: Path) -> None:
