@@ -4,45 +4,28 @@ Everything works inside a running event loop, as in a notebook, and outside of o
 own (`tertulia.session`). The environment is not read: the store, the cache and keys are arguments.
 """
 
-import os
-import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.errors import SettingError, UsageError
 from state.seat import Ask
-from storage.store import SqliteStore
-from tertulia.arguments import (
-    SEED,
-    check_additions,
-    check_argument,
-    check_names,
-    check_texts,
-    named_as_arguments,
-    path_of,
-    whole_number,
-)
-from tertulia.comparing import RunComparison, compare
-from tertulia.driver import drive_run
-from tertulia.engines import REHEARSAL, ModelAccess
-from tertulia.events import Emit, Event, RunStarted
-from tertulia.progress_bar import ProgressBar
-from tertulia.session import Drive, events_of, stream_of
-from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, Additions, RunPlan, begin, plan_run, reopen
-from tertulia.stored_run import Run, StoreFileHandle
+from tertulia.arguments import check_argument
+from tertulia.comparing import RunComparison
+from tertulia.engines import REHEARSAL
+from tertulia.events import Event
+from tertulia.run_driver import RunDriver
+from tertulia.session import stream_of
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.store_handle import StoreFileHandle
+from tertulia.stored_run import Run
 from tertulia.stores import Store, open_store
 
 if TYPE_CHECKING:
     from nodes.machinery.node import Node
     from nodes.mechanisms.mechanism import Mechanism
-    from state.context import Context
 
 #: The store of runs where none is named: in the current folder.
 DEFAULT_STORE = "tertulia.db"
-
-#: Opens the models of a run in an open store, in the thread that drives it, and returns the run's context.
-Opening = Callable[[SqliteStore], "Context"]
 
 
 def run(
@@ -101,11 +84,11 @@ def run(
         TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
         KeyboardInterrupt: It was interrupted.
     """
-    driven = Driven(store, nodes, mechanisms, extensions, cache, api_keys)
+    driver = RunDriver(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
     options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
     name = REHEARSAL if rehearse else model
-    plan = driven.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
-    return drive_with_bar(driven, driven.beginning(plan), ask, progress)
+    plan = driver.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    return Run(driver.store, driver.drive_to_end(driver.beginning(plan), ask, progress))
 
 
 async def stream(
@@ -139,14 +122,14 @@ async def stream(
 
     Args and Raises: As `run`.
     """
-    driven = Driven(store, nodes, mechanisms, extensions, cache, api_keys)
+    driver = RunDriver(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
     options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
     name = REHEARSAL if rehearse else model
-    plan = driven.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
-    events = stream_of(driven.drive(driven.beginning(plan), ask))
+    plan = driver.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    events = stream_of(driver.drive(driver.beginning(plan), ask))
     try:
         async for event in events:
-            driven.store.check_open()
+            driver.store.check_open()
             yield event
     finally:
         await events.aclose()  # type: ignore[attr-defined]
@@ -177,7 +160,7 @@ def resume(
     """
     check_argument("run", run, (str, Run), "a run is expected, or its id", optional=False)
     if not isinstance(run, Run):
-        run = open_store(_path_of(store)).run(run)
+        run = open_store(_handle(store).path).run(run)
     return run.resume(
         nodes=nodes,
         mechanisms=mechanisms,
@@ -197,119 +180,9 @@ def diff(a: Run, b: Run) -> RunComparison:
         UsageError: They lie in two stores.
     """
     for name, run in (("a", a), ("b", b)):
-        if not isinstance(run, Run):
-            raise SettingError(name, run, ": a run is expected; open_store(…).run(ID) returns one")
-    if a.store.path.resolve() != b.store.path.resolve():
-        raise UsageError(f"{a.id} lies in {a.store.path} and {b.id} in {b.store.path}; compare runs of one store")
-    with a.store.opened() as store:
-        return compare(store, a.id, b.id)
+        check_argument(name, run, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
+    return a.diff(b)
 
 
-class Driven:
-    """What driving a run from Python takes besides its plan: the store, additions, and access to models.
-
-    Attributes:
-        store: The store file.
-        additions: Nodes and mechanisms of the user's own.
-    """
-
-    def __init__(
-        self,
-        store: Path | str | StoreFileHandle,
-        nodes: "Mapping[str, Node | str] | None",
-        mechanisms: "Sequence[Mechanism]",
-        extensions: Sequence[Path | str],
-        cache: Path | str | None,
-        api_keys: Mapping[str, str] | None,
-        accept_changed: bool = False,
-    ) -> None:
-        """Take the arguments of `run`, `Run.fork` and `Run.resume` under their names there."""
-        self.store = store if isinstance(store, StoreFileHandle) else Store(store)
-        self.store.check_open()
-        if nodes or mechanisms or extensions:
-            check_additions(nodes or {}, mechanisms, extensions)
-        check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
-        self._nodes = dict(nodes or {})
-        objects = [node for node in self._nodes.values() if not isinstance(node, str)]
-        self.additions = Additions([os.fspath(file) for file in extensions], objects, tuple(mechanisms), accept_changed)
-        keys = dict(api_keys or {})
-        self._access = ModelAccess(keys=keys) if cache is None else ModelAccess(Path(path_of("cache", cache)), keys)
-
-    @property
-    def objects(self) -> dict[str, Sequence[Any]]:
-        """What was handed over as Python objects, by argument; whoever goes on hands it over again."""
-        return {"nodes": self.additions.nodes, "mechanisms": self.additions.mechanisms}
-
-    def settings(self, settings: Mapping[str, Any] | None, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters by name: those given, over them the options that are given, and the chosen nodes."""
-        check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
-        nodes = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in self._nodes.items()}
-        given = {name: value for name, value in options.items() if value is not None}
-        return {**(settings or {}), **given, **nodes}
-
-    def plan(
-        self,
-        scenario: Path | str,
-        settings: Mapping[str, Any] | None,
-        options: Mapping[str, Any],
-        *,
-        model: str,
-        seed: int,
-        seat: str | None,
-        label: str | None,
-    ) -> RunPlan:
-        """Return the plan of a new run (see `tertulia.starting.plan_run`)."""
-        check_names(model, seat, label)
-        with named_as_arguments(options):
-            return plan_run(
-                path_of("scenario", scenario),
-                self.settings(settings, options),
-                model=model,
-                seed=whole_number("seed", seed, SEED),
-                seat=seat,
-                additions=self.additions,
-                label=label,
-            )
-
-    def beginning(self, plan: RunPlan) -> Opening:
-        """Return what begins a run."""
-        return lambda store: begin(store, plan, self._access)
-
-    def reopening(self, run: str) -> Opening:
-        """Return what goes on with a run."""
-        return lambda store: reopen(store, store.run(run), self._access, additions=self.additions)
-
-    def drive(self, opening: Opening, ask: Ask | None) -> Drive:
-        """Return what drives a run to its end, with a connection of its own."""
-
-        def drive(emit: Emit) -> None:
-            with SqliteStore.open(self.store.path, create=True) as store:
-                drive_run(store, opening(store), emit, ask)
-
-        return drive
-
-
-def drive_with_bar(driven: Driven, opening: Opening, ask: Ask | None, progress: bool) -> Run:
-    """Drive a run to its end, a progress bar shown meanwhile, and return it."""
-    bar, run = ProgressBar(progress), None
-    try:
-        for event in events_of(driven.drive(opening, ask)):
-            bar.show(event)
-            if isinstance(event, RunStarted):
-                run = Run(driven.store, event.run.run)
-    except BaseException as error:
-        bar.close()
-        if run is not None and not isinstance(error, GeneratorExit):
-            again = "".join(f", {name}=…" for name, given in (*driven.objects.items(), ("ask", ask)) if given)
-            store = str(driven.store.path)
-            way_on = f"run {run.id} is kept; to go on: tertulia.resume({run.id!r}, store={store!r}{again})"
-            error.add_note(way_on)
-            if isinstance(error, KeyboardInterrupt):
-                print(way_on, file=sys.stderr)
-        raise
-    assert run is not None  # a run that is driven has begun
-    return run
-
-
-def _path_of(store: Path | str | StoreFileHandle) -> Path:
-    return store.path if isinstance(store, StoreFileHandle) else Path(path_of("store", store))
+def _handle(store: Path | str | StoreFileHandle) -> StoreFileHandle:
+    return store if isinstance(store, StoreFileHandle) else Store(store)

@@ -6,22 +6,21 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from state.errors import StorageError, UsageError, nearest_hint
+from state.errors import UsageError, nearest_hint
 from state.parameters import Parameters
 from state.records import Candidate, RunRecord, RunStatus, Turn, Unit
-from storage.store import SqliteStore
 from tertulia.arguments import (
     SEED,
     check_argument,
     check_changes,
     check_names,
     named_as_arguments,
-    path_of,
     whole_number,
 )
 from tertulia.documents import conversation_document, turn_document
 from tertulia.phrases import clock, people_line, settings, silence
 from tertulia.rounds import AgentRound
+from tertulia.store_handle import StoreFileHandle
 from tertulia.tables import Records
 from tertulia.turns import TurnDetails, read_turn
 
@@ -39,35 +38,6 @@ _SHOWN = 60
 
 #: What a run's data frames can be of: docs/data.md has their columns.
 FrameOf = Literal["turns", "units", "agent_rounds", "calls"]
-
-
-class StoreFileHandle:
-    """A store file that is opened whenever something is read, and closed at once; safe in any thread."""
-
-    def __init__(self, path: Path | str) -> None:
-        """Name the file; it is not opened yet."""
-        self._given = Path(path_of("store", path))
-        self._absolute = self._given.absolute()
-        self.is_closed = False
-
-    @property
-    def path(self) -> Path:
-        """The file as it was given; the absolute one where the current folder is another by now."""
-        return self._given if self._given.absolute() == self._absolute else self._absolute
-
-    def opened(self) -> SqliteStore:
-        """Return the store, open for reading; whoever asks closes it.
-
-        Raises:
-            StorageError: The handle was closed, or the file can't be read.
-        """
-        self.check_open()
-        return SqliteStore.open(self.path)
-
-    def check_open(self) -> None:
-        """Raise `StorageError` where the handle was closed."""
-        if self.is_closed:
-            raise StorageError(f"the store {self.path} was closed; open it again with tertulia.open_store")
 
 
 @dataclass(frozen=True)
@@ -350,11 +320,11 @@ class Run:
         Raises:
             TertuliaError: The fork can't be made like that, or failed.
         """
-        from tertulia.api import Driven, drive_with_bar
         from tertulia.forking import StartChanges, plan_fork
+        from tertulia.run_driver import RunDriver
 
         changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
-        driven = Driven(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        driver = RunDriver(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
         check_names(model, seat, label)
         check_changes(say, person=person, remember=remember, forget=forget)
         people, memories, forgotten = (tuple((by_name or {}).items()) for by_name in (person, remember, forget))
@@ -363,16 +333,16 @@ class Run:
                 store,
                 store.run(self.id),
                 whole_number("at", at, "a turn is an integer"),
-                driven.settings(settings, changed),
+                driver.settings(settings, changed),
                 changes=StartChanges(people, memories, forgotten),
                 model=model,
                 seed=None if seed is None else whole_number("seed", seed, SEED),
                 say=say,
                 seat=seat,
-                additions=driven.additions,
+                additions=driver.additions,
                 label=label,
             )
-        return drive_with_bar(driven, driven.beginning(plan), ask, progress)
+        return Run(self.store, driver.drive_to_end(driver.beginning(plan), ask, progress))
 
     def resume(
         self,
@@ -401,18 +371,27 @@ class Run:
         Raises:
             TertuliaError: It can't go on like that, or failed.
         """
-        from tertulia.api import Driven, drive_with_bar
+        from tertulia.run_driver import RunDriver
 
         if self.status == "finished":
             return self
-        driven = Driven(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
-        return drive_with_bar(driven, driven.reopening(self.id), ask, progress)
+        driver = RunDriver(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        return Run(self.store, driver.drive_to_end(driver.reopening(self.id), ask, progress))
 
     def diff(self, other: "Run") -> "RunComparison":
-        """Return how this run and another of the same store differ (see `tertulia.diff`)."""
-        from tertulia.api import diff
+        """Return how this run and another differ, to the last record; ids, lineage and times by the clock do not count.
 
-        return diff(self, other)
+        Raises:
+            UsageError: They lie in two stores.
+        """
+        from tertulia.comparing import compare
+
+        check_argument("other", other, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
+        if self.store.path.resolve() != other.store.path.resolve():
+            stores = f"{self.id} lies in {self.store.path} and {other.id} in {other.store.path}"
+            raise UsageError(f"{stores}; compare runs of one store")
+        with self.store.opened() as store:
+            return compare(store, self.id, other.id)
 
     def __repr__(self) -> str:
         """Return the transcript, a line a turn."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Self, get_args
 from state.errors import NotFoundError, SettingError, nearest_hint
 from state.records import RunRecord, RunStatus
 from tertulia.arguments import check_argument, path_of, whole_number
-from tertulia.stored_run import Run, StoreFileHandle
+from tertulia.store_handle import StoreFileHandle
+from tertulia.stored_run import Run
 from tertulia.tables import Records
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TypeGuard
 
@@ -46,6 +47,17 @@ def imports(file: Path) -> Iterator[str]:
             yield (node.module or "").partition(".")[0]
 
 
+def modules_imported(file: Path) -> set[str]:
+    """The modules from which a file imports, and all that may be one, wherever in it, but for types alone."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for_types = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    ]
+    passed_over = {part for node in for_types for part in ast.walk(node)}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node not in passed_over]
+    return {name for node in imports for name in (node.module or "", *(f"{node.module}.{a.name}" for a in node.names))}
+
+
 def attributes(file: Path) -> Iterator[str]:
     """What a file uses of other modules, as `module.name`, imported by name or reached by a dot."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -82,6 +94,11 @@ def test_a_room_imports_only_rooms_that_stand_above_it(file: Path) -> None:
     room = room_of(file)
     allowed = KNOWS_ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
     assert set(imports(file)) & {*ROOMS, "tests", "benchmarks"} <= allowed
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in FILES}
+    TopologicalSorter({name: modules_imported(file) & set(modules) for name, file in modules.items()}).prepare()
 
 
 @pytest.mark.parametrize("file", [*FILES, *sorted((ROOT / "benchmarks").glob("*.py"))], ids=label)

@@ -1,0 +1,36 @@
+"""A store file by its path, for Python code that reads it now and then."""
+
+from pathlib import Path
+
+from state.errors import StorageError
+from storage.store import SqliteStore
+from tertulia.arguments import path_of
+
+
+class StoreFileHandle:
+    """A store file that is opened whenever something is read, and closed at once; safe in any thread."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Name the file; it is not opened yet."""
+        self._given = Path(path_of("store", path))
+        self._absolute = self._given.absolute()
+        self.is_closed = False
+
+    @property
+    def path(self) -> Path:
+        """The file as it was given; the absolute one where the current folder is another by now."""
+        return self._given if self._given.absolute() == self._absolute else self._absolute
+
+    def opened(self) -> SqliteStore:
+        """Return the store, open for reading; whoever asks closes it.
+
+        Raises:
+            StorageError: The handle was closed, or the file can't be read.
+        """
+        self.check_open()
+        return SqliteStore.open(self.path)
+
+    def check_open(self) -> None:
+        """Raise `StorageError` where the handle was closed."""
+        if self.is_closed:
+            raise StorageError(f"the store {self.path} was closed; open it again with tertulia.open_store")
