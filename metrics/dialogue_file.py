@@ -11,7 +11,7 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from metrics.diversity import Dialogue
 from state.errors import NotFoundError, UsageError
@@ -23,36 +23,31 @@ _SHAPE = 'each line is {"case": …, "dialogue": [["Ana", "Hello."], …]}'
 _EXPORT = "give the file as `tertulia export RUN --jsonl FILE` wrote it"
 
 
-def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:
-    """Return the dialogues of every case, cases in the order in which they first appear.
+class FileDialogue(NamedTuple):
+    """A dialogue of a file: its case, and whether a stand-in without weights spoke in it."""
+
+    case: str
+    dialogue: Dialogue
+    rehearsed: bool
+
+
+def read_dialogues(path: Path) -> Iterator[FileDialogue]:
+    """Yield the dialogues of a file.
 
     Args:
-        paths: Files of dialogues or of exported runs, in any mixture; cases of the same name are a single case. A case
-            is named by a text or an integer; further keys are passed over, and so are blank lines.
+        path: A file of dialogues or of exported runs, read once. A case is named by a text or an integer; further keys
+            are passed over, and so are blank lines.
 
     Raises:
         NotFoundError: There is no such file.
         UsageError: It can't be read as dialogues; the message names the file, the line and the field.
     """
-    cases: dict[str, list[Dialogue]] = {}
-    for path in paths:
-        for case, dialogue in _dialogues_of(path):
-            cases.setdefault(case, []).append(dialogue)
-    return cases
-
-
-def has_rehearsed_runs(path: Path) -> bool:
-    """Return whether a stand-in without weights spoke in an exported run of a file that `read_dialogues` can read."""
-    return any(entry.get("kind") == "run" and entry.get("rehearsed") is True for _, entry in _entries(path))
-
-
-def _dialogues_of(path: Path) -> Iterator[tuple[str, Dialogue]]:
     entries = _entries(path)
     first = next(entries, None)
     if first is None:
         raise UsageError(f"{path} holds no dialogues; {_SHAPE}, or {_EXPORT}")
     is_export = "kind" in first[1] and "dialogue" not in first[1]
-    return (_exported if is_export else _listed)(chain([first], entries))
+    yield from (_exported if is_export else _listed)(chain([first], entries))
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
@@ -102,12 +97,12 @@ def _utterance(line: object, where: str) -> tuple[str, str]:
 # --- dialogues, one a line ------------------------------------------------------------------------------------------
 
 
-def _listed(entries: Iterable[Entry]) -> Iterator[tuple[str, Dialogue]]:
+def _listed(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
     for where, entry in entries:
         for field in ("case", "dialogue"):
             if field not in entry:
                 raise UsageError(f"{where}: {field} is missing; {_SHAPE}")
-        yield _case(entry, where), _dialogue(entry, where)
+        yield FileDialogue(_case(entry, where), _dialogue(entry, where), rehearsed=False)
 
 
 def _case(entry: dict[str, Any], where: str) -> str:
@@ -129,22 +124,24 @@ def _dialogue(entry: dict[str, Any], where: str) -> Dialogue:
 # --- exported runs --------------------------------------------------------------------------------------------------
 
 
-def _exported(entries: Iterable[Entry]) -> Iterator[tuple[str, Dialogue]]:
-    runs: list[tuple[str, str, list[tuple[str, str]]]] = []
+def _exported(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
+    runs: list[tuple[str, FileDialogue, list[tuple[str, str]]]] = []
     for where, entry in entries:
         kind = entry.get("kind")
         if not isinstance(kind, str):
             raise UsageError(f"{where}: kind {reprlib.repr(kind)} is not the kind of a record; {_EXPORT}")
         if kind == "run":
-            runs.append((where, _field(entry, "scenario", where), []))
+            lines: list[tuple[str, str]] = []
+            case, rehearsed = _field(entry, "scenario", where), entry.get("rehearsed") is True
+            runs.append((where, FileDialogue(case, lines, rehearsed), lines))
         elif kind == "turn" and not runs:
             raise UsageError(f"{where}: a turn stands before its run; {_EXPORT}")
         elif kind == "turn" and entry.get("speaker", "") is not None:
             runs[-1][2].append((_field(entry, "speaker", where), _field(entry, "text", where)))
-    for where, scenario, dialogue in runs:
-        if not dialogue:
+    for where, run, lines in runs:
+        if not lines:
             raise UsageError(f"{where}: nobody speaks in this run; leave it out")
-        yield scenario, dialogue
+        yield run
 
 
 def _field(entry: dict[str, Any], field: str, where: str) -> str:

@@ -13,7 +13,7 @@ from tertulia.arguments import check_argument
 from tertulia.comparing import RunComparison
 from tertulia.engines import REHEARSAL
 from tertulia.events import Event
-from tertulia.run_driver import RunDriver
+from tertulia.launching import RunLauncher
 from tertulia.session import stream_of
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.store_handle import StoreFileHandle
@@ -84,11 +84,11 @@ def run(
         TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
         KeyboardInterrupt: It was interrupted.
     """
-    driver = RunDriver(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
     options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
     name = REHEARSAL if rehearse else model
-    plan = driver.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
-    return Run(driver.store, driver.drive_to_end(driver.beginning(plan), ask, progress))
+    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
 
 
 async def stream(
@@ -122,14 +122,14 @@ async def stream(
 
     Args and Raises: As `run`.
     """
-    driver = RunDriver(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
     options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
     name = REHEARSAL if rehearse else model
-    plan = driver.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
-    events = stream_of(driver.drive(driver.beginning(plan), ask))
+    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    events = stream_of(launcher.drive(launcher.beginning(plan), ask))
     try:
         async for event in events:
-            driver.store.check_open()
+            launcher.store.check_open()
             yield event
     finally:
         await events.aclose()  # type: ignore[attr-defined]

@@ -180,15 +180,17 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         NotFoundError: There is no such file or run.
         UsageError: A file can't be read as dialogues, nobody speaks in a run, or there is nothing to group by.
     """
-    from metrics.dialogue_file import has_rehearsed_runs, read_dialogues
+    from metrics.dialogue_file import read_dialogues
     from metrics.diversity import dialogue_of
 
     if by is not None and not runs:
         raise UsageError(f"--by {by} groups stored runs; name some (the lines of a file name their case)")
     dialogues: dict[str, list[Dialogue]] = {}
+    rehearsed = False
     for file in files:
-        for case, found in read_dialogues(file).items():
-            dialogues.setdefault(case, []).extend(found)
+        for case, dialogue, is_rehearsed in read_dialogues(file):
+            dialogues.setdefault(case, []).append(dialogue)
+            rehearsed |= is_rehearsed
     grouped: dict[str, list[RunRecord]] = {}
     if store is not None:
         for record in {record.run: record for record in map(store.run, runs)}.values():
@@ -198,7 +200,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
                 raise UsageError(f"nobody speaks in run {record.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)
             grouped.setdefault(case, []).append(record)
-    rehearsed = any(run.rehearsed for group in grouped.values() for run in group) or any(map(has_rehearsed_runs, files))
+            rehearsed |= record.rehearsed
     return Cases(dialogues, grouped, rehearsed)
 
 

@@ -321,10 +321,10 @@ class Run:
             TertuliaError: The fork can't be made like that, or failed.
         """
         from tertulia.forking import StartChanges, plan_fork
-        from tertulia.run_driver import RunDriver
+        from tertulia.launching import RunLauncher
 
         changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
-        driver = RunDriver(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
         check_names(model, seat, label)
         check_changes(say, person=person, remember=remember, forget=forget)
         people, memories, forgotten = (tuple((by_name or {}).items()) for by_name in (person, remember, forget))
@@ -333,16 +333,16 @@ class Run:
                 store,
                 store.run(self.id),
                 whole_number("at", at, "a turn is an integer"),
-                driver.settings(settings, changed),
+                launcher.settings(settings, changed),
                 changes=StartChanges(people, memories, forgotten),
                 model=model,
                 seed=None if seed is None else whole_number("seed", seed, SEED),
                 say=say,
                 seat=seat,
-                additions=driver.additions,
+                additions=launcher.additions,
                 label=label,
             )
-        return Run(self.store, driver.drive_to_end(driver.beginning(plan), ask, progress))
+        return Run(self.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
 
     def resume(
         self,
@@ -371,12 +371,12 @@ class Run:
         Raises:
             TertuliaError: It can't go on like that, or failed.
         """
-        from tertulia.run_driver import RunDriver
+        from tertulia.launching import RunLauncher
 
         if self.status == "finished":
             return self
-        driver = RunDriver(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
-        return Run(self.store, driver.drive_to_end(driver.reopening(self.id), ask, progress))
+        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
 
     def diff(self, other: "Run") -> "RunComparison":
         """Return how this run and another differ, to the last record; ids, lineage and times by the clock do not count.

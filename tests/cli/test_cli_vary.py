@@ -42,9 +42,9 @@ def test_whether_it_could_be_rewritten_is_shown(cli: Cli) -> None:
     shown = [candidate for n in (1, 2) for candidate in turn(cli, run, n)["candidates"]]
     assert {candidate["rewritable"] for candidate in shown} > {None}
     words = cli("show", run, "--turn", "1").out + cli("show", run, "--turn", "2").out
-    for rewritable, told in ((True, "suffices"), (False, "does not suffice")):
+    for rewritable, verdict in ((True, "suffices"), (False, "does not suffice")):
         times = sum(candidate["rewritable"] is rewritable for candidate in shown)
-        assert words.count(f"what was removed {told} to rewrite it") == times
+        assert words.count(f"what was removed {verdict} to rewrite it") == times
 
 
 def test_runs_that_revise_otherwise_differ_in_the_setting_and_in_what_came_of_it(cli: Cli) -> None:

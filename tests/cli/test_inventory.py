@@ -150,10 +150,10 @@ async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
     turns = store.turns("m33t")
     requests = speech_act_requests(turns)
     readings = await answers_to(requests, store, store.run("m33t"), "rehearsal", RehearsalModel)
-    told = acts_by_model(turns, readings)
+    found = acts_by_model(turns, readings)
     assert [len(request.fields) for request in requests] == [10, 10, 2]
-    assert len(told) == sum(turn.speaker is not None for turn in turns) == 22
-    assert {len(acts) for acts in told} == {0, 1}
+    assert len(found) == sum(turn.speaker is not None for turn in turns) == 22
+    assert {len(acts) for acts in found} == {0, 1}
     before = [unit.text for unit in requests[1].prompt.units if unit.block == "conversation"]
     assert len(before) == 4  # the three turns before the lines, under their heading
 
@@ -219,8 +219,8 @@ def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
     shown = cli("inventory", "@last").out
     assert "Ana" in shown
     assert "extroverted" not in shown
-    told = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
-    assert [(agent["agent"], agent["plan"], agent["goals_met"]) for agent in told["agents"]] == [
+    found = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
+    assert [(agent["agent"], agent["plan"], agent["goals_met"]) for agent in found["agents"]] == [
         ("Ana", None, None),
         ("Bo", None, None),
     ]

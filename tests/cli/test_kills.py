@@ -83,13 +83,13 @@ def still_running(store: SqliteStore) -> None:
     ],
 )
 async def test_what_differs_is_named(change: Callable[[SqliteStore], None], named: list[str]) -> None:
-    with SqliteStore.open(":memory:") as one, SqliteStore.open(":memory:") as other:
-        for store in (one, other):
+    with SqliteStore.open(":memory:") as first, SqliteStore.open(":memory:") as second:
+        for store in (first, second):
             await held(a_quay(), store=store)
-        assert differences((one, RUN), (other, RUN)) == []
-        assert faults(other) == []
-        change(other)
-        found = "\n".join(differences((one, RUN), (other, RUN)))
+        assert differences((first, RUN), (second, RUN)) == []
+        assert faults(second) == []
+        change(second)
+        found = "\n".join(differences((first, RUN), (second, RUN)))
         for words in named:
             assert words in found
 

@@ -141,8 +141,8 @@ async def test_a_dialogue_alternates_until_the_longest_there_is() -> None:
 @pytest.mark.parametrize("last", [1, 3])
 async def test_a_dialogue_stops_when_somebody_ends_it(last: int) -> None:
     endings = [False] * (last - 1) + [True]
-    told = await outcome(ScriptedModel(endings=endings), judge="off")
-    assert [ended for _, ended in told] == endings
+    transcript = await outcome(ScriptedModel(endings=endings), judge="off")
+    assert [ended for _, ended in transcript] == endings
 
 
 async def test_a_dialogue_stops_when_it_is_likelier_that_they_part() -> None:
@@ -210,11 +210,11 @@ async def test_checkpoints_hold_no_text(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Conversation:
-    told, steps = asyncio.run(driven_anew(tmp_path_factory.mktemp("uninterrupted") / "tertulia.db"))
+    transcript, steps = asyncio.run(driven_anew(tmp_path_factory.mktemp("uninterrupted") / "tertulia.db"))
     for step in ("take_turn", "generate", "record_turn", "turn_done"):
         assert [turn for name, turn in steps if name == step] == [1, 2, 3, 4]
-    assert any(record.rollbacks for record, _ in told)
-    return told
+    assert any(record.rollbacks for record, _ in transcript)
+    return transcript
 
 
 async def test_a_run_goes_on_from_any_call_in_which_the_model_fails(
@@ -228,21 +228,21 @@ async def test_a_run_goes_on_from_any_call_in_which_the_model_fails(
             await driven_anew(path, model=going_on(fails_at=call))
         with SqliteStore.open(path) as store:
             whole = len(store.turns("k3f9"))
-        told, steps = await driven_anew(path)
-        assert told == uninterrupted
+        transcript, steps = await driven_anew(path)
+        assert transcript == uninterrupted
         assert [turn for step, turn in steps if step == "turn_done"] == list(range(whole + 1, 5))
         assert {turn for _, turn in steps} == set(range(whole + 1, 5))
 
 
 async def test_a_run_goes_on_after_several_failures(tmp_path: Path, uninterrupted: Conversation) -> None:
-    path, told = tmp_path / "tertulia.db", []
+    path, transcript = tmp_path / "tertulia.db", []
     for _ in range(100):
         try:
-            told, _ = await driven_anew(path, model=going_on(fails_at=2))
+            transcript, _ = await driven_anew(path, model=going_on(fails_at=2))
             break
         except ModelError:
             continue
-    assert told == uninterrupted
+    assert transcript == uninterrupted
 
 
 class CopiedStore(SqliteStore):
@@ -276,22 +276,22 @@ async def test_a_run_goes_on_from_whatever_moment_it_was_killed(tmp_path: Path, 
         assert conversation(store) == uninterrupted
     assert len(copies) > 40
     for left in copies:
-        told, _ = await driven_anew(left)
-        assert told == uninterrupted
+        transcript, _ = await driven_anew(left)
+        assert transcript == uninterrupted
 
 
 async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:
     path, model = tmp_path / "tertulia.db", going_on()
-    told, _ = await driven_anew(path)
+    transcript, _ = await driven_anew(path)
     before = path.read_bytes()
-    assert await driven_anew(path, model=model) == (told, [])
+    assert await driven_anew(path, model=model) == (transcript, [])
     assert model.calls == []
     assert path.read_bytes() == before
 
 
 async def test_the_seed_makes_the_conversation(tmp_path: Path) -> None:
-    def texts(told: Conversation) -> list[str]:
-        return [record.turn.text for record, _ in told]
+    def texts(transcript: Conversation) -> list[str]:
+        return [record.turn.text for record, _ in transcript]
 
     first, _ = await driven_anew(tmp_path / "a.db", seed=7)
     again, _ = await driven_anew(tmp_path / "b.db", seed=7)

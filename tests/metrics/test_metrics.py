@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Cli
 
-from metrics.dialogue_file import read_dialogues
+from metrics import dialogue_file
 from metrics.diversity import (
     Dialogue,
     DiversityFigures,
@@ -25,6 +25,14 @@ from metrics.diversity import (
 )
 from state.errors import NotFoundError, UsageError
 from state.language_model import Embedder
+
+
+def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:
+    """Return the dialogues of files by case."""
+    by_case: dict[str, list[Dialogue]] = {}
+    for found in (found for path in paths for found in dialogue_file.read_dialogues(path)):
+        by_case.setdefault(found.case, []).append(found.dialogue)
+    return by_case
 
 
 class LetterEmbedder:

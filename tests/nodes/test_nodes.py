@@ -427,11 +427,11 @@ async def test_backups_are_taken_until_one_passes_or_none_is_left(
 
 
 async def test_backups_on_demand_and_with_the_utterance_are_the_same() -> None:
-    told = []
+    outcomes = []
     for backups in ("on_demand", "with_utterance"):
         context, outcome = await spoken([9, 9, 9, 9], backups=backups)
-        told.append((outcome, context.store.candidates("k3f9", 1), context.model.asked("generate")))
-    (first, on_demand, calls), (second, with_utterance, fewer_calls) = told
+        outcomes.append((outcome, context.store.candidates("k3f9", 1), context.model.asked("generate")))
+    (first, on_demand, calls), (second, with_utterance, fewer_calls) = outcomes
     assert (first, on_demand) == (second, with_utterance)
     assert len({candidate.text for candidate in on_demand}) > 1
     assert (len(calls), len(fewer_calls)) == (8, 5)

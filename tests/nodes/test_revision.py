@@ -104,7 +104,7 @@ async def test_what_is_rewritten_is_told_by_what_and_judged_again() -> None:
     assert "She has no net." in question
     assert '"I mend the net."' in asked_by_name(context, "judge")[1]
     made = candidates(context)
-    assert {n: (one.origin, one.text) for n, one in made.items()} == {
+    assert {n: (candidate.origin, candidate.text) for n, candidate in made.items()} == {
         0: ("drawn", "I lost the net."),
         4: ("rewritten", "I mend the net."),
     }
@@ -137,8 +137,8 @@ async def test_each_rewriting_begins_where_the_last_one_ended() -> None:
 
 async def test_whether_it_can_be_rewritten_is_recorded_with_what_was_refused() -> None:
     context, _, _ = await spoken(Choosing(["no", "yes"], ratings=[9, 9, 2]), revision="combined", backups="on_demand")
-    told = {n: (one.origin, one.rewritable) for n, one in candidates(context).items()}
-    assert told == {0: ("drawn", False), 1: ("backup", True), 4: ("rewritten", None)}
+    by_attempt = {n: (candidate.origin, candidate.rewritable) for n, candidate in candidates(context).items()}
+    assert by_attempt == {0: ("drawn", False), 1: ("backup", True), 4: ("rewritten", None)}
 
 
 async def test_a_likelihood_judge_reads_what_was_rewritten_as_if_it_had_been_said() -> None:

@@ -47,8 +47,10 @@ async def test_similarity_is_that_with_the_last_lines() -> None:
     prompt, scores, _ = await scored(context, "embedding_similarity")
     said = "Mara: Line 1.\nPiotr: Line 2."
     for unit in prompt.units:
-        one, other = context.embedder.embed([said, unit.text])
-        assert scores[unit.id] == pytest.approx(max(0.0, sum(a * b for a, b in zip(one, other, strict=True))))
+        lines_vector, unit_vector = context.embedder.embed([said, unit.text])
+        assert scores[unit.id] == pytest.approx(
+            max(0.0, sum(a * b for a, b in zip(lines_vector, unit_vector, strict=True)))
+        )
     lines = [unit.id for unit in prompt.units if unit.id.startswith("current_dialogue.turn")]
     assert min(scores[line] for line in lines) > max(s for unit, s in scores.items() if unit.startswith("memory.m"))
 
@@ -109,11 +111,11 @@ async def test_lambda_acts_on_any_scorer(name: str, removal_factor: float) -> No
     assert record.prompt is not None
     assert record.scores is not None
     units = {unit.id: unit for unit in context.store.prompt(record.prompt).units}
-    total = sum(record.scores[unit] for unit, one in units.items() if one.removable)
+    total = sum(record.scores[unit] for unit, entry in units.items() if entry.removable)
     taken = sum(record.scores[unit] for unit in record.removed if units[unit].removable)
     assert 0 < taken <= removal_factor * total + 1e-9
     if removal_factor == 1:
-        weighty = {unit for unit, one in units.items() if one.removable and record.scores[unit] > 0}
+        weighty = {unit for unit, entry in units.items() if entry.removable and record.scores[unit] > 0}
         assert weighty <= set(record.removed)  # what has no score is no part of the share, and may stand
 
 

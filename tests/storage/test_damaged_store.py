@@ -86,9 +86,9 @@ class Sound:
         self.path.write_bytes(self.content)
 
 
-def _run(said: Result) -> str:
-    assert said.code == 0, said
-    return str(said.json["run"])
+def _run(result: Result) -> str:
+    assert result.code == 0, result
+    return str(result.json["run"])
 
 
 @pytest.fixture(scope="module")
@@ -150,20 +150,20 @@ def driven(path: Path, sound: Sound) -> list[Result | object]:
     resumed = command("resume", sound.trio, *how)
     forked = command("fork", sound.duo, "--at", "2", "--set", "removal_factor=0.2", *how)
     outcome: list[Result | object] = []
-    for said in (resumed, forked):
-        shown = command("show", json.loads(said.out)["run"], *how) if said.code == 0 else said
+    for result in (resumed, forked):
+        shown = command("show", json.loads(result.out)["run"], *how) if result.code == 0 else result
         outcome.append(shown.json["turns"] if shown.code == 0 else shown)
     return outcome
 
 
-def is_told(said: object) -> bool:
+def is_told(result: object) -> bool:
     """Whether a command said that its store is damaged, in one line."""
-    assert not isinstance(said, Result) or "Traceback" not in said.err
-    if not isinstance(said, Result) or said.code == 0:
+    assert not isinstance(result, Result) or "Traceback" not in result.err
+    if not isinstance(result, Result) or result.code == 0:
         return False
-    (complaint,) = (line for line in said.err.splitlines() if line.startswith("error: "))
+    (complaint,) = (line for line in result.err.splitlines() if line.startswith("error: "))
     assert "(in " not in complaint, complaint
-    return said.code == 1 and "damaged" in complaint
+    return result.code == 1 and "damaged" in complaint
 
 
 def read_again(path: Path, reading: Callable[[Path], list[object]], before: list[object]) -> tuple[bool, list[str]]:
@@ -178,21 +178,21 @@ def read_again(path: Path, reading: Callable[[Path], list[object]], before: list
     return False, silent + [f"{len(now)} records"] * (len(now) != len(before))
 
 
-def _is_one_line(told: str, path: Path) -> bool:
-    return len(told.splitlines()) == 1 and str(path) in told
+def _is_one_line(reported: str, path: Path) -> bool:
+    return len(reported.splitlines()) == 1 and str(path) in reported
 
 
 def differences(path: Path, sound: Sound, thorough: bool) -> tuple[bool, list[str]]:
     """As `read_again`, of all records, and by the commands where it shall be thorough."""
-    told, silent = read_again(path, records, sound.records)
+    reported, silent = read_again(path, records, sound.records)
     if thorough:
         outcomes = [*documents(path, sound), *driven(path, sound)]
         for now, before in zip(outcomes, [*sound.documents, *sound.driven], strict=True):
             if is_told(now):
-                told = True
+                reported = True
             elif now != before:
                 silent.append(f"command: {now!r:.300}")
-    return told, silent
+    return reported, silent
 
 
 def test_a_store_that_is_cut_off_is_told(sound: Sound, path: Path) -> None:
@@ -202,9 +202,9 @@ def test_a_store_that_is_cut_off_is_told(sound: Sound, path: Path) -> None:
     drawn = random.Random(0)
     for length in drawn.sample(sorted(lengths), min(len(lengths), FLIPS)):
         path.write_bytes(sound.content[:length])
-        told, silent = differences(path, sound, thorough=drawn.random() < 0.02)
+        reported, silent = differences(path, sound, thorough=drawn.random() < 0.02)
         assert not silent, f"cut off at {length} of {size} bytes"
-        assert told or length > size - PAGE  # of the last page nothing may have been in use
+        assert reported or length > size - PAGE  # of the last page nothing may have been in use
 
 
 def flipped(content: bytes, at: int, drawn: random.Random) -> bytes:
@@ -219,8 +219,8 @@ def test_flipped_bits_are_told_or_make_no_difference(sound: Sound, path: Path) -
     for number in range(FLIPS):
         at = drawn.randrange(100) if number % 50 == 0 else drawn.randrange(size)
         path.write_bytes(flipped(sound.content, at, drawn))
-        told, silent = differences(path, sound, thorough=number % 50 == 1)
-        noticed += told
+        reported, silent = differences(path, sound, thorough=number % 50 == 1)
+        noticed += reported
         problems += [f"byte {at} (page {at // PAGE + 1}): {problem}" for problem in silent]
     assert not problems, f"{len(problems)} of {FLIPS}, e.g. " + "\n".join(problems[:40])
     assert noticed > FLIPS / 4
@@ -234,8 +234,8 @@ def test_flipped_bits_in_what_is_searched_are_told(sound: Sound, path: Path) -> 
     for place in places:
         for at in range(place, place + 12):
             path.write_bytes(flipped(sound.content, at, drawn))
-            told, silent = read_again(path, passages, before)
-            assert told or not silent, silent
+            reported, silent = read_again(path, passages, before)
+            assert reported or not silent, silent
 
 
 def test_a_passage_that_its_index_does_not_know_is_told(sound: Sound, path: Path) -> None:

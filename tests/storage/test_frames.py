@@ -218,8 +218,8 @@ def test_the_examples_give_the_figures_of_the_commands(cli: Cli, tmp_path: Path)
     assert list(table.index) == sorted(people)
     for agent, row in table.iterrows():
         figures = people[agent]
-        told = (figures["decisions"], figures["wanting_to_speak"], figures["spoken"])
-        assert (row["decisions"], row["wanting"], row["spoken"]) == told
+        expected = (figures["decisions"], figures["wanting_to_speak"], figures["spoken"])
+        assert (row["decisions"], row["wanting"], row["spoken"]) == expected
         switched_on = {name: count["on"] for name, count in figures["mechanisms"].items()}
         assert {name: row.get(name, 0) for name in switched_on} == switched_on
 

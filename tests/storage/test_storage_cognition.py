@@ -647,10 +647,10 @@ def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
         command = [sys.executable, "-c", WRITER, str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": folders}) as writer:
             assert writer.stdout is not None
-            told = [int(writer.stdout.readline()) for _ in range(lines)]
+            reported = [int(writer.stdout.readline()) for _ in range(lines)]
             writer.kill()
-        assert told[0] > reached
-        reached = told[-1]
+        assert reported[0] > reached
+        reached = reported[-1]
         with SqliteStore.open(path) as store:
             for node in PHASES:
                 for _, batch in itertools.groupby(

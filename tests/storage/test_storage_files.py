@@ -83,9 +83,9 @@ def test_another_programs_database_is_refused_and_not_touched(path: Path) -> Non
     ("content", "told"),
     [(b"Dear diary, " * 100, "not a Tertulia store"), (b"SQLite format 3\x00" + b"\x07" * 3000, "store|damaged")],
 )
-def test_what_is_no_store_is_told(path: Path, content: bytes, told: str) -> None:
+def test_what_is_no_store_is_told(path: Path, content: bytes, reported: str) -> None:
     path.write_bytes(content)
-    with pytest.raises(StorageError, match=told):
+    with pytest.raises(StorageError, match=reported):
         SqliteStore.open(path)
 
 
@@ -218,10 +218,10 @@ def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
         command = [sys.executable, "-c", WRITER, str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": folders}) as writer:
             assert writer.stdout is not None
-            told = [int(writer.stdout.readline()) for _ in range(lines)]
+            reported = [int(writer.stdout.readline()) for _ in range(lines)]
             writer.kill()
-        assert told[0] > reached
-        reached = told[-1]
+        assert reported[0] > reached
+        reached = reported[-1]
         with SqliteStore.open(path) as store:
             turns = store.turns("k3f9")
             assert [turn.turn for turn in turns] == list(range(1, len(turns) + 1))

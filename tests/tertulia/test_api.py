@@ -17,7 +17,7 @@ from models.rehearsal import RehearsalModel
 from state.errors import SettingError
 from tertulia import interrupting
 from tertulia.events import Event, RunEnded
-from tertulia.run_driver import RunDriver
+from tertulia.launching import RunLauncher
 from tertulia.session import events_of
 
 ROOT = Path(__file__).parents[2]
@@ -224,7 +224,7 @@ def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypat
             pass
 
     monkeypatch.setattr(RehearsalModel, "generate_scored", computes)
-    events = events_of(RunDriver(tt.Store("tertulia.db"), None, (), (), None, None).drive(_opening(), None))
+    events = events_of(RunLauncher(tt.Store("tertulia.db"), None, (), (), None, None).drive(_opening(), None))
     for event in events:
         if isinstance(event, tt.StepStarted) and event.step == "retrieve_memory" and entered.wait(10):
             break
@@ -378,7 +378,7 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
 
 def test_events_are_given_in_order() -> None:
     events: list[Event] = []
-    drive = RunDriver(tt.Store("tertulia.db"), None, (), (), None, None).drive(_opening(), None)
+    drive = RunLauncher(tt.Store("tertulia.db"), None, (), (), None, None).drive(_opening(), None)
     events.extend(events_of(drive))
     assert isinstance(events[0], tt.RunStarted)
     assert isinstance(events[-1], tt.RunEnded)

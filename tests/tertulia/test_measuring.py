@@ -8,7 +8,6 @@ import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
-from metrics.dialogue_file import read_dialogues
 from metrics.diversity import metrics_of_cases
 from models.rehearsal import RehearsalEmbedder
 from state.errors import NotFoundError, UsageError
@@ -74,7 +73,7 @@ def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, stor
     both = cli("metrics", "lines.jsonl", "r3", "--by", "lambda", "--embedder", "rehearsal", "--json").json
     assert list(both["cases"]) == ["cafe", "cafe, lambda 0.8"]
     assert "cafe, lambda 0.5" in cli("metrics", *RUNS, "--by", "lambda", "--embedder", "rehearsal").out
-    expected = metrics_of_cases(read_dialogues(Path("lines.jsonl")), RehearsalEmbedder())
+    expected = metrics_of_cases(collect_cases([Path("lines.jsonl")], [], None).dialogues, RehearsalEmbedder())
     assert stored["cases"]["cafe"] == expected["cafe"].model_dump()
 
 

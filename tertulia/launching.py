@@ -1,4 +1,4 @@
-"""Driving runs for Python code: in a thread of their own, with a progress bar."""
+"""Launching runs from Python: their arguments checked, driven in a thread of their own, with a progress bar."""
 
 import os
 import sys
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 Opening = Callable[[SqliteStore], "Context"]
 
 
-class RunDriver:
-    """Drives runs for Python code, in a thread of their own: it has the store, additions, and access to models.
+class RunLauncher:
+    """Plans runs and drives them for Python code; has the store, additions, and access to models.
 
     Attributes:
         store: The store file.
