@@ -1,0 +1,162 @@
+"""Nodes and mechanisms handed over as Python objects: taken, refused, asked for again, replaced in a fork."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import tertulia as tt
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, where the store of each test lies."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@tt.scorer
+def longest(units: Any) -> list[int]:
+    """Score the longest units highest."""
+    return [len(unit.text) for unit in units]
+
+
+@tt.scorer(name="nearest", description="nearest to the last line")
+async def by_name(units: Any, context: Any) -> dict[str, float]:
+    return {unit.id: float(context.seed) for unit in units}
+
+
+@tt.mechanism("look for a question that nobody has answered yet")
+def open_question(view: Any) -> str | None:
+    asked = [line for line in view.lines() if line.text.endswith("?")]
+    return f"{asked[-1].speaker} asked: {asked[-1].text}" if asked else None
+
+
+@tt.node("decide_ending")
+def never(state: Any, runtime: Any) -> dict[str, bool]:
+    """Let nobody end the conversation."""
+    return {"ended": False}
+
+
+def test_nodes_and_mechanisms_are_handed_over_as_objects() -> None:
+    run = tt.run("team_building", rounds=3, rehearse=True, nodes={"score": longest}, mechanisms=[open_question])
+    spoken = next(turn.turn for turn in run.turns if turn.speaker)
+    assert run.turn(spoken).details.record.scored_by == "longest"
+    noted = {extension.source: extension.code or "" for extension in run.record.extensions}
+    assert list(noted) == ["python:longest", "python:open_question"]
+    assert "return [len(unit.text) for unit in units]" in noted["python:longest"]
+    assert any("open_question" in agent.need.mechanisms for agent in run.turn(1).agents if agent.need)
+
+
+def test_a_scorer_may_be_async_take_the_context_and_score_by_id() -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True, seed=3, nodes={"score": by_name, "decide_ending": never})
+    assert {unit.score for unit in run.turn(1).units} == {3.0}
+    assert run.turn(1).details.record.scored_by == "nearest"
+
+
+def test_a_run_with_handed_over_nodes_asks_for_them_again() -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
+    with pytest.raises(tt.ExtensionError, match=r"'longest'.*hand"):
+        run.fork(at=2)
+    assert tt.diff(run, run.fork(at=2, nodes={"score": longest})).is_same
+
+    @tt.scorer(name="longest")
+    def shortest(units: Any) -> list[float]:
+        """Score the shortest units highest."""
+        return [1 / len(unit.text) for unit in units]
+
+    with pytest.raises(tt.ExtensionError, match="differs"):
+        run.fork(at=2, nodes={"score": shortest})
+
+
+def test_a_node_whose_source_can_not_be_read_is_refused() -> None:
+    made: dict[str, Any] = {"tt": tt}
+    exec("@tt.scorer\ndef made(units):\n    return [1.0 for _ in units]", made)
+    with pytest.raises(tt.ExtensionError, match=r"node 'made'.*source.*a file or a notebook cell"):
+        tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": made["made"]})
+
+
+def test_a_scorer_that_miscounts_fails_the_run_with_words() -> None:
+    @tt.scorer
+    def few(units: Any) -> list[float]:
+        """Score too few."""
+        return [1.0]
+
+    with pytest.raises(tt.NodeError, match="few returned 1 scores for"):
+        tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": few})
+    assert tt.open_store("tertulia.db").run().status == "failed"
+
+
+def test_a_fork_takes_a_scorer_as_it_is_now_or_another_in_its_place() -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
+
+    @tt.scorer(name="longest")
+    def shortest(units: Any) -> list[float]:
+        return [1 / (1 + len(unit.text)) for unit in units]
+
+    with pytest.raises(tt.ExtensionError, match=r"differs from what was noted.*accept_changed=True"):
+        run.fork(at=2, nodes={"score": shortest})
+    fork = run.fork(at=2, nodes={"score": shortest}, accept_changed=True)
+    assert "1 / (1 + len(unit.text))" in (fork.record.extensions[0].code or "")
+    other = run.fork(at=2, nodes={"score": "length"})
+    assert (list(other.record.extensions), other.parameters.nodes) == ([], {"score": "length"})
+    with pytest.raises(tt.ExtensionError, match="'longest' was handed over in Python"):
+        run.fork(at=2, removal_factor=0.9)
+
+
+def test_the_way_on_names_what_was_handed_over() -> None:
+    @tt.scorer
+    def failing(units: Any) -> list[float]:
+        raise RuntimeError("no score today")
+
+    with pytest.raises(tt.NodeError, match="no score today") as refused:
+        tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": failing})
+    run = tt.open_store("tertulia.db").run()
+    assert f"tertulia.resume({run.id!r}, store='tertulia.db', nodes=…)" in refused.value.__notes__[-1]
+
+
+class Twice:
+    """Score every unit with two."""
+
+    def __call__(self, units: Any) -> list[int]:
+        return [2] * len(units)
+
+
+def test_what_is_no_plain_function_is_refused_or_named() -> None:
+    with pytest.raises(tt.ExtensionError, match="has no name as a function has; give one with name="):
+        tt.scorer(Twice())
+    assert tt.scorer(name="twice")(Twice()).description == "Score every unit with two"
+    with pytest.raises(tt.ExtensionError, match=r"^3: a function is expected"):
+        tt.scorer(cast(Any, 3))
+    with pytest.raises(tt.ExtensionError, match=r"node 'f': a scorer takes the units.*not \(\)"):
+        tt.scorer(name="f")(lambda: [])
+    with pytest.raises(tt.ExtensionError, match=r"node 'f': its function takes the state and the runtime, not \(x\)"):
+        tt.node("decide_ending", name="f")(lambda x: {})
+    with pytest.raises(tt.ExtensionError, match=r"reads is a list of state keys: reads=\['turn'\]"):
+        tt.node("decide_ending", name="f", reads="turn")(lambda state, runtime: {})
+    with pytest.raises(tt.ExtensionError, match=r"mechanism 'f': its function takes the view, not \(\)"):
+        tt.mechanism("it", name="f")(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"), [(lambda view: 3, "returned 3; it returns a reason"), (lambda view: 1 / 0, "failed: ZeroD")]
+)
+def test_a_condition_that_fails_is_named(condition: Any, words: str) -> None:
+    mechanism = tt.mechanism("it", name="unsteady", condition=condition)(lambda view: None)
+    with pytest.raises(tt.NodeError, match=f"^round 1: the condition of the mechanism 'unsteady' {words}"):
+        tt.run("team_building", rounds=1, rehearse=True, mechanisms=[mechanism])
+
+
+class Patient:
+    """Take a moment, then let nobody end the conversation."""
+
+    async def __call__(self, state: Any, runtime: Any) -> dict[str, bool]:
+        await asyncio.sleep(0)
+        return {"ended": False}
+
+
+def test_an_object_that_is_called_asynchronously_is_awaited() -> None:
+    node = tt.node("decide_ending", name="patient")(Patient())
+    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"decide_ending": node})
+    assert [turn.ended for turn in run.turns] == [False, False]
