@@ -80,7 +80,7 @@ def test_another_programs_database_is_refused_and_not_touched(path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [(b"Dear diary, " * 100, "not a Tertulia store"), (b"SQLite format 3\x00" + b"\x07" * 3000, "store|damaged")],
 )
 def test_what_is_no_store_is_told(path: Path, content: bytes, reported: str) -> None:
