@@ -9,7 +9,7 @@ from cli.terminal.completion import complete_run, complete_setting
 from state.parameters import GROUP_CHAT, Parameters
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 
-_DEFAULTS = Parameters()
+_DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}
 
 StoreOption = Annotated[
     Path | None,
@@ -26,7 +26,7 @@ LambdaOption = Annotated[
         "--lambda",
         metavar="X",
         help="λ in [0, 1]: how much of the attended information to remove; "
-        f"{_DEFAULTS.removal_factor:g}, unless the scenario sets it.",
+        f"{_DEFAULTS['removal_factor']:g}, unless the scenario sets it.",
     ),
 ]
 SeedOption = Annotated[
@@ -37,7 +37,7 @@ RoundsOption = Annotated[
     typer.Option(
         "--rounds",
         metavar="N",
-        help=f"At most so many rounds: {_DEFAULTS.max_turns} in a dialogue, where a round is an utterance, "
+        help=f"At most so many rounds: {_DEFAULTS['max_turns']} in a dialogue, where a round is an utterance, "
         f"{GROUP_CHAT['max_turns']} in a group, unless the scenario sets it.",
     ),
 ]

@@ -70,7 +70,7 @@ class Attendee(Participant):
     latency: LatencyClass | tuple[float, float] | None = Field(
         default=None, description="a class, or scale and spread in seconds; None: those of the run's parameters"
     )
-    weights: WillingnessWeights = WillingnessWeights()
+    weights: WillingnessWeights = Field(default_factory=WillingnessWeights)
     propensity: float | None = Field(
         default=None, ge=0, le=1, description="how readily they speak at all; None: by their extraversion"
     )

@@ -29,7 +29,8 @@ BLOCK_INITIALS = {
 class Record(BaseModel):
     """Base of all records: immutable, strict about unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A command needs few of the records: a validator is built where it is first used.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class HasWithheld(Record):

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from state.cognition import Call
@@ -88,7 +88,7 @@ class _StoredReply(Record):
     fields: dict[str, str | bool | int] | None
 
 
-_STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...])
+_STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...], config=ConfigDict(defer_build=True))
 
 
 def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
@@ -37,7 +37,7 @@ _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehe
 }
 
 #: A case or a meeting, distinguished by their fields.
-_START: TypeAdapter[Start] = TypeAdapter(Start)
+_START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=True))
 
 
 class Runs(Contents, RunStore):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from state.errors import NotFoundError, UsageError, nearest_hint
 from state.language_model import Embedder, LanguageModel
@@ -27,6 +27,8 @@ _RUN_FIELDS = ("scenario", "model", "seed")
 
 class _PromptFile(BaseModel):
     """A prompt file: units in prompt order."""
+
+    model_config = ConfigDict(defer_build=True)
 
     units: tuple[Unit, ...]
 

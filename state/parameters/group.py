@@ -8,5 +8,4 @@ from state.records import Record
 class ParameterGroup(Record):
     """Parameters that belong together. The first line of a group's docstring is its title in listings."""
 
-    # A group is only inherited from: its validator is not built.
-    model_config = ConfigDict(allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(allow_inf_nan=False)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from pydantic import ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from state.errors import SettingError, UsageError, nearest_hint
 from state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
@@ -64,8 +64,6 @@ class Parameters(
     PruningParameters,
 ):
     """The parameters of a run, stored flat. `removal_factor` is λ, the one that the project exists for."""
-
-    model_config = ConfigDict(defer_build=False)
 
     @property
     def drawn_max(self) -> int:
