@@ -108,12 +108,12 @@ class Cognition(Contents, CognitionStore):
 
     @override
     def trace(self, run: str, turn: int) -> Trace | None:
-        rows = Table(self.file, "traces").select(
-            """JOIN lineage ON ancestor = traces.run AND turn <= rounds
-            WHERE lineage.run = ? AND turn = ? ORDER BY depth LIMIT 1""",
-            *(run, turn),
-        )
-        if not rows:
+        of_turn = "JOIN lineage ON ancestor = traces.run AND turn <= rounds WHERE lineage.run = ? AND turn = ?"
+        rows = Table(self.file, "traces").select(f"{of_turn} ORDER BY depth LIMIT 1", run, turn)
+        if not rows:  # a run may have none; but a damaged index hides one that is there
+            if self.file.rows(f"SELECT 1 FROM traces NOT INDEXED {of_turn} LIMIT 1", run, turn):
+                cause = f"the index of traces lacks turn {turn} of run {run}"
+                raise StorageError(DAMAGED.format(path=self.path, cause=cause))
             return None
         try:
             text = zlib.decompress(rows[0]["trace"]).decode()

@@ -296,7 +296,7 @@ def _load(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{file}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no UTF-8, a number of thousands of digits, thousands of brackets
         raise ScenarioError(f"{file}: broken JSON: {error}") from None
     except OSError as error:
         raise ScenarioError(f"{file}: can't be read: {error.strerror}") from None

@@ -226,6 +226,18 @@ def test_flipped_bits_are_told_or_make_no_difference(sound: Sound, path: Path) -
     assert noticed > FLIPS / 4
 
 
+def test_a_trace_that_its_index_lacks_is_told(sound: Sound, path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(sound.path)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_traces_1'"
+        ).fetchone()
+    start, end = (root - 1) * PAGE, root * PAGE
+    index = sound.content[start:end].replace(sound.duo.encode(), b"none")
+    path.write_bytes(sound.content[:start] + index + sound.content[end:])
+    with SqliteStore.open(path) as store, pytest.raises(StorageError, match="the index of traces lacks turn 1"):
+        store.trace(sound.duo, 1)
+
+
 def test_flipped_bits_in_what_is_searched_are_told(sound: Sound, path: Path) -> None:
     path.write_bytes(sound.content)
     before = passages(path)
