@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.dialogue_case import a_context, a_pier
+from support.dialogue_case import BEGINNING, a_context, a_pier
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
@@ -32,7 +32,6 @@ from tertulia.events import Event, StepStarted, TurnFinished
 
 GRAPHS_PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
 START = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
-BEGINNING = {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
 SETTINGS = {"removal_factor": 0.5, "max_turns": 4}
 
 Steps = list[tuple[str, int]]
@@ -111,7 +110,7 @@ async def test_an_utterance_gives_what_a_turn_keeps_and_no_more() -> None:
 
 async def test_nothing_of_the_turn_before_stays_in_the_next_one() -> None:
     context = a_context(going_on(ratings=[9, 9, 9, 9, 1]), judge_runs=1, max_turns=2)
-    await build_dialogue_graph().ainvoke({**BEGINNING}, context=context)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
     (first, backups), (second, only) = conversation(context.store)
     assert (first.rollbacks, first.chosen, len(backups)) == (3, 0, 4)
     assert (second.rollbacks, second.chosen, len(only)) == (0, 0, 1)
@@ -302,7 +301,7 @@ async def test_the_seed_makes_the_conversation(tmp_path: Path) -> None:
 
 async def test_without_checkpoints_the_conversation_is_the_same(uninterrupted: Conversation) -> None:
     context = a_context(going_on(), **SETTINGS)
-    await build_dialogue_graph().ainvoke({**BEGINNING}, context=context)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
     assert conversation(context.store) == uninterrupted
 
 

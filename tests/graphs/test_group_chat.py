@@ -1,59 +1,23 @@
-"""Meetings from their opening to their end: who speaks, who has left, what is stored, and going on after a failure."""
+"""Meetings from their opening to their end: who is there, who speaks, under every order, and who they are."""
 
-import asyncio
-import json
 import random
-import sqlite3
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, repeat
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.dialogue_case import a_context
-from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, held
+from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
 from graphs.group_chat import ORDERS
-from nodes.mechanisms import registry
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
-from state.errors import ModelError
-from state.language_model import GenerationRequest, RenderedPrompt
+from state.cognition import Assessment, Bid, Character, Floor, Perception
+from state.language_model import RenderedPrompt
 from state.meeting import BIG_FIVE, WillingnessWeights
-from state.records import Persona, Reply, Turn, Utterance
+from state.records import Utterance
 from storage.checkpoints import open_checkpoints
-from storage.store import SqliteStore
 from tertulia.conversation import drive
-from tertulia.events import Event, TurnFinished
-
-READY = WillingnessWeights(topic=1, goal=1, emotion=1, personality=1)
-
-
-def eager(**changes: Any) -> dict[str, Any]:
-    """Somebody who always wants to speak."""
-    return {"weights": READY, "propensity": 1.0, **changes}
-
-
-def everything(store: SqliteStore, run: str = "k3f9") -> dict[str, Any]:
-    """All that is stored of a run of a group, but for what only tells of the process."""
-    kinds: dict[str, Any] = {
-        "prepare": Character,
-        "perceive": Perception,
-        "choose_mechanisms": InformationNeed,
-        "assess": Assessment,
-        "bid": Bid,
-        "floor": Floor,
-        **dict.fromkeys(registry.MECHANISMS, Finding),
-    }
-    return {
-        "turns": [(store.turn_record(run, t.turn), store.candidates(run, t.turn)) for t in store.turns(run)],
-        "steps": {node: store.steps(run, node, kind) for node, kind in kinds.items()},
-        "calls": [call.model_copy(update={"seconds": None}) for call in store.calls(run)],
-    }
-
 
 # --- rounds ---------------------------------------------------------------------------------------------------------
 
@@ -90,10 +54,10 @@ async def test_the_winner_is_the_fastest_of_the_willing_in_every_round() -> None
     context, turns = await held(max_turns=30, willingness_threshold=0.6)
     bids = context.store.steps("k3f9", "bid", Bid)
     for turn in turns:
-        own = {agent: bid for (round, agent), bid in bids.items() if round == turn.round}
-        drawn = {agent: bid.latency_s for agent, bid in own.items() if bid.latency_s is not None}
-        assert {agent for agent, bid in own.items() if bid.willing} == set(drawn)
-        assert [agent for agent, bid in own.items() if bid.won] == ([turn.speaker] if turn.speaker else [])
+        in_round = {agent: bid for (round, agent), bid in bids.items() if round == turn.round}
+        drawn = {agent: bid.latency_s for agent, bid in in_round.items() if bid.latency_s is not None}
+        assert {agent for agent, bid in in_round.items() if bid.willing} == set(drawn)
+        assert [agent for agent, bid in in_round.items() if bid.won] == ([turn.speaker] if turn.speaker else [])
         if turn.speaker:
             assert drawn[turn.speaker] <= min(drawn.values()) + 0.1
 
@@ -125,10 +89,6 @@ async def test_the_opening_is_perceived_by_all() -> None:
 
 
 # --- who comes and goes ---------------------------------------------------------------------------------------------
-
-
-def with_people(*people: Any, **changes: Any) -> Any:
-    return a_quay(participants=tuple(people), opening=None, **changes)
 
 
 async def test_who_leaves_is_not_heard_again_and_who_comes_late_not_before() -> None:
@@ -263,243 +223,6 @@ async def test_orders_share_cast_seed_and_first_thoughts() -> None:
     assert all(held == first[0] for held in first)
 
 
-# --- mechanisms that fail -------------------------------------------------------------------------------------------
-
-
-def swapped(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    broken = replace(registry.MECHANISMS["speech_frequency"], run=run, condition=lambda view: "always")
-    monkeypatch.setitem(registry.MECHANISMS, "speech_frequency", broken)
-
-
-async def raises(view: View) -> Finding:
-    raise KeyError("\x1b[31mno such\nfloor")
-
-
-async def hangs(view: View) -> Finding:
-    await asyncio.Event().wait()
-    return Finding()
-
-
-async def hangs_after_asking(view: View) -> Finding:
-    await registry.MECHANISMS["memory_retrieval"].run(view)
-    await asyncio.Event().wait()
-    return Finding()
-
-
-@pytest.mark.parametrize(
-    ("run", "problem"), [(raises, "failed: KeyError"), (hangs, "longer than"), (hangs_after_asking, "longer than")]
-)
-async def test_an_agent_goes_on_without_a_mechanism_that_fails(
-    monkeypatch: pytest.MonkeyPatch, run: Any, problem: str
-) -> None:
-    swapped(monkeypatch, run)
-    context, turns = await held(max_turns=2, mechanism_timeout_s=0.05)
-    assert len(turns) == 2
-    for round in (1, 2):
-        for name in context.meeting.names:
-            finding = context.store.step("k3f9", round, name, "speech_frequency", Finding)
-            assert finding is not None
-            assert problem in (finding.problem or "")
-            assert context.store.step("k3f9", round, name, "assess", Assessment) is not None
-
-
-class Slow(ScriptedModel):
-    """A model that takes its time."""
-
-    async def generate_batch(self, requests: Any) -> list[list[Reply]]:
-        await asyncio.sleep(0.1)
-        return await super().generate_batch(requests)
-
-
-async def test_waiting_for_the_model_is_not_held_against_a_mechanism() -> None:
-    context, _ = await held(model=Slow(endings=repeat(True)), max_turns=1, mechanism_timeout_s=0.05)
-    findings = [context.store.step("k3f9", 1, name, "memory_retrieval", Finding) for name in context.meeting.names]
-    assert [finding.problem for finding in findings if finding] == [None] * 4
-
-
-async def test_mechanisms_of_the_scenario_are_the_only_ones() -> None:
-    context, _ = await held(a_quay(mechanisms=("time_analysis",)), max_turns=2)
-    need = context.store.step("k3f9", 1, "Ana", "choose_mechanisms", InformationNeed)
-    assert need is not None
-    assert list(need.mechanisms) == ["time_analysis"]
-
-
-async def test_a_meeting_without_mechanisms_is_held() -> None:
-    context, turns = await held(a_quay(mechanisms=()), max_turns=2)
-    assert len(turns) == 2
-    assert not [call for call in context.store.calls("k3f9") if call.node == "choose_mechanisms"]
-
-
-def test_a_mechanism_is_whole_or_refused() -> None:
-    with pytest.raises(TypeError):
-        Mechanism(name="x", title="X", description="d")  # type: ignore[call-arg]
-
-
-# --- replies of every kind ------------------------------------------------------------------------------------------
-
-
-class Odd(ScriptedModel):
-    """A model whose thoughts are what a test says, whatever it was asked."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-    async def generate(self, request: GenerationRequest) -> list[Reply]:
-        replies = await super().generate(request)
-        texts = {field.name for field in request.fields if field.kind == "text"}
-        return [
-            reply.model_copy(
-                update={"fields": {name: self.text if name in texts else v for name, v in reply.fields.items()}}
-            )
-            for reply in replies
-        ]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "   ", "また明日。" * 200, "\x1b[2Jgone\x00", '"}; DROP TABLE turns;--', "<|im_end|>"]
-)
-async def test_thoughts_of_any_kind_are_data(text: str) -> None:
-    context, turns = await held(model=Odd(text), max_turns=3)
-    assert len(turns) == 3
-    assessment = context.store.step("k3f9", 2, "Ana", "assess", Assessment)
-    assert assessment is not None
-    assert assessment.thought == " ".join(text.split())
-
-
-@pytest.mark.parametrize("name", ['Ana "the Net" Vos', "Ana 🦆", "{Ana}", "$speaker", "Ana, Bo", "<|im_end|>", "Ana\\"])
-async def test_names_of_any_kind_are_data(name: str) -> None:
-    people = [an_attendee(person, **eager(persona=Persona(name=person))) for person in (name, "Bo", "Cy")]
-    for order in ("rule_based", "self_driven", "designated", "centralised"):
-        _, turns = await held(with_people(*people), max_turns=4, order=order, removal_factor=0.5)
-        assert name in {turn.speaker for turn in turns} or order != "rule_based"
-
-
-# --- the same again -------------------------------------------------------------------------------------------------
-
-
-async def test_the_seed_makes_the_meeting() -> None:
-    (one, _), (again, _), (_other, turns) = [await held(seed=seed, max_turns=8) for seed in (7, 7, 8)]
-    assert everything(one.store) == everything(again.store)
-    assert [turn.text for turn in turns] != [turn.text for turn in one.store.turns("k3f9")]
-
-
-async def driven(path: Path, model: ScriptedModel, **settings: Any) -> dict[str, Any]:
-    with SqliteStore.open(path, create=True) as store:
-        context = a_context(model, store, a_quay(), max_turns=4, removal_factor=0.5, **settings)
-        async with open_checkpoints(path) as checkpointer:
-            await drive(context, checkpointer)
-        return everything(store)
-
-
-async def test_a_meeting_goes_on_from_any_call_in_which_the_model_fails(tmp_path: Path) -> None:
-    model = ScriptedModel()
-    whole = await driven(tmp_path / "whole.db", model)
-    assert len(model.calls) > 50
-    for call in range(1, len(model.calls) + 1, 7):
-        path, failing = tmp_path / f"{call}.db", ScriptedModel(fails_at=call)
-        with pytest.raises(ModelError, match=f"in call {call}"):
-            await driven(path, failing)
-        going_on = ScriptedModel()
-        assert await driven(path, going_on) == whole
-        assert len(going_on.asked("generate_batch")) <= len(model.asked("generate_batch"))
-
-
-async def test_calls_of_a_round_that_were_stored_are_not_made_again(tmp_path: Path) -> None:
-    model = ScriptedModel()
-    await driven(tmp_path / "whole.db", model)
-    batches = [at for at, (name, _) in enumerate(model.calls, start=1) if name == "generate_batch"]
-    last = batches[-1]
-    with pytest.raises(ModelError):
-        await driven(tmp_path / "broken.db", ScriptedModel(fails_at=last))
-    again = ScriptedModel()
-    await driven(tmp_path / "broken.db", again)
-    assert len(again.asked("generate_batch")) == 1
-
-
-# --- what is stored -------------------------------------------------------------------------------------------------
-
-
-async def test_checkpoints_hold_no_text_and_storage_grows_linearly(tmp_path: Path) -> None:
-    path, sizes = tmp_path / "tertulia.db", {}
-    five = a_quay(participants=(*a_quay().participants, an_attendee("Eli")))
-    with SqliteStore.open(path, create=True) as store:
-        context = a_context(ScriptedModel(), store, five, max_turns=60, max_minutes=100)
-        async with open_checkpoints(path) as checkpointer:
-
-            def measure(event: Event) -> None:
-                if isinstance(event, TurnFinished) and event.turn.turn % 10 == 0:
-                    sizes[event.turn.turn] = bytes_of(checkpointer.conn)
-
-            await drive(context, checkpointer, measure)
-            held = b"".join(row[0] for row in checkpointer.conn.execute("SELECT checkpoint FROM checkpoints"))
-            (rows,) = checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()
-    assert rows == 60
-    for step in store_texts(path):
-        assert step.encode() not in held
-    rounds = [(sizes[turn] - sizes[turn - 10]) / 10 for turn in range(20, 61, 10)]
-    assert rounds[-1] <= 1.2 * rounds[0]
-    assert max(rounds) <= 120_000
-
-
-def bytes_of(connection: sqlite3.Connection) -> int:
-    (pages,), (size,), (free,) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size", "freelist_count")
-    )
-    return int((pages - free) * size)
-
-
-def store_texts(path: Path) -> list[str]:
-    with SqliteStore.open(path) as store:
-        assessed = store.steps("k3f9", "assess", Assessment).values()
-        return [assessment.thought for assessment in assessed] + [
-            turn.text for turn in store.turns("k3f9") if turn.text
-        ]
-
-
-async def test_every_prompt_and_reply_is_readable_afterwards() -> None:
-    context, turns = await held(max_turns=3, removal_factor=0.5)
-    calls = context.store.calls("k3f9")
-    assert {call.node for call in calls} >= {"choose_mechanisms", "assess"}
-    for call in calls:
-        prompt = context.store.prompt(call.prompt)
-        assert prompt.units[-1].text.startswith("Answer with one JSON object")
-        assert all(json.loads(reply.text) for reply in call.replies)
-    spoken: Turn = next(turn for turn in turns if turn.speaker)
-    record = context.store.turn_record("k3f9", spoken.turn)
-    assert record.prompt is not None
-    blocks = context.store.prompt(record.prompt).blocks()
-    assert "situation" in blocks
-    assert record.scores is not None
-
-
-async def test_goals_findings_and_thought_are_blocks_of_the_utterance() -> None:
-    """g and r may be removed by λ, s and c may not; r holds what the speaker's mechanisms returned."""
-    context, turns = await held(
-        with_people(an_attendee("Ana", **eager(goals=a_quay().participants[0].goals)), an_attendee("Bo")),
-        model=ScriptedModel(endings=repeat(True)),
-        max_turns=4,
-        removal_factor=1,
-        judge="off",
-    )
-    spoken = next(turn for turn in turns if turn.speaker == "Ana" and turn.turn > 1)
-    record = context.store.turn_record("k3f9", spoken.turn)
-    assert record.prompt is not None
-    units = context.store.prompt(record.prompt).units
-    removable = {unit.block for unit in units if unit.removable}
-    assert {"goals", "mechanisms", "memory", "basic_info", "environment"} <= removable
-    assert not removable & {"situation", "current_dialogue"}
-    order = list(dict.fromkeys(unit.block for unit in units))
-    assert order.index("environment") < order.index("goals") < order.index("mechanisms") < order.index("situation")
-    assessment = context.store.step("k3f9", spoken.round, "Ana", "assess", Assessment)
-    assert assessment is not None
-    assert any(assessment.thought in unit.text for unit in units if unit.block == "situation")
-    finding = context.store.step("k3f9", spoken.round, "Ana", "time_analysis", Finding)
-    assert finding is not None
-    assert {f"- {line}" for line in finding.lines} <= {unit.text for unit in units if unit.block == "mechanisms"}
-    assert {unit.id for unit in units if unit.removable} <= set(record.removed)
-
-
 # --- before the meeting ---------------------------------------------------------------------------------------------
 
 
@@ -534,11 +257,11 @@ async def test_what_the_scenario_does_not_say_the_model_writes() -> None:
 
 
 async def test_a_participant_with_a_model_of_their_own_thinks_and_speaks_with_it() -> None:
-    own = ScriptedModel(endings=repeat(False))
-    own.id = "own"
+    model = ScriptedModel(endings=repeat(False))
+    model.id = "own"
     meeting = with_people(an_attendee("Ana", **eager()), an_attendee("Bo", **eager()))
     context = a_context(ScriptedModel(), start=meeting, max_turns=6, judge="off")
-    context = replace(context, participant_models={"Bo": (own, own.traits.resolve(context.parameters))})
+    context = replace(context, participant_models={"Bo": (model, model.traits.resolve(context.parameters))})
     async with open_checkpoints(":memory:") as checkpointer:
         await drive(context, checkpointer)
     models = {(call.agent, call.model) for call in context.store.calls("k3f9")}

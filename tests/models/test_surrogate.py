@@ -1,7 +1,6 @@
 """A model per role: to score the replies of another model, to judge them, and to think."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -33,12 +32,6 @@ SPEECH = 'The ferry leaves at "noon", 🦆 and the baker knows it well.'
 @pytest.fixture(scope="module")
 def reader() -> CausalLanguageModel:
     return tiny_language_model(context_window=None)
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    with serving() as server:
-        yield server
 
 
 def a_prompt(layout: str) -> Prompt:

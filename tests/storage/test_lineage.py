@@ -1,6 +1,5 @@
 """Forks in the store: each has its ancestors' past up to where it left them, and no more; they stay as they are."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -23,12 +22,6 @@ PROMPT = Prompt(
 )
 with SqliteStore.open(":memory:") as _other:
     PROMPT_HASH = _other.save_prompt(PROMPT)
-
-
-@pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    with SqliteStore.open(":memory:") as opened:
-        yield opened
 
 
 # --- what a run leaves, each piece with the name of the run and the turn in it ----------------------------------------

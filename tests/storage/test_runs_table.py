@@ -3,7 +3,6 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,13 +16,6 @@ from state.store import Dependents
 from storage.schema import TABLES
 from storage.search import search
 from storage.store import SqliteStore
-
-
-@pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    with SqliteStore.open(":memory:") as opened:
-        yield opened
-
 
 # --- labels and choice ------------------------------------------------------------------------------------------------
 

@@ -15,12 +15,6 @@ from state.errors import NotFoundError, StorageError, TertuliaError
 from storage import locks
 from storage.store import SqliteStore
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tertulia.db"
-
-
 # --- files ----------------------------------------------------------------------------------------------------------
 
 

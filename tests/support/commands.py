@@ -1,4 +1,4 @@
-"""A command of Tertulia and its output, for tests of the command line."""
+"""A command of Tertulia and its output, for tests of the command line; and what many of them begin with."""
 
 import json
 import os
@@ -35,6 +35,9 @@ class Result(NamedTuple):
 
 Cli = Callable[..., Result]
 
+#: A rehearsed conversation that nobody ends before its limit, long enough to be stopped in the middle.
+ENDLESS = ("--rehearse", "--set", "ending=continuation", "--set", "ending_threshold=1", "--rounds", "60")
+
 
 def stop_between_writes(pid: int, store: Path) -> None:
     """Stop a process while it writes nothing: in the middle of that, others would wait for the store itself."""
@@ -48,3 +51,21 @@ def stop_between_writes(pid: int, store: Path) -> None:
             except sqlite3.OperationalError:
                 os.kill(pid, signal.SIGCONT)
         time.sleep(0.01)
+
+
+def rehearse(cli: Cli, *arguments: str) -> str:
+    """Run a short rehearsed conversation; return its id."""
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "3", *arguments, "--json")
+    return str(result.json["run"])
+
+
+def utterances(cli: Cli, run: str) -> list[str]:
+    """Return the texts of a run's turns."""
+    return [turn["text"] for turn in cli("show", run, "--json").json["turns"]]
+
+
+def write_prompt(at: Path, *ids: Any) -> Path:
+    """Write a prompt file for `score` with a unit for each id; return its path."""
+    units = [{"id": id, "block": "memory", "kind": "item", "text": f"Memory {id}.\n", "removable": True} for id in ids]
+    at.write_text(json.dumps({"units": units}), encoding="utf-8")
+    return at

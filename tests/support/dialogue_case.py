@@ -9,6 +9,7 @@ from support.stored import a_run
 from models.batching import BatchingBroker
 from models.rehearsal import RehearsalEmbedder
 from state.context import Context
+from state.graph_state import first_state
 from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import Case, Dialogue, Memory, Participant, Persona, Turn, Utterance
@@ -60,6 +61,10 @@ def a_pier(memories: int = 12) -> Case:
         partner=people[1],
         previous_dialogues=(before,),
     )
+
+
+#: The state in which a dialogue begins.
+BEGINNING: dict[str, Any] = {**first_state(a_pier())}
 
 
 def some_turns(count: int, first: str = "Mara") -> list[Turn]:

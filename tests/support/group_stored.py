@@ -32,8 +32,10 @@ from state.cognition import (
 )
 from state.meeting import Attendee, Goal, Meeting
 from state.parameters import GROUP_CHAT, Parameters
-from state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
+from state.records import Persona, Prompt, Record, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
 from state.store import Store
+from storage.search import search
+from storage.store import SqliteStore
 
 NAMES = ("Ada", "Ben", "Cleo", "Dev")
 BEGIN = datetime(2025, 6, 12, 14, 59, 40)
@@ -132,46 +134,27 @@ def write_meeting(store: Store, run: str = "m33t", names: tuple[str, ...] = NAME
         now_s = _write_round(store, run, meeting, round, script, now_s)
 
 
-def _write_round(store: Store, run: str, meeting: Meeting, round: int, script: Script, begun_s: float) -> float:
+def read_all(store: SqliteStore, run: str) -> list[object]:
+    """Everything that a store gives out about a run."""
+    turns = store.turns(run)
+    kinds: dict[str, type[Record]] = {"prepare": Character, "perceive": Perception, "assess": Assessment}
+    kinds |= {"bid": Bid, "floor": Floor}
+    return [
+        *(store.run(run), store.runs(), store.start(run), turns, store.calls(run), store.trace(run, 1)),
+        *([store.turn_record(run, turn.turn), store.candidates(run, turn.turn)] for turn in turns),
+        *(store.steps(run, node, kind) for node, kind in kinds.items()),
+        *(store.prompt(call.prompt) for call in store.calls(run)),
+        search(store.file, "the", run),
+    ]
+
+
+def _write_round(store: Store, run: str, meeting: Meeting, round: int, script: Script, start_s: float) -> float:
     """Store a round; return when it ended, in simulated seconds."""
     calls = []
     for at, name in enumerate(meeting.names):
-        if name not in meeting.present(begun_s):
+        if name not in meeting.present(start_s):
             continue
-        passed_by, failed = (round, at) == (3, 0), (round, at) == (7, 0)
-        named = (round, at) == (3, 2)
-        store.save_step(
-            run,
-            round,
-            name,
-            "perceive",
-            Perception(
-                turn=round - 1,
-                similarities={"profile": 0.12, "background": 0.1, "emotion": 0.0},
-                relevance=0.12 if passed_by else 0.41,
-                named=named,
-                noticed=not passed_by,
-                importance=1.2 if passed_by else 7.1,
-            ),
-        )
-        choices = {
-            "memory_retrieval": MechanismChoice(
-                active=failed, reason="the list of places" if failed else "nothing to recall"
-            ),
-            "time_analysis": MechanismChoice(
-                active=at == 1, reason="I have to go soon" if at == 1 else "there is time"
-            ),
-            "mention_response": MechanismChoice(active=named, reason="Ben named me" if named else "no occasion"),
-        }
-        store.save_step(
-            run, round, name, "choose_mechanisms", InformationNeed(key_information="a place", mechanisms=choices)
-        )
-        for mechanism, choice in choices.items():
-            if choice.active:
-                finding = Finding(lines=(f"{mechanism} says something.",))
-                if failed:
-                    finding = Finding(problem=f"{mechanism} took longer than 20 s")
-                store.save_step(run, round, name, mechanism, finding)
+        _write_need(store, run, round, at, name)
         thought = f"{name} thinks number {round}."
         store.save_step(
             run,
@@ -186,15 +169,51 @@ def _write_round(store: Store, run: str, meeting: Meeting, round: int, script: S
         store.save_step(run, round, name, "bid", _bid(round, at, script))
     store.save_calls(run, calls)
     if round > ROUNDS:
-        return begun_s
+        return start_s
     waited_s = None if script.speaker is None else script.latencies[script.speaker]
     tied = tuple(meeting.names[at] for at in script.tied)
     store.save_step(
         run, round, "", "floor", Floor(order="self_driven", waited_s=waited_s, looks=script.looks, tied=tied)
     )
-    first_word_s = begun_s + (waited_s or 0.0)
+    first_word_s = start_s + (waited_s or 0.0)
     store.save_turn(run, _turn(store, run, meeting, round, script, first_word_s))
     return first_word_s + (SILENCE_S if script.speaker is None else len(script.text.split()) / 150 * 60)
+
+
+def _write_need(store: Store, run: str, round: int, at: int, name: str) -> None:
+    """Store what somebody perceives, which mechanisms they choose, and what those find."""
+    passed_by, failed = (round, at) == (3, 0), (round, at) == (7, 0)
+    named = (round, at) == (3, 2)
+    store.save_step(
+        run,
+        round,
+        name,
+        "perceive",
+        Perception(
+            turn=round - 1,
+            similarities={"profile": 0.12, "background": 0.1, "emotion": 0.0},
+            relevance=0.12 if passed_by else 0.41,
+            named=named,
+            noticed=not passed_by,
+            importance=1.2 if passed_by else 7.1,
+        ),
+    )
+    choices = {
+        "memory_retrieval": MechanismChoice(
+            active=failed, reason="the list of places" if failed else "nothing to recall"
+        ),
+        "time_analysis": MechanismChoice(active=at == 1, reason="I have to go soon" if at == 1 else "there is time"),
+        "mention_response": MechanismChoice(active=named, reason="Ben named me" if named else "no occasion"),
+    }
+    store.save_step(
+        run, round, name, "choose_mechanisms", InformationNeed(key_information="a place", mechanisms=choices)
+    )
+    for mechanism, choice in choices.items():
+        if choice.active:
+            finding = Finding(lines=(f"{mechanism} says something.",))
+            if failed:
+                finding = Finding(problem=f"{mechanism} took longer than 20 s")
+            store.save_step(run, round, name, mechanism, finding)
 
 
 def _bid(round: int, at: int, script: Script) -> Bid:

@@ -57,9 +57,19 @@ def a_quay(**changes: Any) -> Meeting:
     return Meeting(**{**known, **changes})
 
 
-def a_meeting_of(count: int, **changes: Any) -> Meeting:
-    people = tuple(an_attendee(f"Person {number}") for number in range(1, count + 1))
+def eager(**changes: Any) -> dict[str, Any]:
+    """Return what makes somebody always want to speak, with these changes."""
+    weights = WillingnessWeights(topic=1, goal=1, emotion=1, personality=1)
+    return {"weights": weights, "propensity": 1.0, **changes}
+
+
+def with_people(*people: Attendee, **changes: Any) -> Meeting:
+    """Return the meeting with these people, which nobody opens."""
     return a_quay(participants=people, opening=None, **changes)
+
+
+def a_meeting_of(count: int, **changes: Any) -> Meeting:
+    return with_people(*(an_attendee(f"Person {number}") for number in range(1, count + 1)), **changes)
 
 
 async def held(

@@ -1,8 +1,9 @@
-"""Records for tests of what is stored: a run, its case, prompts that mostly repeat, candidates, turns."""
+"""Records for tests of what is stored: a run, its case, prompts that mostly repeat, candidates, calls, turns."""
 
 import random
 from datetime import UTC, datetime
 
+from state.cognition import Call
 from state.records import Candidate, Case, Participant, Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit
 from state.store import Store
 
@@ -49,6 +50,22 @@ def a_candidate(attempt: int = 0, turn: int = 1, **judged: object) -> Candidate:
     fields = {"Ana": line, "ended": False}
     reply = Reply(text=text, tokens=tuple(range(1000, 1050)), text_tokens=(4, 40), fields=fields)
     return Candidate.model_validate({"attempt": attempt, "text": line, "reply": reply, **judged})
+
+
+def a_reply(text: str = '{"thought": "Hm."}', **fields: str | bool | int) -> Reply:
+    return Reply(text=text, tokens=(5, 6, 7), text_tokens=(1, 2), fields=fields or {"thought": "Hm."})
+
+
+def a_call(agent: str = "Ana", round: int = 1, *replies: Reply, node: str = "assess", attempt: int = 0) -> Call:
+    return Call(
+        round=round,
+        agent=agent,
+        node=node,
+        attempt=attempt,
+        model="m",
+        prompt="0" * 32,
+        replies=replies or (a_reply(),),
+    )
 
 
 def a_turn_record(turn: int = 1, **changes: object) -> TurnRecord:

@@ -1,0 +1,200 @@
+"""Runs that are interrupted, killed or fail: how they say so, and that they go on as if nothing had happened."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import ENDLESS, Cli, rehearse, stop_between_writes, utterances
+from support.tiny import tiny_language_model
+
+from models.rehearsal import RehearsalEmbedder, RehearsalModel
+from state.language_model import GenerationRequest
+from state.records import Reply
+
+TERTULIA = (sys.executable, "-m", "cli.main")
+ROOT = Path(__file__).parents[2]
+ON_DEMAND = ("--set", "backups=on_demand")
+
+
+def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[str]":
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([*TERTULIA, *arguments], cwd=folder, env=environment, text=True, **streams)
+
+
+def started(folder: Path, turns: int = 5) -> tuple["subprocess.Popen[str]", str]:
+    """Start an endless run; return it, and its id, once it has some turns."""
+    process = start(folder, "run", "tidewell", *ENDLESS, "--json")
+    assert process.stderr
+    word, run = process.stderr.readline().split()
+    assert word == "run"
+    with sqlite3.connect(folder / "tertulia.db") as store:
+        while store.execute("SELECT count(*) FROM turns").fetchone()[0] < turns:
+            assert process.poll() is None
+            time.sleep(0.01)
+    store.close()
+    return process, run
+
+
+# --- the same again -------------------------------------------------------------------------------------------------
+
+
+def test_a_seed_is_a_conversation(cli: Cli) -> None:
+    first, same, other = (utterances(cli, rehearse(cli, "--seed", seed)) for seed in ("4", "4", "5"))
+    assert first == same != other
+    assert utterances(cli, rehearse(cli, "--set", "seed=5")) == other
+
+
+def test_ctrl_c_and_resume(cli: Cli, tmp_path: Path) -> None:
+    process, run = started(tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert f"to go on: tertulia resume {run}" in err
+    assert "Traceback" not in err
+    ended = json.loads(out)
+    assert (ended["run"], ended["status"]) == (run, "interrupted")
+    assert 5 <= ended["turns"] < 60
+    assert cli("show", run, "--json").json["status"] == "interrupted"
+    _goes_on_as_if_nothing_had_happened(cli, run)
+
+
+def test_kill_and_resume(cli: Cli, tmp_path: Path) -> None:
+    process, run = started(tmp_path)
+    process.kill()
+    process.communicate(timeout=20)
+    _goes_on_as_if_nothing_had_happened(cli, run)
+
+
+def _goes_on_as_if_nothing_had_happened(cli: Cli, run: str) -> None:
+    assert cli("resume", run, "--json").json == {"run": run, "status": "finished", "turns": 60}
+    whole = cli("run", "tidewell", *ENDLESS, "--json").json["run"]
+    for turn in ([], ["--turn", "6"], ["--turn", "60"]):
+        resumed, undisturbed = (cli("show", name, *turn, "--json").json for name in (run, whole))
+        assert resumed | {"run": ""} == undisturbed | {"run": ""}
+
+
+def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path: Path) -> None:
+    process, run = started(tmp_path, turns=1)
+    stop_between_writes(process.pid, tmp_path / "tertulia.db")
+    try:
+        cli("resume", run).complains(1, run, f"pid {process.pid}")
+        assert cli("show", run, "--json").json["status"] == "running"
+    finally:
+        process.send_signal(signal.SIGCONT)
+    out, _ = process.communicate(timeout=30)
+    assert json.loads(out) == {"run": run, "status": "finished", "turns": 60}
+
+
+def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
+    reading, terminal = pty.openpty()
+    process = start(tmp_path, "run", "tidewell", *ENDLESS, "--json", stderr=terminal)
+    os.close(terminal)
+    seen = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while chunk := os.read(reading, 4096):
+            seen += chunk
+    os.close(reading)
+    out, _ = process.communicate(timeout=20)
+    assert json.loads(out)["status"] == "finished"
+    assert re.search(rb"run [a-z0-9]+\r\n", seen)
+    assert re.search(rb"turn [0-9]+: [a-z]+", seen)
+
+
+# --- a run that fails -----------------------------------------------------------------------------------------------
+
+
+class Failing(RehearsalModel):
+    """Fails in the third turn: raises its problem, or says nothing where it has none."""
+
+    problem: Exception | None = None
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        if len(request.no_repeat_from) == 2 and self.problem:
+            raise self.problem
+        if (
+            len(request.no_repeat_from) == 2 and len(request.generators) == 1
+        ):  # not those that are drawn to score attention
+            return [Reply(text="{}", tokens=(1, 2), text_tokens=(1, 1), fields={})]
+        return await super().generate(request)
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (RuntimeError("CUDA\nerror"), ["RuntimeError: CUDA error", "test_stopped_runs.py"]),
+        (MemoryError(), ["MemoryError"]),
+        (None, ["empty reply"]),
+    ],
+)
+def test_a_model_that_fails_in_mid_turn(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, problem: Exception | None, words: list[str]
+) -> None:
+    model = Failing()
+    model.problem = problem
+    with monkeypatch.context() as patched:
+        patched.setattr("models.loading.open_model", lambda *_, **__: model)
+        result = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json")
+    result.complains(1, *words)
+    ended = json.loads(result.out)
+    assert (ended["status"], ended["turns"]) == ("failed", 2)
+    assert f"to go on: tertulia resume {ended['run']}" in result.err
+    (row,) = cli("runs", "--json").json["runs"]
+    assert row["status"] == "failed"
+    assert words[-1] in row["error"]
+    assert words[-1] in cli("show", "@last").out
+    assert cli("resume", "@last", "--json").json["turns"] == 4
+    whole = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json").json["run"]
+    assert utterances(cli, ended["run"]) == utterances(cli, whole)
+    assert cli("show", ended["run"]).out.count("stopped by") == 0
+
+
+def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from storage.database import StoreFile
+
+    opened = StoreFile.__init__
+
+    def open_small(file: StoreFile, path: Path | str, create: bool) -> None:
+        opened(file, path, create)
+        (pages,) = file.rows("PRAGMA page_count")
+        file.database.execute(f"PRAGMA max_page_count = {pages['page_count'] + 150}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StoreFile, "__init__", open_small)
+        result = cli("run", "tidewell", *ENDLESS, "--json")
+    result.complains(1, "disk is full", "tertulia.db", "resume")
+    ended = json.loads(result.out)
+    assert (ended["status"], ended["turns"] < 60) == ("failed", True)
+    assert cli("resume", "@last", "--json").json["turns"] == 60
+
+
+def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+
+    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: tiny_language_model(context_window=300))
+    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
+    cli("run", "tidewell", "--rounds", "1", "--set", "judge=off").complains(1, "tokens", "memory")
+
+
+def test_output_that_can_not_be_written(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [*TERTULIA, "runs", "--json"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,128 @@
+"""Meetings in which a mechanism fails or a model says anything at all: they go on, and what was said is data."""
+
+import asyncio
+from dataclasses import replace
+from itertools import repeat
+from typing import Any
+
+import pytest
+from support.meeting_case import a_quay, an_attendee, eager, held, with_people
+from support.scripted import ScriptedModel
+
+from nodes.mechanisms import registry
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.view import View
+from state.cognition import Assessment, Finding, InformationNeed
+from state.language_model import GenerationRequest
+from state.records import Persona, Reply
+
+# --- mechanisms that fail -------------------------------------------------------------------------------------------
+
+
+def swapped(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+    broken = replace(registry.MECHANISMS["speech_frequency"], run=run, condition=lambda view: "always")
+    monkeypatch.setitem(registry.MECHANISMS, "speech_frequency", broken)
+
+
+async def raises(view: View) -> Finding:
+    raise KeyError("\x1b[31mno such\nfloor")
+
+
+async def hangs(view: View) -> Finding:
+    await asyncio.Event().wait()
+    return Finding()
+
+
+async def hangs_after_asking(view: View) -> Finding:
+    await registry.MECHANISMS["memory_retrieval"].run(view)
+    await asyncio.Event().wait()
+    return Finding()
+
+
+@pytest.mark.parametrize(
+    ("run", "problem"), [(raises, "failed: KeyError"), (hangs, "longer than"), (hangs_after_asking, "longer than")]
+)
+async def test_an_agent_goes_on_without_a_mechanism_that_fails(
+    monkeypatch: pytest.MonkeyPatch, run: Any, problem: str
+) -> None:
+    swapped(monkeypatch, run)
+    context, turns = await held(max_turns=2, mechanism_timeout_s=0.05)
+    assert len(turns) == 2
+    for round in (1, 2):
+        for name in context.meeting.names:
+            finding = context.store.step("k3f9", round, name, "speech_frequency", Finding)
+            assert finding is not None
+            assert problem in (finding.problem or "")
+            assert context.store.step("k3f9", round, name, "assess", Assessment) is not None
+
+
+class Slow(ScriptedModel):
+    """A model that takes its time."""
+
+    async def generate_batch(self, requests: Any) -> list[list[Reply]]:
+        await asyncio.sleep(0.1)
+        return await super().generate_batch(requests)
+
+
+async def test_waiting_for_the_model_is_not_held_against_a_mechanism() -> None:
+    context, _ = await held(model=Slow(endings=repeat(True)), max_turns=1, mechanism_timeout_s=0.05)
+    findings = [context.store.step("k3f9", 1, name, "memory_retrieval", Finding) for name in context.meeting.names]
+    assert [finding.problem for finding in findings if finding] == [None] * 4
+
+
+async def test_mechanisms_of_the_scenario_are_the_only_ones() -> None:
+    context, _ = await held(a_quay(mechanisms=("time_analysis",)), max_turns=2)
+    need = context.store.step("k3f9", 1, "Ana", "choose_mechanisms", InformationNeed)
+    assert need is not None
+    assert list(need.mechanisms) == ["time_analysis"]
+
+
+async def test_a_meeting_without_mechanisms_is_held() -> None:
+    context, turns = await held(a_quay(mechanisms=()), max_turns=2)
+    assert len(turns) == 2
+    assert not [call for call in context.store.calls("k3f9") if call.node == "choose_mechanisms"]
+
+
+def test_a_mechanism_is_whole_or_refused() -> None:
+    with pytest.raises(TypeError):
+        Mechanism(name="x", title="X", description="d")  # type: ignore[call-arg]
+
+
+# --- replies of every kind ------------------------------------------------------------------------------------------
+
+
+class Odd(ScriptedModel):
+    """A model whose thoughts are what a test says, whatever it was asked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        replies = await super().generate(request)
+        texts = {field.name for field in request.fields if field.kind == "text"}
+        return [
+            reply.model_copy(
+                update={"fields": {name: self.text if name in texts else v for name, v in reply.fields.items()}}
+            )
+            for reply in replies
+        ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "また明日。" * 200, "\x1b[2Jgone\x00", '"}; DROP TABLE turns;--', "<|im_end|>"]
+)
+async def test_thoughts_of_any_kind_are_data(text: str) -> None:
+    context, turns = await held(model=Odd(text), max_turns=3)
+    assert len(turns) == 3
+    assessment = context.store.step("k3f9", 2, "Ana", "assess", Assessment)
+    assert assessment is not None
+    assert assessment.thought == " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", ['Ana "the Net" Vos', "Ana 🦆", "{Ana}", "$speaker", "Ana, Bo", "<|im_end|>", "Ana\\"])
+async def test_names_of_any_kind_are_data(name: str) -> None:
+    people = [an_attendee(person, **eager(persona=Persona(name=person))) for person in (name, "Bo", "Cy")]
+    for order in ("rule_based", "self_driven", "designated", "centralised"):
+        _, turns = await held(with_people(*people), max_turns=4, order=order, removal_factor=0.5)
+        assert name in {turn.speaker for turn in turns} or order != "rule_based"

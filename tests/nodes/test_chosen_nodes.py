@@ -1,0 +1,270 @@
+"""Nodes and mechanisms that a run chooses: which may be chosen, by which names, and what they do in a conversation."""
+
+import asyncio
+from dataclasses import replace
+from itertools import repeat
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from support.dialogue_case import BEGINNING, a_context
+from support.meeting_case import a_quay
+from support.scripted import ScriptedModel
+from support.user_nodes import a_mechanism, a_node, without_addresses
+
+from graphs.dialogue import build_dialogue_graph
+from nodes.floor import appointed, contenders_of, give_floor
+from nodes.generate import generate
+from nodes.machinery.node import Node
+from nodes.machinery.places import FORMER_NAMES, PLACES
+from nodes.machinery.registry import Registry
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.retrieve import retrieve_memory
+from nodes.rollback import select_candidate
+from nodes.view import View
+from prompts.cognition import Question
+from state.cognition import Bid, Finding
+from state.context import Context
+from state.errors import UsageError
+from state.language_model import ReplyField
+from state.parameters import Parameters
+from state.records import Record
+from tertulia.conversation import drive
+
+
+class Window(Record):
+    window: int = 3
+
+
+# --- choosing -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"nodes.scor": "length"}, "no place 'scor' (did you mean 'score'?)"),
+        ({"nodes.score": "lenght"}, "no node 'lenght' (did you mean 'length'?)"),
+        ({"nodes.after_assess": "mine"}, "there is no node 'mine'; one of your own comes with --extension FILE"),
+        ({"nodes.prune": "length"}, "length stands in the place score"),
+        ({"nodes.race": "race", "order": "random"}, "with order=random there is no race"),
+        ({"windowed.windw": 2}, "did you mean 'window'"),
+        ({"windowed.window": "wide"}, "windowed.window=wide: Input should be a valid integer"),
+        ({"length.window": 2}, "length takes none"),
+        ({"windwed.window": 2}, "did you mean 'windowed'"),
+    ],
+    ids=without_addresses,
+)
+def test_a_wrong_choice_is_told(settings: dict[str, Any], words: str) -> None:
+    registry = Registry(own_nodes={"windowed": a_node(name="windowed", parameters=Window)})
+    with pytest.raises(UsageError) as refused:
+        registry.functions(Parameters().with_settings(settings), "group_chat")
+    assert words in str(refused.value)
+
+
+def test_a_dialogue_has_no_places_of_meetings() -> None:
+    with pytest.raises(UsageError, match="a dialogue of two has no place 'race'"):
+        Registry().functions(Parameters().with_settings({"nodes.race": "race"}), "dialogue")
+
+
+def test_settings_come_over_one_another() -> None:
+    first = Parameters().with_settings({"nodes.score": "length", "mine.window": "2", "mine.word": "no"})
+    assert first.nodes == {"score": "length"}
+    assert first.node_settings == {"mine": {"window": 2, "word": False}}
+    then = first.with_settings({"nodes.score": "null", "nodes.judge": "mine", "mine.window": 4})
+    assert (then.nodes, then.node_settings["mine"]["window"]) == ({"judge": "mine"}, 4)
+    assert Parameters.model_validate_json(then.model_dump_json()) == then
+    with pytest.raises(UsageError, match=r"write nodes\.PLACE=NAME"):
+        first.with_settings({"nodes.": "length"})
+
+
+async def test_a_node_gets_its_own_parameters() -> None:
+    class Shown(Record):
+        window: int = 3
+        word: str = "yes"
+
+    context = a_context(**{"mine.window": 5})
+    assert context.settings("mine", Shown) == Shown(window=5)
+    assert context.settings("yours", Shown) == Shown()
+
+
+# --- in a conversation ----------------------------------------------------------------------------------------------
+
+
+def registry_of(*nodes: Node, mechanisms: tuple[Mechanism, ...] = ()) -> Registry:
+    return Registry(
+        own_nodes={node.name: node for node in nodes},
+        own_mechanisms={mechanism.name: mechanism for mechanism in mechanisms},
+    )
+
+
+async def hold_meeting(registry: Registry, model: ScriptedModel | None = None, **settings: Any) -> Context:
+    """Hold a meeting at the quay with the nodes and mechanisms of a registry."""
+    meeting = a_quay(mechanisms=tuple(registry.own_mechanisms) or a_quay().mechanisms)
+    context = a_context(model, start=meeting, **{"max_turns": 4, "removal_factor": 0, **settings})
+    chosen = registry.functions(context.parameters, "group_chat")
+    context = replace(context, nodes=chosen, mechanisms=registry.own_mechanisms)
+    await drive(context, InMemorySaver())
+    return context
+
+
+async def test_a_node_stands_in_the_place_of_another() -> None:
+    async def never(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"ended": True}
+
+    registry = registry_of(a_node(never))
+    context = a_context(ScriptedModel(endings=repeat(False)), **{"nodes.decide_ending": "mine"})
+    chosen = registry.functions(context.parameters, "dialogue")
+    await build_dialogue_graph(chosen=chosen).ainvoke(BEGINNING, context=context)
+    assert [turn.ended for turn in context.store.turns("k3f9")] == [True]
+
+
+async def test_a_node_stands_behind_another() -> None:
+    async def frighten(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"mind": {**state["mind"], "emotion": "afraid", "emotion_strength": 1.0}}
+
+    node = a_node(frighten, place="after_assess", writes=("mind",))
+    context = await hold_meeting(registry_of(node), **{"nodes.after_assess": "mine"})
+    bids = context.store.steps("k3f9", "bid", Bid)
+    assert {bid.parts.emotion for bid in bids.values()} == {1.0}
+
+
+async def test_a_race_of_ones_own_gives_the_floor() -> None:
+    async def last_first(state: Any, runtime: Any) -> Any:
+        context = runtime.context
+        outcome = appointed(state, context, contenders_of(state, context), state["present"][-1])
+        return give_floor(state, context, outcome)
+
+    node = a_node(last_first, place="race", reads=("minds", "bids"), writes=("speaker", "sim_time_s", "minds"))
+    context = await hold_meeting(registry_of(node), **{"nodes.race": "mine"})
+    assert {turn.speaker for turn in context.store.turns("k3f9")} == {"Dee"}
+
+
+async def test_perceiving_and_deciding_of_ones_own_keep_nobody_waiting() -> None:
+    """Others do not wait for the calls of an agent whose node does not say that it makes no more."""
+
+    async def decides(state: Any, runtime: Any) -> dict[str, Any]:
+        bid = {"topic": 0.5, "goal": 0.5, "emotion": 0.5, "personality": 0.5, "similarity": 0.0, "similarity_max": None}
+        return {"minds": {state["agent"]: state["mind"]}, "bids": {state["agent"]: bid}}
+
+    async def perceives(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"mind": {**state["mind"], "noticed": [0]}}
+
+    registry = registry_of(
+        a_node(decides, name="decides", place="decide", writes=("minds", "bids")),
+        a_node(perceives, name="perceives", place="perceive", writes=("mind",)),
+    )
+    model = ScriptedModel()
+    async with asyncio.timeout(20):
+        context = await hold_meeting(registry, model, **{"nodes.decide": "decides", "nodes.perceive": "perceives"})
+    assert len(context.store.turns("k3f9")) == 4
+    assert max(len(batch) for batch in model.asked("generate_batch")) >= 4
+
+
+async def test_a_mechanism_of_ones_own_is_chosen_by_its_description_and_finds_its_last_finding() -> None:
+    found: list[Any] = []
+
+    class Depth(Record):
+        deep: int = 1
+
+    async def run(view: View) -> Finding:
+        last = view.finding("gossip")
+        found.append(last and last.data["count"])
+        settings = view.context.settings("gossip", Depth)
+        return Finding(lines=("So it is said.",), data={"count": settings.deep + (last.data["count"] if last else 0)})
+
+    mechanism = a_mechanism(run, parameters=Depth)
+    model = ScriptedModel(endings=repeat(True))
+    context = await hold_meeting(registry_of(mechanisms=(mechanism,)), model, **{"gossip.deep": 2})
+    assert {None, 2, 4} <= set(found)
+    prompts = [context.store.prompt(call.prompt) for call in context.store.calls("k3f9") if call.prompt]
+    texts = [unit.text for prompt in prompts for unit in prompt.units]
+    assert any("think of what is said" in text for text in texts)
+    assert any("So it is said." in text for text in texts)
+
+
+async def test_a_mechanism_has_a_time_limit_of_its_own() -> None:
+    async def waits(view: View) -> Finding:
+        await asyncio.sleep(5)
+        return Finding()
+
+    async def asks(view: View) -> Finding:
+        question = Question("recall", form={"recall": "what"}, example={"recall": "that"})
+        await view.ask("quick", question, [ReplyField("recall", "text")])
+        return Finding(lines=("In time.",))
+
+    async def returns_text(view: View) -> Any:
+        return "So it is said."
+
+    registry = registry_of(
+        mechanisms=tuple(
+            a_mechanism(run, name=name, condition=lambda view: "always", timeout_s=0.05)
+            for name, run in (("slow", waits), ("quick", asks), ("wrong", returns_text))
+        )
+    )
+    context = await hold_meeting(registry, max_turns=1)
+    slow, quick, wrong = (context.store.step("k3f9", 1, "Bo", name, Finding) for name in ("slow", "quick", "wrong"))
+    assert slow is not None
+    assert slow.problem == "slow took longer than 0.05 s"
+    assert quick is not None
+    assert quick.problem is None
+    assert wrong is not None
+    assert wrong.problem == "wrong returned a str, not a Finding"
+
+
+# --- former names ---------------------------------------------------------------------------------------------------
+
+
+async def select_first(state: Any, runtime: Any) -> dict[str, Any]:
+    return {"chosen": 0, "rollbacks": 0}
+
+
+def test_a_place_is_found_by_its_former_name() -> None:
+    assert set(FORMER_NAMES.values()) <= set(PLACES)
+    node = a_node(select_first, place="settle", writes=("chosen", "rollbacks"))
+    assert node.place == "select_candidate"
+    registry = registry_of(node)
+    for place in ("settle", "select_candidate"):
+        stored = Parameters.model_validate({"nodes": {place: "mine"}})
+        assert set(registry.functions(stored, "dialogue")) == {"select_candidate"}
+    shipped = Parameters().with_settings({"nodes.settle": "settle"})
+    assert Registry().functions(shipped, "dialogue") == {"select_candidate": select_candidate}
+    with pytest.raises(UsageError, match=r"nodes\.settle=length: length stands in the place score"):
+        Registry().functions(Parameters().with_settings({"nodes.settle": "length"}), "dialogue")
+
+
+async def test_nodes_that_reset_the_scores_themselves_go_on_working() -> None:
+    """In earlier versions a retriever and a generator wrote what every utterance begins with."""
+
+    async def retrieve(state: Any, runtime: Any) -> Any:
+        scores: dict[str, Any] = {"scores": None, "scored_by": None, "removed": [], "scoring_wanted": True}
+        return {**scores, "prompt": (await retrieve_memory(state, runtime))["prompt"]}
+
+    async def draw(state: Any, runtime: Any) -> Any:
+        await generate(state, runtime)
+        first: dict[str, Any] = {"attempt": 0, "inconsistency": [], "conflict": False, "judged_by": None}
+        return {**first, "judging_wanted": True}
+
+    registry = registry_of(
+        a_node(
+            retrieve,
+            name="mine",
+            place="retrieve_memory",
+            writes=("prompt", "scores", "scored_by", "removed", "scoring_wanted"),
+        ),
+        a_node(
+            draw,
+            name="yours",
+            place="generate",
+            reads=("prompt", "removed"),
+            writes=("attempt", "inconsistency", "conflict", "judged_by", "judging_wanted"),
+        ),
+    )
+    settings: dict[str, Any] = {"max_turns": 2, "removal_factor": 0.5}
+    shipped = a_context(ScriptedModel(endings=repeat(False)), **settings)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=shipped)
+    chosen = {"nodes.retrieve_memory": "mine", "nodes.generate": "yours"}
+    context = a_context(ScriptedModel(endings=repeat(False)), **settings, **chosen)
+    functions = registry.functions(context.parameters, "dialogue")
+    await build_dialogue_graph(chosen=functions).ainvoke(BEGINNING, context=context)
+    for turn in (1, 2):
+        assert context.store.turn_record("k3f9", turn) == shipped.store.turn_record("k3f9", turn)

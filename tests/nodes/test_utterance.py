@@ -1,0 +1,392 @@
+"""The steps of an utterance and of a turn, each by itself: what is retrieved, scored, pruned, generated and judged."""
+
+from typing import Any
+
+import pytest
+from langgraph.runtime import Runtime
+from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
+from support.scripted import ScriptedModel
+
+from graphs.utterance import build_utterance_graph, should_judge, should_score
+from models.rehearsal import RehearsalModel, RehearsalTokenizer
+from nodes.begin import begin_utterance
+from nodes.end import decide_ending
+from nodes.generate import generate, utterance_request
+from nodes.judge import is_conflict, judge
+from nodes.limits import Progress, dialogue_is_over
+from nodes.prune import prune
+from nodes.retrieve import retrieve_memory
+from nodes.rollback import choose_candidate, roll_back, select_candidate
+from nodes.scorers.attention import score_attention
+from nodes.turns import record_turn, speaking_time_s, take_turn
+from prompts.remove import remove_units
+from state.context import Context
+from state.errors import ModelError, UsageError
+from state.language_model import ScoringOptions
+from state.parameters import Parameters
+from state.randomness import keyed_generator
+from state.records import TurnRecord
+
+START: dict[str, Any] = {
+    "round": 1,
+    "turn": 1,
+    "speaker": "Mara",
+    "present": ["Mara", "Piotr"],
+    "sim_time_s": 0.0,
+}
+
+
+async def after(state: dict[str, Any], context: Context, *steps: Any) -> dict[str, Any]:
+    """The state behind these nodes."""
+    for step in steps:
+        state = {**state, **await step(state, Runtime(context=context))}
+    return state
+
+
+async def generated(context: Context, state: dict[str, Any] = START) -> dict[str, Any]:
+    return await after(state, context, begin_utterance, retrieve_memory, score_attention, prune, generate)
+
+
+def with_turns(context: Context, count: int) -> dict[str, Any]:
+    """Store so many turns, and return the state in which the next one begins."""
+    for turn in some_turns(count):
+        context.store.save_turn(context.run, TurnRecord(turn=turn))
+    return {**START, "round": count + 1, "turn": count + 1, "speaker": "Piotr" if count % 2 else "Mara"}
+
+
+# --- retrieve, score, prune -----------------------------------------------------------------------------------------
+
+
+async def test_retrieving_stores_the_full_prompt_of_the_speaker() -> None:
+    context = a_context(block_order="cempb", removable_blocks="m", dialogue_window=2)
+    state = await after(with_turns(context, 3), context, retrieve_memory)
+    prompt = context.store.prompt(state["prompt"])
+    assert prompt.speaker == "Piotr"
+    assert prompt.blocks()[1] == "current_dialogue"
+    assert [unit.text for unit in prompt.units if unit.id.startswith("current_dialogue.turn")] == [
+        "Piotr: Line 2.",
+        "Mara: Line 3.",
+    ]
+    assert {unit.block for unit in prompt.units if unit.removable} == {"memory"}
+    assert "Mara thought" not in str([unit.text for unit in prompt.units if unit.block == "memory"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"removal_factor": 0}, False),
+        ({"removal_factor": 0, "record_scores": "true"}, True),
+        ({"removal_factor": 0.01}, True),
+    ],
+)
+async def test_scores_are_wanted_above_zero_and_where_asked_for(settings: dict[str, Any], wanted: bool) -> None:
+    context = a_context(**settings)
+    state = await after(START, context, begin_utterance, retrieve_memory)
+    assert should_score(state, Runtime(context=context)) is wanted
+    assert (state["scores"], state["removed"]) == (None, [])
+
+
+async def test_human_needs_hold_for_the_whole_case_and_differ_by_agent_and_seed() -> None:
+    async def needs(turns: int, seed: int = 7) -> list[str]:
+        context = a_context(human_needs="true", seed=seed)
+        state = await after(with_turns(context, turns), context, retrieve_memory)
+        return [unit.text for unit in context.store.prompt(state["prompt"]).units if unit.block == "human_needs"]
+
+    assert await needs(0) == await needs(2) == await needs(4)
+    assert await needs(1) == await needs(3)
+    assert {len(await needs(0, seed)) for seed in range(8)} > {len(await needs(0))}
+    mine = [[text.replace("Mara", "X").replace("Piotr", "Y") for text in await needs(0, seed)] for seed in range(8)]
+    yours = [[text.replace("Piotr", "X").replace("Mara", "Y") for text in await needs(1, seed)] for seed in range(8)]
+    assert mine != yours
+
+
+@pytest.mark.parametrize("responses", [1, 3, 5])
+async def test_scores_are_averaged_over_keyed_responses(responses: int) -> None:
+    context = a_context(scoring_responses=responses)
+    state = await after(START, context, retrieve_memory, score_attention)
+    (asked,) = context.model.asked("generate_scored")
+    assert len(asked.generators) == responses
+    prompt, single = context.store.prompt(state["prompt"]), []
+    for row in range(responses):
+        generator = keyed_generator(7, round=1, agent="Mara", node="score_attention", row=row)
+        request = utterance_request(prompt, (generator,), RehearsalTokenizer(), context.parameters)
+        single.append((await RehearsalModel().generate_scored(request, ScoringOptions()))[1])
+    assert set(state["scores"]) == {unit.id for unit in prompt.units}
+    for unit, score in state["scores"].items():
+        assert score == pytest.approx(sum(scores[unit] for scores in single) / responses)
+    assert state["scored_by"] == "scripted"
+
+
+async def test_lambda_zero_removes_nothing_and_one_removes_all_that_may_go() -> None:
+    for factor in (0, 0.5, 1):
+        context = a_context(removal_factor=factor, record_scores="true")
+        state = await after(START, context, retrieve_memory, score_attention, prune)
+        prompt = context.store.prompt(state["prompt"])
+        may_go = {unit.id for unit in prompt.units if unit.removable}
+        removed = sum(state["scores"][unit] for unit in may_go & set(state["removed"]))
+        total = sum(state["scores"][unit] for unit in may_go)
+        assert removed <= factor * total * (1 + 1e-9)
+        if factor == 0.5:
+            assert removed > 0
+        else:
+            assert removed == pytest.approx(factor * total)
+        if factor == 1:
+            kept = remove_units(prompt, state["removed"]).blocks()
+            assert kept == ("opening", "current_dialogue", "task", "special_rules", "output_instruction")
+
+
+@pytest.mark.parametrize(("order", "removed"), [("descending", "memory.m3"), ("ascending", "memory.m1")])
+async def test_pruning_walks_the_scores_of_the_state(order: str, removed: str) -> None:
+    scores = {"memory.m1": 1.0, "memory.m3": 2.0, "task.text_1": 50.0, "memory.m4": 1.5}
+    context = a_context(ScriptedModel(scores=scores), removal_factor=0.45, removal_order=order, removable_blocks="m")
+    state = await after(START, context, retrieve_memory, score_attention, prune)
+    assert [unit for unit in state["removed"] if scores.get(unit)] == [removed]
+
+
+# --- generate -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_utterance_is_drawn_from_the_pruned_prompt() -> None:
+    context = a_context(removal_factor=0.5)
+    state = await generated(context)
+    (asked,) = context.model.asked("generate")
+    prompt = context.store.prompt(state["prompt"])
+    assert state["removed"]
+    assert list(asked.prompt.token_spans) == [u.id for u in prompt.units if u.id not in state["removed"]]
+    assert len(context.model.asked("generate_scored")[0].prompt.token_spans) == len(prompt.units)
+    (candidate,) = context.store.candidates("k3f9", 1)
+    assert candidate.attempt == state["attempt"] == 0
+
+
+async def test_every_attempt_draws_from_a_generator_of_its_own() -> None:
+    context = a_context(ScriptedModel(speech=lambda generator: f"I say {generator.random()}."))
+    await after(await generated(context), context, roll_back, roll_back)
+    keyed = [keyed_generator(7, round=1, agent="Mara", node="generate", attempt=n).random() for n in range(3)]
+    assert [candidate.text for candidate in context.store.candidates("k3f9", 1)] == [
+        f"I say {number}." for number in keyed
+    ]
+
+
+async def test_what_was_said_is_not_to_be_repeated() -> None:
+    context = a_context(ScriptedModel(no_repeat_ngram=4), dialogue_window=2)
+    await generated(context, with_turns(context, 3))
+    (asked,) = context.model.asked("generate")
+    assert [RehearsalTokenizer().decode(line) for line in asked.no_repeat_from] == ["Piotr: Line 2.", "Mara: Line 3."]
+    assert asked.no_repeat_ngram == 4
+
+
+@pytest.mark.parametrize("speech", ["", "  \n "])
+async def test_an_empty_reply_is_an_error(speech: str) -> None:
+    context = a_context(ScriptedModel(speech=[speech]))
+    with pytest.raises(ModelError, match="scripted returned an empty reply for Mara"):
+        await generated(context)
+    assert context.store.candidates("k3f9", 1) == []
+
+
+async def test_line_breaks_in_a_reply_are_spaces_in_what_is_said() -> None:
+    context = a_context(ScriptedModel(speech=[" Well,\n\nMara:  no. "]))
+    await generated(context)
+    assert context.store.candidates("k3f9", 1)[0].text == "Well, Mara: no."
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"removal_factor": 0.5}, True),
+        ({"removal_factor": 0.5, "judge": "off"}, False),
+        ({"removal_factor": 0.00001}, False),  # nothing fits under λ: nothing removed, nothing to judge
+        ({"removal_factor": 0, "record_scores": "true"}, False),
+        ({"removal_factor": 0, "record_scores": "true", "judge_baseline": "true"}, True),
+        ({"removal_factor": 0.00001, "judge_baseline": "true"}, False),
+    ],
+)
+async def test_judging_is_wanted_where_something_was_removed_or_for_the_baseline(settings: Any, wanted: bool) -> None:
+    context = a_context(**settings)
+    state = await generated(context)
+    assert should_judge(state, Runtime(context=context)) is wanted
+    assert (state["inconsistency"], state["conflict"], state["judged_by"]) == ([], False, None)
+
+
+async def test_nodes_executed_again_store_the_same() -> None:
+    context = a_context(record_scores="true")
+    state = await generated(context)
+    before = context.store.candidates("k3f9", 1)
+    assert await generated(context) == state
+    assert context.store.candidates("k3f9", 1) == before
+
+
+# --- judge ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ratings", "conflict"),
+    [((7, 7, 6), False), ((10, 9, 1), False), ((7, 7, 7), True), ((10, 10, 1), True), ((1, 1, 1), False)],
+)
+async def test_three_ratings_that_sum_to_twenty_pass(ratings: tuple[int, ...], conflict: bool) -> None:
+    context = a_context(ScriptedModel(ratings=ratings, comments=["Goes against the net.", "Two.", "Three."]))
+    state = await after(await generated(context), context, judge)
+    assert state["conflict"] is conflict
+    assert state["inconsistency"] == [sum(ratings) / 3]
+    assert state["judged_by"] == "rating by scripted"
+    (candidate,) = context.store.candidates("k3f9", 1)
+    assert (candidate.inconsistency, candidate.inconsistency_runs) == (sum(ratings) / 3, ratings)
+    assert candidate.comment == "Goes against the net."
+
+
+async def test_the_judge_reads_the_removed_items_and_the_reply() -> None:
+    context = a_context(ScriptedModel(speech=["I never mend nets."]), removal_factor=0.5, judge_runs=4)
+    state = await after(await generated(context), context, judge)
+    asked = context.model.asked("generate")[-1]
+    question = RehearsalTokenizer().decode(asked.prompt.input_ids)
+    items = [unit for unit in context.store.prompt(state["prompt"]).units if unit.kind == "item"]
+    for unit in items:
+        assert (unit.text.removeprefix("- ") in question) == (unit.id in state["removed"])
+    assert "I never mend nets." in question
+    assert [field.name for field in asked.fields] == ["comment", "rating"]
+    assert len({generator.getstate() for generator in asked.generators}) == 4
+
+
+@pytest.mark.parametrize(("with_facts", "without", "conflict"), [(-3.0, -1.0, True), (-1.0, -3.0, False)])
+async def test_the_likelihood_judge_is_positive_where_the_facts_speak_against(
+    with_facts: float, without: float, conflict: bool
+) -> None:
+    def likelihood(prompt: Any) -> float:
+        return with_facts if "memory" in prompt.unit_blocks.values() else without
+
+    context = a_context(ScriptedModel(likelihood=likelihood), judge="likelihood", removal_factor=1)
+    state = await after(await generated(context), context, judge)
+    assert state["inconsistency"] == [without - with_facts]
+    assert state["conflict"] is conflict
+    assert state["judged_by"] == "likelihood by scripted"
+    assert context.store.candidates("k3f9", 1)[0].comment is None
+
+
+async def test_the_baseline_reads_all_items_and_never_rolls_back() -> None:
+    settings = {"removal_factor": 0, "record_scores": "true", "judge_baseline": "true"}
+    context = a_context(ScriptedModel(ratings=[10, 10, 10]), **settings)
+    state = await after(await generated(context, with_turns(context, 1)), context, judge, select_candidate)
+    assert (state["inconsistency"], state["conflict"], state["chosen"], state["rollbacks"]) == ([10.0], False, 0, 0)
+    question = RehearsalTokenizer().decode(context.model.asked("generate")[-1].prompt.input_ids)
+    items = [unit for unit in context.store.prompt(state["prompt"]).units if unit.kind == "item"]
+    assert {unit.block for unit in items} > {"current_dialogue", "memory"}
+    assert all(unit.text.removeprefix("- ") in question for unit in items)
+
+
+def test_a_judge_without_a_threshold_is_refused() -> None:
+    with pytest.raises(UsageError, match="inconsistency_threshold"):
+        is_conflict(1.0, None)
+
+
+# --- roll back, select --------------------------------------------------------------------------------------------
+
+
+async def spoken(ratings: list[int], **settings: Any) -> tuple[Context, dict[str, Any]]:
+    """The utterance graph's outcome under these ratings, one run of the judge for each candidate."""
+    context = a_context(ScriptedModel(ratings=ratings), judge_runs=1, **settings)
+    return context, await build_utterance_graph().ainvoke(START, context=context)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "attempts", "chosen"),
+    [
+        ([6], 1, 0),
+        ([9, 6], 2, 1),
+        ([9, 9, 9, 1], 4, 3),
+        ([9, 8, 10, 8], 4, 1),  # none passes: the lowest, the earlier of two
+        ([7, 8, 9, 10], 4, 0),
+    ],
+)
+async def test_backups_are_taken_until_one_passes_or_none_is_left(
+    ratings: list[int], attempts: int, chosen: int
+) -> None:
+    context, outcome = await spoken([*ratings, 1])
+    assert (outcome["rollbacks"], outcome["chosen"]) == (attempts - 1, chosen)
+    candidates = context.store.candidates("k3f9", 1)
+    assert [candidate.inconsistency for candidate in candidates] == ratings
+
+
+async def test_backups_on_demand_and_with_the_utterance_are_the_same() -> None:
+    outcomes = []
+    for backups in ("on_demand", "with_utterance"):
+        context, outcome = await spoken([9, 9, 9, 9], backups=backups)
+        outcomes.append((outcome, context.store.candidates("k3f9", 1), context.model.asked("generate")))
+    (first, on_demand, calls), (second, with_utterance, fewer_calls) = outcomes
+    assert (first, on_demand) == (second, with_utterance)
+    assert len({candidate.text for candidate in on_demand}) > 1
+    assert (len(calls), len(fewer_calls)) == (8, 5)
+
+
+async def test_no_backups_are_drawn_where_none_may_be_taken() -> None:
+    context, outcome = await spoken([9], max_rollbacks=0)
+    assert (outcome["rollbacks"], len(context.store.candidates("k3f9", 1))) == (0, 1)
+    for settings in ({"judge": "off"}, {"removal_factor": 0}):
+        context, _ = await spoken([], backups="with_utterance", **settings)
+        assert len(context.store.candidates("k3f9", 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("inconsistency", "chosen"),
+    [([9.0, 6.67], 1), ([9.0, 6.68], 1), ([7.0, 9.0, 7.0], 0), ([9.0, 7.5, 8.0, 7.5], 1), ([5.0], 0)],
+)
+def test_the_last_one_is_said_if_it_passes_else_the_lowest(inconsistency: list[float], chosen: int) -> None:
+    assert choose_candidate(inconsistency, 6.67) == chosen
+
+
+# --- ending, turns --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ended", [True, False])
+async def test_the_reply_says_whether_it_ends_the_conversation(ended: bool) -> None:
+    context = a_context(ScriptedModel(endings=[ended]), judge="off")
+    state = await after(await generated(context), context, select_candidate, decide_ending)
+    assert state["ended"] is ended
+    assert context.model.asked("probabilities") == []
+
+
+@pytest.mark.parametrize(("parting", "ended"), [(0.6, False), (0.61, True), (0.1, False)])
+async def test_a_small_model_is_asked_what_comes_next(parting: float, ended: bool) -> None:
+    settings = {"ending": "continuation", "ending_threshold": 0.6, "judge": "off"}
+    context = a_context(ScriptedModel(parting=[parting], speech=["So long."]), **settings)
+    state = await after(await generated(context, with_turns(context, 3)), context, select_candidate, decide_ending)
+    assert state["ended"] is ended
+    (asked,) = context.model.asked("probabilities")
+    text = RehearsalTokenizer().decode(asked.input_ids)
+    assert ": Line 3.\n" in text
+    assert ": So long.\n" in text
+    assert [field.name for field in context.model.asked("generate")[0].fields] == ["Piotr"]
+
+
+async def test_the_two_take_turns_and_the_initiator_begins() -> None:
+    state, speakers = BEGINNING, []
+    for turn in range(1, 5):
+        state = await after(state, a_context(), take_turn)
+        assert state["turn"] == state["round"] == turn
+        speakers.append(state["speaker"])
+    assert speakers == ["Mara", "Piotr", "Mara", "Piotr"]
+
+
+async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
+    context = a_context(
+        ScriptedModel(ratings=[9, 9, 9, 1, 1, 1], speech=["No.", "Maybe three words."], endings=[False] * 2)
+    )
+    state = await after(await generated(context), context, judge, roll_back, judge, select_candidate, decide_ending)
+    state = await after({**state, "sim_time_s": 4.0}, context, record_turn)
+    assert (state["sim_time_s"], state["finished"]) == (pytest.approx(4.0 + 3 / 150 * 60), False)
+    record = context.store.turn_record("k3f9", 1)
+    assert (record.turn.text, record.turn.sim_time_s, record.turn.ended) == ("Maybe three words.", 4.0, False)
+    assert (record.chosen, record.rollbacks) == (1, 1)
+    assert (record.scores, list(record.removed)) == (state["scores"], state["removed"])
+    assert (record.scored_by, record.judged_by) == ("scripted", "rating by scripted")
+    assert record.prompt == state["prompt"]
+
+
+def test_limits_end_a_conversation() -> None:
+    limits = Parameters().with_settings({"max_turns": 3, "max_minutes": 2})
+
+    def is_over(turn: int, seconds: float, parameters: Parameters) -> bool:
+        return dialogue_is_over(Progress(turn, seconds, a_pier(), parameters))
+
+    assert [is_over(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [False, False, True, True]
+    assert [is_over(1, seconds, limits) for seconds in (119.9, 120.0)] == [False, True]
+    assert not is_over(1, 1e9, Parameters())
+    assert speaking_time_s("one two  three", 90) == 2

@@ -1,0 +1,152 @@
+"""What goes on in agents, in a store that was altered, damaged or killed in mid-write: whole, or told to be damaged."""
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.group_stored import read_all, write_meeting
+from support.long_meeting import AGENTS, PHASES
+from support.stored import a_call, a_case, a_run
+
+from state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception, Trace
+from state.errors import StorageError, TertuliaError
+from storage.store import SqliteStore
+from storage.tables import COLUMNS
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE steps SET record = '{'",
+        "UPDATE steps SET record = '{\"lines\": 3}'",
+        "UPDATE calls SET tokens = 'é'",
+        "UPDATE calls SET tokens = substr(tokens, 5)",
+        "UPDATE calls SET replies = '[]'",
+        "UPDATE calls SET replies = '7'",
+        "UPDATE calls SET replies = replace(replies, 'text', 'tfxt')",
+        "UPDATE calls SET replies = replace(replies, '{\\\"thought', '[\\\"thought')",
+        "UPDATE calls SET model = x'ff'",
+    ],
+)
+def test_damage_is_told(store_with_runs: SqliteStore, change: str) -> None:
+    store_with_runs.save_step("k3f9", 1, "Ana", "goal", Finding(lines=("x",)))
+    store_with_runs.save_calls("k3f9", [a_call()])
+    assert store_with_runs.file.write(change).rowcount == 1
+    with pytest.raises(StorageError, match=r":memory: is damaged or was altered"):
+        assert store_with_runs.step("k3f9", 1, "Ana", "goal", Finding) is None or store_with_runs.calls("k3f9") is None
+
+
+#: Columns by which rows are found: one that is altered there is a row that is lost, as if it had been deleted.
+KEYS = {"run", "turn", "round", "agent", "node", "attempt", "position", "ancestor"}
+
+
+def test_every_altered_value_is_told(store: SqliteStore) -> None:
+    write_meeting(store)
+    store.save_trace("m33t", 1, Trace(visits=(), after={"turn": 1}))
+    sound = read_all(store, "m33t")
+    columns = {(table, column) for table, columns in COLUMNS.items() for column in columns if column not in KEYS}
+    columns |= {(table, "checksum") for table in COLUMNS} | {("contents", "text"), ("units", "block")}
+    altered = set()
+    for table, column in sorted(columns):
+        store.file.write("BEGIN")
+        other = f"CASE typeof({column}) WHEN 'null' THEN 1 WHEN 'text' THEN {column} || ' ' ELSE {column} + 1 END"
+        if store.file.write(f"UPDATE {table} SET {column} = {other}").rowcount:
+            altered.add(table)
+            with pytest.raises(StorageError, match="is damaged or was altered"):
+                pytest.fail(f"{table}.{column} is not told: {read_all(store, 'm33t')}")
+        store.file.write("ROLLBACK")
+    assert altered >= {"runs", "lineage", "turns", "unit_scores", "candidates", "steps", "calls", "traces"}
+    assert read_all(store, "m33t") == sound
+
+
+def test_the_parameters_of_a_call_are_told_when_altered_or_lost(store_with_runs: SqliteStore) -> None:
+    store_with_runs.save_calls("k3f9", [a_call().model_copy(update={"parameters": {"temperature": 0.8}})])
+    for change in (
+        "UPDATE contents SET text = replace(text, '0.8', '0.9') WHERE text LIKE '%temperature%'",
+        "DELETE FROM contents WHERE text LIKE '%temperature%'",
+    ):
+        assert store_with_runs.file.write(change).rowcount == 1
+        with pytest.raises(StorageError, match="is damaged or was altered"):
+            store_with_runs.calls("k3f9")
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM lineage", "UPDATE lineage SET run = 'k3f8'"])
+def test_a_lost_lineage_is_told(store_with_runs: SqliteStore, change: str) -> None:
+    store_with_runs.create_run(a_run("f0rk", parent=("k3f9", 2)), a_case())
+    for which in ("run = 'f0rk' AND depth = 0", "run = 'f0rk' AND depth = 1"):
+        store_with_runs.file.write("BEGIN")
+        assert store_with_runs.file.write(f"{change} WHERE {which}").rowcount == 1
+        with pytest.raises(StorageError, match=r"is damaged or was altered .*lineage"):
+            store_with_runs.run("f0rk")
+        store_with_runs.file.write("ROLLBACK")
+    assert store_with_runs.run("f0rk").turns == 1
+
+
+def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        write_meeting(store)
+    content = path.read_bytes()
+
+    def read_everything() -> list[object]:
+        with SqliteStore.open(path) as store:
+            kinds = {"prepare": Character, "perceive": Perception, "choose_mechanisms": InformationNeed}
+            kinds |= {"time_analysis": Finding, "assess": Assessment, "bid": Bid, "floor": Floor}
+            found = [store.steps("m33t", node, kind) for node, kind in kinds.items()]
+            return [store.start("m33t"), store.run("m33t"), store.calls("m33t"), *found]
+
+    sound = read_everything()
+    drawn = random.Random(0)
+    noticed = 0
+    for _ in range(200):
+        at = drawn.randrange(len(content))
+        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << drawn.randrange(8))]) + content[at + 1 :])
+        try:
+            noticed += read_everything() != sound
+        except TertuliaError as error:
+            noticed += str(path) in str(error) or "m33t" in str(error)
+    assert noticed > 30
+
+
+# --- kill -----------------------------------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+from itertools import count
+from support.long_meeting import write_group_round
+from support.stored import a_case, a_run
+from storage.store import SqliteStore
+store = SqliteStore.open(sys.argv[1], create=True)
+store.create_run(a_run(), a_case())
+for round in count(store.run("k3f9").turns + 1):
+    write_group_round(store, "k3f9", round)
+    print(round, flush=True)
+"""
+
+
+def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
+    folders = os.pathsep.join(str(folder) for folder in Path(__file__).parents[1:3])
+    reached = 0
+    for lines in (2, 5):
+        command = [sys.executable, "-c", WRITER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": folders}) as writer:
+            assert writer.stdout is not None
+            reported = [int(writer.stdout.readline()) for _ in range(lines)]
+            writer.kill()
+        assert reported[0] > reached
+        reached = reported[-1]
+        with SqliteStore.open(path) as store:
+            for node in PHASES:
+                for _, batch in itertools.groupby(
+                    (call for call in store.calls("k3f9") if call.node == node), key=lambda call: call.round
+                ):
+                    assert [call.agent for call in batch] == list(AGENTS)
+            assert len(store.calls("k3f9")) >= 15 * reached
+            assert len(store.steps("k3f9", "bid", Bid)) >= 5 * reached
+            for call in store.calls("k3f9", reached):
+                assert len(store.prompt(call.prompt).units) == 40
