@@ -11,7 +11,7 @@ from cli.environment import store_path
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run, complete_setting_name
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
 from storage.store import SqliteStore
 from tertulia.measuring import collect_cases, is_dialogue_file, mean_figures, measure, metrics_document
@@ -43,7 +43,7 @@ def metrics(
 ) -> None:
     """Measure how diverse the dialogues of each case are: sim (lower is more diverse), dist-1 to dist-3, and length.
 
-    Runs of a scenario are the dialogues of one case.
+    Runs of a scenario are the dialogues of one case; a run that is given twice, say as an export too, is counted once.
 
     Example: tertulia metrics k3f9 @last --by lambda --json
     """
@@ -51,6 +51,8 @@ def metrics(
     runs = [given for given in dialogues if not is_dialogue_file(given)]
     with SqliteStore.open(store_path(store), create=False) if runs else nullcontext() as opened:
         cases = collect_cases(files, runs, opened, by)
+    for run in cases.repeated:
+        progress().print(plain(f"run {run} is given more than once; it is counted once"))
     opened_embedder = open_embedding_model(embedder)
     with status_line(f"embedding {sum(map(len, cases.dialogues.values()))} dialogues"):
         figures = measure(cases, opened_embedder)
