@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from cli.environment import store_path
 from cli.opening import open_embedding_model
@@ -13,6 +12,7 @@ from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run, complete_setting_name
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
+from cli.terminal.tables import Row, print_table
 from storage.store import SqliteStore
 from tertulia.measuring import collect_cases, is_dialogue_file, mean_figures, measure, metrics_document
 from tertulia.phrases import number
@@ -60,11 +60,11 @@ def metrics(
         print_json(metrics_document(cases, figures, embedder))
         return
     mean = mean_figures(figures)
-    table = Table(box=None, pad_edge=False)
-    for column in ("case", *mean.model_dump()):
-        table.add_column(column, justify="left" if column == "case" else "right")
-    for case, figure in [*figures.items(), ("mean", mean)]:
-        table.add_row(plain(case), *(number(value) for value in figure.model_dump().values()))
-    data().print(table)
+    names = tuple(mean.model_dump())
+    rows = [
+        Row((case, *(number(value) for value in figure.model_dump().values())))
+        for case, figure in [*figures.items(), ("mean", mean)]
+    ]
+    print_table(data(), ("case", *names), rows, right=names)
     if cases.rehearsed:
         data().print(plain("rehearsed: the figures mean nothing", "dim"))

@@ -70,23 +70,25 @@ def _one_line(text: str) -> str:
     return " " * (len(text) - len(text.lstrip(" "))) + clean(text)
 
 
-def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], right: bool = False) -> None:
+def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], right: Collection[str] = ()) -> None:
     """Print a table; columns that do not fit stand in a table below, behind the first column again.
 
     Args:
         console: Where to.
         headings: Of the columns; one may have several lines.
         rows: The rows.
-        right: Whether all columns but the first are figures: aligned to the right, and never broken.
+        right: Headings of the columns of figures: aligned to the right, and never broken.
     """
     columns = [[Text(heading), *(_text(row.cells[index]) for row in rows)] for index, heading in enumerate(headings)]
-    least = [_least_width(column, is_figures=right) for column in columns]
+    least = [
+        _least_width(column, is_figures=heading in right) for heading, column in zip(headings, columns, strict=True)
+    ]
     for number, group in enumerate(_groups(least, console.width)):
         if number:
             console.print()
         table = Table(box=None, pad_edge=False)
         for index in group:
-            justify: Literal["left", "right"] = "right" if right and index else "left"
+            justify: Literal["left", "right"] = "right" if headings[index] in right else "left"
             table.add_column(
                 headings[index], justify=justify, overflow="fold", min_width=min(least[index], console.width)
             )
