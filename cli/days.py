@@ -8,6 +8,7 @@ import typer
 from cli.environment import store_path
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
+from cli.terminal.completion import complete_simulation
 from cli.terminal.output import data, plain, print_json
 from cli.terminal.status_line import status_line
 from cli.terminal.tables import Row, print_columns, print_table
@@ -49,6 +50,7 @@ def days(
             metavar="SIM",
             help="The id of a simulation, or @last. Several: how their conversations at the same encounter differ. "
             "None: all are listed.",
+            autocompletion=complete_simulation,
         ),
     ] = None,
     agent: Annotated[
