@@ -35,7 +35,7 @@ def print_columns(
         right: Headings of the columns that are aligned to the right.
         drop: Headings of columns that a terminal too narrow for all does not show, in this order; empty ones go first.
     """
-    lines = [tuple(headings), *(tuple(_one_line(cell) for cell in row) for row in rows)]
+    lines = [tuple(headings), *(tuple(_clean_cell(cell) for cell in row) for row in rows)]
     widths = {heading: max(cell_len(line[at]) for line in lines) for at, heading in enumerate(headings)}
     empty = [heading for heading in drop if not any(line[headings.index(heading)] for line in lines[1:])]
     shown = _fitting(widths, list(dict.fromkeys([*empty, *drop])))
@@ -65,7 +65,7 @@ def _total(widths: Collection[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _one_line(text: str) -> str:
+def _clean_cell(text: str) -> str:
     """Return `clean` text that keeps the spaces it begins with."""
     return " " * (len(text) - len(text.lstrip(" "))) + clean(text)
 
