@@ -91,11 +91,11 @@ def days(
             _show_days(opened, chosen[0], embedder, as_json)
 
 
-def _list(known: Sequence[Simulation], as_json: bool) -> None:
+def _list(simulations: Sequence[Simulation], as_json: bool) -> None:
     if as_json:
-        print_json(simulations_document(known))
+        print_json(simulations_document(simulations))
         return
-    if not known:
+    if not simulations:
         data().print(plain("no simulations; begin with: tertulia simulate tidewell --rehearse"))
         return
     cells = [
@@ -108,7 +108,7 @@ def _list(known: Sequence[Simulation], as_json: bool) -> None:
             str(simulation.days),
             simulation.model,
         )
-        for simulation in known
+        for simulation in simulations
     ]
     headings = ("simulation", "status", "town", "λ", "seed", "days", "model")
     print_columns(headings, cells, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "days"))
