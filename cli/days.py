@@ -8,9 +8,10 @@ import typer
 from cli.environment import store_path
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
+from cli.terminal.completion import complete_simulation
 from cli.terminal.output import data, plain, print_json
 from cli.terminal.status_line import status_line
-from cli.terminal.tables import print_columns
+from cli.terminal.tables import Row, print_columns, print_table
 from cli.views.live import print_encounter, print_town
 from state.errors import UsageError
 from state.town import Simulation
@@ -49,6 +50,7 @@ def days(
             metavar="SIM",
             help="The id of a simulation, or @last. Several: how their conversations at the same encounter differ. "
             "None: all are listed.",
+            autocompletion=complete_simulation,
         ),
     ] = None,
     agent: Annotated[
@@ -89,11 +91,11 @@ def days(
             _show_days(opened, chosen[0], embedder, as_json)
 
 
-def _list(known: Sequence[Simulation], as_json: bool) -> None:
+def _list(simulations: Sequence[Simulation], as_json: bool) -> None:
     if as_json:
-        print_json(simulations_document(known))
+        print_json(simulations_document(simulations))
         return
-    if not known:
+    if not simulations:
         data().print(plain("no simulations; begin with: tertulia simulate tidewell --rehearse"))
         return
     cells = [
@@ -106,9 +108,10 @@ def _list(known: Sequence[Simulation], as_json: bool) -> None:
             str(simulation.days),
             simulation.model,
         )
-        for simulation in known
+        for simulation in simulations
     ]
-    print_columns(("simulation", "status", "town", "λ", "seed", "days", "model"), cells, right=("λ", "seed", "days"))
+    headings = ("simulation", "status", "town", "λ", "seed", "days", "model")
+    print_columns(headings, cells, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "days"))
 
 
 def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:
@@ -132,7 +135,8 @@ def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None,
         for row in rows
     ]
     headings = (*_BEFORE, *_FIGURES, *_BEHIND)
-    print_columns(headings, cells, right=[heading for heading in headings if heading != "date"])
+    right = [heading for heading in headings if heading != "date"]
+    print_table(console, headings, [Row(row) for row in cells], right=right)
     tokens = sum(row["prompt_tokens"] for row in rows), sum(row["reply_tokens"] for row in rows)
     seconds = sum(row["seconds"] for row in rows)
     console.print()
@@ -153,8 +157,8 @@ def _show_trials(store: SqliteStore, simulations: Sequence[Simulation], embedder
     console.print(plain(f"{len(names)} simulations, encounters that all of them have: {', '.join(names)}", "bold"))
     console.print()
     headings = ("day", "met", *_FIGURES)
-    cells = [[str(row["day"]), str(row["encounters"]), *_figures(row)] for row in rows]
-    print_columns(headings, cells, right=headings)
+    cells = [Row((str(row["day"]), str(row["encounters"]), *_figures(row))) for row in rows]
+    print_table(console, headings, cells, right=headings)
     console.print()
     console.print(
         plain("each figure is over the conversations of one encounter, averaged over a day's encounters", "dim")

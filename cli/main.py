@@ -1,6 +1,7 @@
 """The command line: one module per group of commands, errors as one line, exit codes as documented."""
 
 import importlib.metadata
+import os
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -84,8 +85,10 @@ def build_app(command: str | None = None) -> typer.Typer:
 
 def main() -> None:
     """Run the command line and exit: 0 ok, 1 failed, 2 usage, 3 not found, 130 interrupted."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started the process
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="replace")
     arguments = sys.argv[1:] or ["--help"]
     try:
         if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from cli.environment import store_path
 from cli.opening import open_embedding_model
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run, complete_setting_name
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
+from cli.terminal.tables import Row, print_table
 from storage.store import SqliteStore
 from tertulia.measuring import collect_cases, is_dialogue_file, mean_figures, measure, metrics_document
 from tertulia.phrases import number
@@ -43,7 +43,7 @@ def metrics(
 ) -> None:
     """Measure how diverse the dialogues of each case are: sim (lower is more diverse), dist-1 to dist-3, and length.
 
-    Runs of a scenario are the dialogues of one case.
+    Runs of a scenario are the dialogues of one case; a run that is given twice, say as an export too, is counted once.
 
     Example: tertulia metrics k3f9 @last --by lambda --json
     """
@@ -51,6 +51,8 @@ def metrics(
     runs = [given for given in dialogues if not is_dialogue_file(given)]
     with SqliteStore.open(store_path(store), create=False) if runs else nullcontext() as opened:
         cases = collect_cases(files, runs, opened, by)
+    for run in cases.repeated:
+        progress().print(plain(f"run {run} is given more than once; it is counted once"))
     opened_embedder = open_embedding_model(embedder)
     with status_line(f"embedding {sum(map(len, cases.dialogues.values()))} dialogues"):
         figures = measure(cases, opened_embedder)
@@ -58,11 +60,11 @@ def metrics(
         print_json(metrics_document(cases, figures, embedder))
         return
     mean = mean_figures(figures)
-    table = Table(box=None, pad_edge=False)
-    for column in ("case", *mean.model_dump()):
-        table.add_column(column, justify="left" if column == "case" else "right")
-    for case, figure in [*figures.items(), ("mean", mean)]:
-        table.add_row(plain(case), *(number(value) for value in figure.model_dump().values()))
-    data().print(table)
+    names = tuple(mean.model_dump())
+    rows = [
+        Row((case, *(number(value) for value in figure.model_dump().values())))
+        for case, figure in [*figures.items(), ("mean", mean)]
+    ]
+    print_table(data(), ("case", *names), rows, right=names)
     if cases.rehearsed:
         data().print(plain("rehearsed: the figures mean nothing", "dim"))

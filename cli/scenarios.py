@@ -5,12 +5,12 @@ import shlex
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from cli.options import JsonOption, NoStoreOption
 from cli.terminal.completion import complete_scenario
 from cli.terminal.lines import meeting_heading
 from cli.terminal.output import data, plain, print_json
+from cli.terminal.tables import Row, print_table
 from state.meeting import Meeting
 from tertulia.phrases import counted, grouped, people_line
 
@@ -77,18 +77,13 @@ def _print_cases(listing: dict[str, Any]) -> None:
     console.print(
         plain(f"tertulia run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
     )
-    table = Table(box=None, pad_edge=False)
-    for heading in ("case", "time", "begins", "with", "memories", "earlier", "place"):
-        table.add_column(
-            heading, justify="right" if heading in ("case", "earlier") else "left", no_wrap=heading != "place"
-        )
+    rows = []
     for case in cases:
-        place = plain(case["place"] or "–")
-        place.no_wrap, place.overflow = True, "ellipsis"
         memories = ", ".join(str(count) for count in case["memories"].values())
-        who = plain(case["initiator"]), plain(case["partner"])
-        table.add_row(str(case["case"]), case["time"][:-3], *who, memories, str(case["previous_dialogues"]), place)
-    console.print(table)
+        who, earlier = (case["initiator"], case["partner"]), str(case["previous_dialogues"])
+        rows.append(Row((str(case["case"]), case["time"][:-3], *who, memories, earlier, case["place"] or "–")))
+    headings = ("case", "time", "begins", "with", "memories", "earlier", "place")
+    print_table(console, headings, rows, right=("case", "earlier"))
     for reason, count in listing["skipped"].items():
         if count:
             console.print(plain(f"skipped: {counted(count, 'chat')} {_SKIPPED[reason]}", "dim"))

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from cli.opening import open_language_model
 from cli.options import JsonOption, NoStoreOption
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, print_json
 from cli.terminal.status_line import status_line
+from cli.terminal.tables import Row, print_table
 from state.parameters import Parameters
 from tertulia.measuring import check_responses, read_prompt, score_document, score_prompt
 from tertulia.phrases import number
@@ -42,7 +42,5 @@ def score(
     if as_json:
         print_json(score_document(scored))
         return
-    table = Table("unit", "block", "score", "text", box=None, pad_edge=False)
-    for unit in scored.units:
-        table.add_row(plain(unit.id), plain(unit.block), number(scored.scores[unit.id], 4), plain(unit.text))
-    data().print(table)
+    rows = [Row((unit.id, unit.block, number(scored.scores[unit.id], 4), unit.text)) for unit in scored.units]
+    print_table(data(), ("unit", "block", "score", "text"), rows, right=("score",))

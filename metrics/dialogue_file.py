@@ -9,12 +9,16 @@
 import json
 import reprlib
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from metrics.diversity import Dialogue
 from state.errors import NotFoundError, UsageError
+from state.records import Record
 
 #: A JSON object of a file, after its file and line in words.
 Entry = tuple[str, dict[str, Any]]
@@ -23,12 +27,31 @@ _SHAPE = 'each line is {"case": …, "dialogue": [["Ana", "Hello."], …]}'
 _EXPORT = "give the file as `tertulia export RUN --jsonl FILE` wrote it"
 
 
+class ExportedRun(Record):
+    """The run that a dialogue of an export is of, with what runs are told apart by."""
+
+    run: str
+    created: datetime
+    scenario: str
+    model: str
+    seed: int
+    parameters: dict[str, Any]
+
+
 class FileDialogue(NamedTuple):
-    """A dialogue of a file: its case, and whether a stand-in without weights spoke in it."""
+    """A dialogue of a file.
+
+    Attributes:
+        case: Its case.
+        dialogue: Its utterances.
+        rehearsed: Whether a stand-in without weights spoke in it.
+        run: The run that was exported; `None` for a line of a dialogue file, and where the record lacks something.
+    """
 
     case: str
     dialogue: Dialogue
-    rehearsed: bool
+    rehearsed: bool = False
+    run: ExportedRun | None = None
 
 
 def read_dialogues(path: Path) -> Iterator[FileDialogue]:
@@ -102,7 +125,7 @@ def _listed(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
         for field in ("case", "dialogue"):
             if field not in entry:
                 raise UsageError(f"{where}: {field} is missing; {_SHAPE}")
-        yield FileDialogue(_case(entry, where), _dialogue(entry, where), rehearsed=False)
+        yield FileDialogue(_case(entry, where), _dialogue(entry, where))
 
 
 def _case(entry: dict[str, Any], where: str) -> str:
@@ -133,7 +156,7 @@ def _exported(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
         if kind == "run":
             lines: list[tuple[str, str]] = []
             case, rehearsed = _field(entry, "scenario", where), entry.get("rehearsed") is True
-            runs.append((where, FileDialogue(case, lines, rehearsed), lines))
+            runs.append((where, FileDialogue(case, lines, rehearsed, _run(entry)), lines))
         elif kind == "turn" and not runs:
             raise UsageError(f"{where}: a turn stands before its run; {_EXPORT}")
         elif kind == "turn" and entry.get("speaker", "") is not None:
@@ -142,6 +165,14 @@ def _exported(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
         if not lines:
             raise UsageError(f"{where}: nobody speaks in this run; leave it out")
         yield run
+
+
+def _run(entry: dict[str, Any]) -> ExportedRun | None:
+    """Return the run of a record; `None` where something of it is missing, or is not what export writes."""
+    try:
+        return ExportedRun.model_validate({name: entry.get(name) for name in ExportedRun.model_fields})
+    except ValidationError:
+        return None
 
 
 def _field(entry: dict[str, Any], field: str, where: str) -> str:

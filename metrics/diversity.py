@@ -140,5 +140,5 @@ def mean_pairwise_cosine(vectors: Sequence[Sequence[float]]) -> float | None:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None

@@ -13,6 +13,7 @@ import time
 
 from models.chat_names import key_variable
 from state.errors import ContextWindowError, ModelError
+from state.text import one_line
 
 #: Seconds until the first retry, and at most (exponential back-off).
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
@@ -139,7 +140,7 @@ def refuses_schemas(error: Exception) -> bool:
 
 def shortened_message(error: BaseException, key: str) -> str:
     """Return a library's message on one line, without the key."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = one_line(error) or type(error).__name__
     text = re.sub(r"^Error code: \d+ - ", "", text)
     text = text.replace(key, "…") if key else text
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

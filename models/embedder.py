@@ -10,6 +10,7 @@ from models.embedded import EMBEDDER_PACKAGE
 from models.hub import load
 from state.errors import ModelError
 from state.language_model import Report, ignore_activity
+from state.text import first_line
 
 ID = "minilm"
 
@@ -43,7 +44,9 @@ class SentenceEmbedder:
         try:
             return cls(name, load(str(source), loaded, remedy=remedy, report=report))
         except (OSError, ValueError) as error:
-            raise ModelError(f"the embedder {name!r} can't be loaded: {str(error).splitlines()[0]}") from error
+            raise ModelError(
+                f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}"
+            ) from error
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).

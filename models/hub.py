@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from state.errors import ModelError
 from state.language_model import Activity, Report
+from state.text import one_line
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ def _require_on_hub(name: str, remedy: str) -> None:
         raise ModelError(f"{name} is gated: ask for access at {constants.ENDPOINT}/{name}, then set HF_TOKEN")
     if isinstance(failure, RepositoryNotFoundError):
         raise ModelError(f"the hub has no {name} that you may read; see the name, or set HF_TOKEN if it is private")
-    reason = " ".join(str(failure).split())[:200] or f"no answer within {_ANSWER_S:g} s"
+    reason = one_line(failure)[:200] or f"no answer within {_ANSWER_S:g} s"
     raise ModelError(
         f"{name} is not on this machine, and the hub {constants.ENDPOINT} can't be reached ({reason}); {remedy}, "
         "or set HF_ENDPOINT to a mirror"

@@ -12,6 +12,7 @@ from models.hub import load, quiet_libraries
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
 from state.language_model import Embedder, LanguageModel, ModelTraits, Report, ignore_activity
 from state.parameters import Parameters
+from state.text import first_line
 
 if TYPE_CHECKING:
     import torch
@@ -142,8 +143,7 @@ def _open_causal(
             source, lambda local: _load_causal(source, precision, local), remedy=remedy, report=report
         )
     except (OSError, ValueError, KeyError, ImportError) as error:
-        first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"the model {name!r} can't be loaded: {first_line}") from error
+        raise ModelError(f"the model {name!r} can't be loaded: {first_line(error) or type(error).__name__}") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
     if traits is None:

@@ -235,7 +235,7 @@ def _plain(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text on one line, without control characters and halves of surrogate pairs."""
+    """Return a text on one line; a control character stands for a break between words, half a pair becomes `�`."""
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return " ".join("".join(" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text).split())
 

@@ -15,6 +15,7 @@ from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply
+from state.text import one_line
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -116,7 +117,7 @@ def dialogue_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...
 
 def utterance_of(reply: Reply, speaker: str) -> str:
     """Return the utterance of a reply on one line."""
-    return " ".join(str(reply.fields[speaker]).split())
+    return one_line(reply.fields[speaker])
 
 
 def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:

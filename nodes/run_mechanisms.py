@@ -13,6 +13,7 @@ from state.cognition import Finding
 from state.context import Context
 from state.errors import ModelError, StorageError
 from state.graph_state import CognitionState
+from state.text import first_line
 
 
 async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
@@ -52,7 +53,6 @@ async def run_mechanism(view: View, mechanism: Mechanism) -> Finding:
     except TimeoutError:
         return Finding(problem=f"{mechanism.name} took longer than {limit:g} s")
     except Exception as error:
-        first_line = next(iter(str(error).splitlines()), "")
-        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {first_line}")
+        return Finding(problem=f"{mechanism.name} failed: {type(error).__name__}: {first_line(error)}")
     finally:
         view.context.broker.leave(view.name, mechanism.name)

@@ -14,6 +14,7 @@ from state.language_model import GenerationRequest, ReplyField
 from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Turn
+from state.text import one_line
 
 #: The number of consecutive tokens that an answer does not repeat from the example, with models that tend to.
 _NOT_FROM_THE_EXAMPLE = 3
@@ -205,7 +206,7 @@ def last_turn(context: Context, round: int) -> Turn | None:
 
 def text_of(reply: Reply, field: str) -> str:
     """Return a text field of a reply on one line."""
-    return " ".join(str(reply.fields.get(field, "")).split())
+    return one_line(reply.fields.get(field, ""))
 
 
 def is_named(name: str, text: str) -> bool:

@@ -70,13 +70,21 @@ class NodeError(TertuliaError):
     """A user's node failed, or did not keep what it declares."""
 
 
-def nearest_hint(name: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the known name nearest to `name`, else the known names, else nothing."""
-    known = list(known)
-    if close := difflib.get_close_matches(name.casefold(), [k.casefold() for k in known], n=1, cutoff=0.5):
-        original = next(k for k in known if k.casefold() == close[0])
+def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) -> str:
+    """Return ` (did you mean 'x'?)` for the name that is spelt most like `name`; where none is, all the names.
+
+    Args:
+        name: What was given.
+        names: What there is.
+        otherwise: What is returned instead of names that are too many to be read in a line.
+    """
+    names = list(names)
+    if close := difflib.get_close_matches(name.casefold(), [n.casefold() for n in names], n=1, cutoff=0.5):
+        original = next(n for n in names if n.casefold() == close[0])
         return f" (did you mean {original!r}?)"
-    return f" (known: {', '.join(known)})" if known else ""
+    if otherwise is not None:
+        return otherwise
+    return f" (known: {', '.join(names)})" if names else ""
 
 
 def extra_hint(extra: str) -> str:

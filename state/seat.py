@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pydantic import Field
 
 from state.records import Record, Turn
+from state.text import one_line
 
 #: Characters that a person may say at once: more than a minute of speech, and less than a terminal takes in a line.
 LONGEST = 1000
@@ -69,5 +70,5 @@ def as_utterance(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return typed text on one line, without a terminal's control sequences."""
-    return " ".join(_CONTROLS.sub("", _ESCAPES.sub("", text)).split())
+    """Return typed text on one line, without what keys and pastes send besides words; it leaves no gap in a word."""
+    return one_line(_CONTROLS.sub("", _ESCAPES.sub("", text)))

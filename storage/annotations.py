@@ -5,6 +5,7 @@ from typing import Any
 
 from state.annotation import Annotation, Instrument
 from state.errors import StorageError
+from state.text import first_line
 from storage.database import StoreFile
 from storage.faults import DAMAGED
 from storage.tables import Table
@@ -43,5 +44,5 @@ class Annotations:
         try:
             return record_of(Annotation, row, answers=json.loads(row["answers"]))
         except ValueError as error:
-            cause = f"an annotation does not read: {str(error).splitlines()[0]}"
+            cause = f"an annotation does not read: {first_line(error)}"
             raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error

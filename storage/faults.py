@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from state.errors import StorageError
+from state.text import first_line, one_line
 
 #: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
 BUSY_TIMEOUT_S = 30
@@ -51,7 +52,7 @@ def storage_faults(path: Path | str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError) or code not in _ADVICE:
             raise
-        raise StorageError(_ADVICE[code].format(path=path, cause=" ".join(str(error).split()))) from error
+        raise StorageError(_ADVICE[code].format(path=path, cause=one_line(error))) from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
-        cause = str(error).splitlines()[0]
+        cause = first_line(error)
         raise StorageError(DAMAGED.format(path=path, cause=f"a record does not read: {cause}")) from error

@@ -12,6 +12,7 @@ from state.cognition import Call
 from state.errors import StorageError
 from state.records import Record, Reply
 from state.store import CallStore
+from state.text import first_line
 from storage.contents import Contents, verified
 from storage.faults import DAMAGED
 from storage.tables import Table
@@ -69,7 +70,7 @@ class Journal(Contents, CallStore):
                 values=json.loads(row["results"]),
             )
         except (zlib.error, ValueError) as error:
-            cause = f"a call does not read: {str(error).splitlines()[0]}"
+            cause = f"a call does not read: {first_line(error)}"
             raise StorageError(DAMAGED.format(path=self.path, cause=cause)) from error
 
     def _parameters(self, row: dict[str, Any]) -> Any:

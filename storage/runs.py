@@ -104,13 +104,13 @@ class Runs(Contents, RunStore):
 
     @override
     def run(self, run: str) -> RunRecord:
-        known = self._run_ids()
-        if run not in known and self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", run):
+        run_ids = self._run_ids()
+        if run not in run_ids and self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", run):
             way = f"try tertulia days {run} --encounters, or tertulia simulate --resume {run}"
             raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")
-        name = resolve_id(run, known, "run", self.path)
+        name = resolve_id(run, run_ids, "run", self.path)
         if name is None:
-            raise self._no_such_run(run, known)
+            raise self._no_such_run(run, run_ids)
         rows = Table(self.file, "runs").select("WHERE run = ?", name, also=f"{TURNS_OF_RUN} AS turns")
         if not rows:
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
@@ -169,9 +169,9 @@ class Runs(Contents, RunStore):
     @override
     def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
         with ExitStack() as locks, self.file.transaction():
-            known = self._run_ids()
-            if run not in known:
-                raise self._no_such_run(run, known)
+            run_ids = self._run_ids()
+            if run not in run_ids:
+                raise self._no_such_run(run, run_ids)
             dependents = self.dependents_of(run)
             if dependents.simulation is not None:
                 raise UsageError(
@@ -233,9 +233,9 @@ class Runs(Contents, RunStore):
                 raise self._no_such_run(run, self._run_ids())
             Table(self.file, "runs").update(rows[0], "run", **changes)
 
-    def _no_such_run(self, run: str, known: list[str]) -> NotFoundError:
-        if known:
-            return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, known[:LISTED])}")
+    def _no_such_run(self, run: str, run_ids: list[str]) -> NotFoundError:
+        if run_ids:
+            return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, run_ids[:LISTED])}")
         state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"
         return NotFoundError(
             f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give --store"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from state.errors import LeftError, ModelError, StorageError, TertuliaError
 from state.records import RunStatus
 from state.seat import Ask
+from state.text import one_line
 from tertulia.events import Emit, RunEnded, RunStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 
@@ -86,14 +87,14 @@ def recorded_ending(
         save_status_if_possible()
         raise
     except Exception as error:
-        problem = error if isinstance(error, TertuliaError) else ModelError(_in_one_line(error))
+        problem = error if isinstance(error, TertuliaError) else ModelError(_failure(error))
         save_status_if_possible()
         raise problem from error
     finally:
         report_end(status, problem)
 
 
-def _in_one_line(error: Exception) -> str:
-    """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"
+def _failure(error: Exception) -> str:
+    """Return on one line what a model, or a node, raised that is not one of the project's own errors, and where."""
+    place, message = traceback.extract_tb(error.__traceback__)[-1], one_line(error)
+    return f"{type(error).__name__}{f': {message}' if message else ''} (in {place.filename}, line {place.lineno})"

@@ -11,6 +11,7 @@ from state.language_model import Embedder, LanguageModel, ModelRole, Report, ign
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import ParticipantModel, RunRecord
+from state.text import one_line
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
@@ -42,7 +43,7 @@ class ModelAccess:
         from models.loading import open_model
 
         variable = key_variable(name)
-        with _one_line(f"the model {name!r}"):
+        with _errors_explained(f"the model {name!r}"):
             return open_model(
                 name,
                 cache=self.cache,
@@ -60,12 +61,12 @@ class ModelAccess:
         """
         from models.loading import open_embedder
 
-        with _one_line(f"the embedder {name!r}"):
+        with _errors_explained(f"the embedder {name!r}"):
             return open_embedder(name, self.report)
 
 
 @contextmanager
-def _one_line(what: str) -> Iterator[None]:
+def _errors_explained(what: str) -> Iterator[None]:
     """Re-raise a library's error about a model file as a one-line `ModelError`."""
     try:
         yield
@@ -77,7 +78,7 @@ def _one_line(what: str) -> Iterator[None]:
         ) from error
     except Exception as error:
         raise ModelError(
-            f"{what} can't be loaded: {type(error).__name__}: {error}; see that its files are whole"
+            f"{what} can't be loaded: {type(error).__name__}: {one_line(error)}; see that its files are whole"
         ) from error
 
 

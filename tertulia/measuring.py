@@ -1,8 +1,10 @@
 """Attention scores of a prompt, and the diversity of dialogues: of files, and of stored runs."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
 
 if TYPE_CHECKING:
+    from metrics.dialogue_file import ExportedRun
     from metrics.diversity import Dialogue, DiversityFigures
 
 #: What stored runs can be grouped by, besides any parameter.
@@ -156,11 +159,13 @@ class Cases:
     Attributes:
         dialogues: By case.
         runs: By case, the runs of the store.
+        repeated: Runs that were given more than once, stored or exported; each is counted once.
         rehearsed: Whether a stand-in without weights spoke in any run, stored or exported.
     """
 
     dialogues: Mapping[str, Sequence["Dialogue"]]
     runs: Mapping[str, Sequence[RunRecord]]
+    repeated: Sequence[str]
     rehearsed: bool
 
 
@@ -172,8 +177,10 @@ def is_dialogue_file(given: str) -> bool:
 def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
     """Return the dialogues of files and stored runs by case; a run is one dialogue of its scenario's case.
 
+    A run that is given more than once is counted once, as it is in the store where that has it.
+
     Args:
-        files: Files of dialogues, which name their cases.
+        files: Files of dialogues, which name their cases, and of exported runs.
         runs: Ids of stored runs, or `@last`.
         store: Where the runs are stored.
         by: What runs of a scenario are told apart by: `lambda`, `model`, `scenario`, `seed` or any parameter.
@@ -185,46 +192,68 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     from metrics.dialogue_file import read_dialogues
     from metrics.diversity import dialogue_of
 
-    if by is not None and not runs:
-        raise UsageError(f"--by {by} groups stored runs; name some (the lines of a file name their case)")
+    stored = [] if store is None else [store.run(run) for run in runs]
+    entries = [entry for file in files for entry in read_dialogues(file)]
+    given = Counter(_identity(run) for run in (*stored, *(entry.run for entry in entries)) if run is not None)
+    if by is not None and not given:
+        raise UsageError(f"--by {by} groups runs; name some, or files that export wrote (other files name their cases)")
+    counted = {_identity(run) for run in stored}
     dialogues: dict[str, list[Dialogue]] = {}
     rehearsed = False
-    for file in files:
-        for case, dialogue, is_rehearsed in read_dialogues(file):
-            dialogues.setdefault(case, []).append(dialogue)
-            rehearsed |= is_rehearsed
+    for entry in entries:
+        if entry.run is not None:
+            if _identity(entry.run) in counted:
+                continue
+            counted.add(_identity(entry.run))
+        dialogues.setdefault(_case(entry.case, entry.run, by), []).append(entry.dialogue)
+        rehearsed |= entry.rehearsed
     grouped: dict[str, list[RunRecord]] = {}
     if store is not None:
-        for record in {record.run: record for record in map(store.run, runs)}.values():
-            case = record.scenario if by in (None, "scenario") else f"{record.scenario}, {by} {_value(record, by)}"
-            spoken = dialogue_of(store.turns(record.run))
+        for run in {run.run: run for run in stored}.values():
+            case = _case(run.scenario, run, by)
+            spoken = dialogue_of(store.turns(run.run))
             if not spoken:
-                raise UsageError(f"nobody speaks in run {record.run}; leave it out")
+                raise UsageError(f"nobody speaks in run {run.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)
-            grouped.setdefault(case, []).append(record)
-            rehearsed |= record.rehearsed
-    return Cases(dialogues, grouped, rehearsed)
+            grouped.setdefault(case, []).append(run)
+            rehearsed |= run.rehearsed
+    return Cases(dialogues, grouped, [run for (run, _), times in given.items() if times > 1], rehearsed)
 
 
-def _value(run: RunRecord, by: str | None) -> str:
+def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:
+    """Return what all copies of a run have in common; another store may have a run of the same id."""
+    return run.run, run.created
+
+
+def _case(name: str, run: "RunRecord | ExportedRun | None", by: str | None) -> str:
+    """Return the case of a dialogue: its name, and for a run the value by which runs are told apart."""
+    return name if run is None or by in (None, "scenario") else f"{name}, {by} {_value(run, by)}"
+
+
+def _value(run: "RunRecord | ExportedRun", by: str) -> str:
     """Return what a run is grouped by, as text.
 
     Raises:
         UsageError: No run has such a value.
     """
-    name = ALIASES.get(str(by), str(by))
+    name = ALIASES.get(by, by)
     if name in _RUN_FIELDS:
         return str(getattr(run, name))
     place, _, setting = name.partition(".")
     parameters = Parameters().model_dump() | run.parameters  # an older version did not know every parameter
     if setting:
-        group = "nodes" if place == "nodes" else "node_settings"
-        values: Any = parameters.get(group) or {}
-        values = values if place == "nodes" else values.get(place) or {}
-        return _shown(values.get(setting))
+        values: Any = parameters["nodes"] if place == "nodes" else _entry(parameters["node_settings"], place)
+        return _shown(_entry(values, setting))
     if name not in parameters:
-        raise UsageError(f"--by {by}: unknown{nearest_hint(str(by), ('lambda', *_RUN_FIELDS, *parameters))}")
+        fields = ("lambda", *_RUN_FIELDS)
+        others = f" (known: {', '.join(fields)}, and what `tertulia settings` lists)"
+        raise UsageError(f"--by {by}: unknown{nearest_hint(by, (*fields, *parameters), otherwise=others)}")
     return _shown(parameters[name])
+
+
+def _entry(values: object, name: str) -> Any:
+    """Return an entry of a mapping; `None` where it has none, or a file holds something else."""
+    return values.get(name) if isinstance(values, Mapping) else None
 
 
 def _shown(value: object) -> str:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from state.meeting import Attendee, Meeting, Start
 from state.records import BLOCK_INITIALS, RunRecord
+from state.text import one_line
 
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -20,7 +21,7 @@ _CONTROL = re.compile(
 
 def clean(text: str) -> str:
     """Return text of any origin on one line, with `�` for every character that a terminal would obey."""
-    return " ".join(_CONTROL.sub("�", text).split())
+    return one_line(_CONTROL.sub("�", text))
 
 
 def in_words(name: str) -> str:

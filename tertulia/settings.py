@@ -26,7 +26,8 @@ def find_settings(name: str | None) -> tuple[GroupDescription, ...]:
         for parameter in group.parameters:
             if name in (parameter.name, *parameter.aliases):
                 return (GroupDescription(group.name, group.title, (parameter,)),)
-    raise NotFoundError(f"no group or parameter {name!r}{nearest_hint(name, settings_names())}")
+    hint = nearest_hint(name, settings_names(), otherwise="; `tertulia settings` lists what there is")
+    raise NotFoundError(f"no group or parameter {name!r}{hint}")
 
 
 def settings_names() -> list[str]:

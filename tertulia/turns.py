@@ -7,6 +7,7 @@ from state.errors import NotFoundError
 from state.meeting import Meeting, Start
 from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
+from state.text import one_line
 from tertulia.rounds import Round, calls_of, read_round
 from tertulia.what_if import removed_at
 
@@ -101,4 +102,4 @@ def read_turn(
 def as_written(candidate: Candidate, prompt: Prompt | None) -> str | None:
     """Return a candidate in the names of the prompt; `None` where they are those of the utterance."""
     written = candidate.reply.fields.get(prompt.speaker) if prompt is not None else None
-    return None if written is None or " ".join(str(written).split()) == candidate.text else str(written)
+    return None if written is None or one_line(written) == candidate.text else str(written)

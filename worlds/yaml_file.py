@@ -58,9 +58,9 @@ class YamlFile:
             values = _Loader("").construct_document(root) if root else {}
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-            raise ScenarioError(_one_line(f"{path}{line}: not YAML: {error.problem}")) from None
+            raise ScenarioError(_without_breaks(f"{path}{line}: not YAML: {error.problem}")) from None
         except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
-            raise ScenarioError(_one_line(f"{path}: not YAML: {error}")) from None
+            raise ScenarioError(_without_breaks(f"{path}: not YAML: {error}")) from None
         return cls(path, root, values)
 
     def parse(self, model: type[Model], others: Mapping[str, type[BaseModel]]) -> Model:
@@ -89,7 +89,7 @@ class YamlFile:
         location, words = problem
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
         return ScenarioError(
-            f"{self.path}:{_line(self.root, location)}: {_one_line(f'{field}: ' * bool(field) + words)}"
+            f"{self.path}:{_line(self.root, location)}: {_without_breaks(f'{field}: ' * bool(field) + words)}"
         )
 
 
@@ -224,5 +224,6 @@ def _line(node: yaml.Node | None, location: Location) -> int:
     return line + 1
 
 
-def _one_line(text: str) -> str:
+def _without_breaks(text: str) -> str:
+    """Return a message on one line; further spaces may be those of a value that it quotes, and stay."""
     return " ".join(text.splitlines())

@@ -77,11 +77,11 @@ def add(app: typer.Typer, command: Callable[..., None], name: str | None = None,
 
 def add_module(app: typer.Typer, module: ModuleType, name: str, panel: str) -> None:
     """Add what a module has under a name: a command, or a group of commands."""
-    found = getattr(module, name)
-    if isinstance(found, typer.Typer):
-        app.add_typer(found, name=name, rich_help_panel=panel)
+    command = getattr(module, name)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name, rich_help_panel=panel)
     else:
-        add(app, found, name, panel)
+        add(app, command, name, panel)
 
 
 def end_quietly() -> None:

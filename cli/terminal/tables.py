@@ -35,7 +35,7 @@ def print_columns(
         right: Headings of the columns that are aligned to the right.
         drop: Headings of columns that a terminal too narrow for all does not show, in this order; empty ones go first.
     """
-    lines = [tuple(headings), *(tuple(_one_line(cell) for cell in row) for row in rows)]
+    lines = [tuple(headings), *(tuple(_clean_cell(cell) for cell in row) for row in rows)]
     widths = {heading: max(cell_len(line[at]) for line in lines) for at, heading in enumerate(headings)}
     empty = [heading for heading in drop if not any(line[headings.index(heading)] for line in lines[1:])]
     shown = _fitting(widths, list(dict.fromkeys([*empty, *drop])))
@@ -65,28 +65,30 @@ def _total(widths: Collection[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _one_line(text: str) -> str:
+def _clean_cell(text: str) -> str:
     """Return `clean` text that keeps the spaces it begins with."""
     return " " * (len(text) - len(text.lstrip(" "))) + clean(text)
 
 
-def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], right: bool = False) -> None:
+def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], right: Collection[str] = ()) -> None:
     """Print a table; columns that do not fit stand in a table below, behind the first column again.
 
     Args:
         console: Where to.
         headings: Of the columns; one may have several lines.
         rows: The rows.
-        right: Whether all columns but the first are figures: aligned to the right, and never broken.
+        right: Headings of the columns of figures: aligned to the right, and never broken.
     """
     columns = [[Text(heading), *(_text(row.cells[index]) for row in rows)] for index, heading in enumerate(headings)]
-    least = [_least_width(column, is_figures=right) for column in columns]
+    least = [
+        _least_width(column, is_figures=heading in right) for heading, column in zip(headings, columns, strict=True)
+    ]
     for number, group in enumerate(_groups(least, console.width)):
         if number:
             console.print()
         table = Table(box=None, pad_edge=False)
         for index in group:
-            justify: Literal["left", "right"] = "right" if right and index else "left"
+            justify: Literal["left", "right"] = "right" if headings[index] in right else "left"
             table.add_column(
                 headings[index], justify=justify, overflow="fold", min_width=min(least[index], console.width)
             )

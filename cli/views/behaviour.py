@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 
 from cli.terminal.output import plain
+from cli.terminal.tables import Row, print_table
 from cli.views.annotated import print_heading
 from lab.behaviour_report import BehaviourReport
 from metrics.behaviour import Line, PersonBehaviour
@@ -24,25 +24,22 @@ def print_behaviour(console: Console, report: BehaviourReport) -> None:
 
 
 def _print_acts(console: Console, people: Sequence[PersonBehaviour]) -> None:
-    grid = Table(box=None, pad_edge=False)
-    grid.add_column("")
-    for heading in ("utterances", *map(in_words, ACTS)):
-        grid.add_column(heading.replace(" ", "\n"), justify="right")
-    for person in people:
-        grid.add_row(plain(person.agent, "bold"), str(person.utterances), *(str(person.acts[act]) for act in ACTS))
-    console.print(grid)
+    headings = ("utterances", *(in_words(act).replace(" ", "\n") for act in ACTS))
+    rows = [
+        Row((plain(person.agent, "bold"), str(person.utterances), *(str(person.acts[act]) for act in ACTS)))
+        for person in people
+    ]
+    print_table(console, ("", *headings), rows, right=headings)
     console.print()
 
 
 def _print_roles(console: Console, people: Sequence[PersonBehaviour]) -> None:
-    grid = Table(box=None, pad_edge=False)
-    grid.add_column("")
-    for heading in ("steering\nfollowed", "leadership", "mediation\nsettled", "proposals\ntaken up", "goals met"):
-        grid.add_column(heading, justify="right")
+    headings = ("steering\nfollowed", "leadership", "mediation\nsettled", "proposals\ntaken up", "goals met")
+    rows = []
     for person in people:
         settled = sum(mediation.settled for mediation in person.mediation)
         taken_up = sum(bool(proposal.agreed_by) for proposal in person.proposals)
-        grid.add_row(
+        cells = (
             plain(person.agent, "bold"),
             f"{person.followed} of {len(person.steering)}",
             percent(person.leadership),
@@ -50,7 +47,8 @@ def _print_roles(console: Console, people: Sequence[PersonBehaviour]) -> None:
             f"{taken_up} of {len(person.proposals)}",
             percent(person.goals_met),
         )
-    console.print(grid)
+        rows.append(Row(cells))
+    print_table(console, ("", *headings), rows, right=headings)
     console.print(plain("leadership: share of all steering that was followed", "dim"))
     console.print()
 

@@ -1,12 +1,12 @@
 """What a run took, or would take: calls, tokens and time, by agent, by step and by model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from rich.console import Console
-from rich.table import Table
 
 from cli.terminal.output import plain
+from cli.terminal.tables import Row, print_table
 from metrics.cost import Cost
 from state.cognition import Call
 from tertulia.costs import Prices, cost_table, price_of
@@ -30,26 +30,28 @@ def print_cost(
     agents = {agent or _GROUP: cost for agent, cost in table.agents.items()}
     steps = {in_words(step): cost for step, cost in table.steps.items()}
     for heading, costs in (("agent", agents), ("step", steps)):
-        printed = _table(heading, costs, timed)
-        printed.add_row(plain("in all", "bold"), *_figures(table.total, timed))
-        console.print(printed)
-        console.print()
+        rows = [Row((name, *_figures(cost, timed))) for name, cost in costs.items()]
+        rows.append(Row((plain("in all", "bold"), *_figures(table.total, timed))))
+        _print_table(console, heading, _columns(timed), rows)
     if prices or len(table.models) > 1:
-        console.print(_table("model", table.models, timed, prices))
-        console.print()
+        rows = [
+            Row((name, *_figures(cost, timed), _amount(price_of(cost, prices.get(name)))))
+            for name, cost in table.models.items()
+        ]
+        _print_table(console, "model", (*_columns(timed), "price"), rows)
 
 
-def _table(heading: str, costs: Mapping[str, Cost], timed: bool, prices: Prices | None = None) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(heading)
-    price = () if prices is None else ("price",)
-    for name in ("calls", "tokens read", "tokens written", *(("seconds",) if timed else ()), *price):
-        table.add_column(name, justify="right")
-    for name, cost in costs.items():
-        amount = price_of(cost, prices.get(name)) if prices is not None else None
-        cells = () if prices is None else ("–" if amount is None else f"{amount:,.4f}",)
-        table.add_row(plain(name), *_figures(cost, timed), *cells)
-    return table
+def _print_table(console: Console, heading: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    print_table(console, (heading, *columns), rows, right=columns)
+    console.print()
+
+
+def _amount(price: float | None) -> str:
+    return "–" if price is None else f"{price:,.4f}"
+
+
+def _columns(timed: bool) -> tuple[str, ...]:
+    return "calls", "tokens read", "tokens written", *(("seconds",) if timed else ())
 
 
 def _figures(cost: Cost, timed: bool) -> list[str]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from cli.terminal.output import plain
+from cli.terminal.tables import Row, print_table
 from cli.views.annotated import print_heading
 from lab.inventory_report import InventoryReport
 from metrics.personality import TEAM_BUILDING, DimensionFigures, PoleFigures, RatedSegment
@@ -32,7 +32,7 @@ def print_inventory(console: Console, report: InventoryReport, paper: bool = Fal
 def _print_table(console: Console, table: Sequence[DimensionFigures], paper: Sequence[DimensionFigures]) -> None:
     grid = Table(box=None, pad_edge=False)
     for heading in ("dimension", "pole", "mean [95 % CI]", "people", "ratings", "p", "p over\npeople"):
-        grid.add_column(heading, justify="left" if heading in ("dimension", "pole") else "right")
+        grid.add_column(heading, justify="left" if heading in ("dimension", "pole") else "right", overflow="fold")
     published = {figures.dimension: figures for figures in paper}
     for figures in table:
         beside = published.get(figures.dimension)
@@ -54,20 +54,16 @@ def _print_table(console: Console, table: Sequence[DimensionFigures], paper: Seq
 
 
 def _print_people(console: Console, rated: Sequence[RatedSegment], several: bool) -> None:
-    grid = Table(box=None, pad_edge=False)
-    for heading in (*(["run"] if several else []), "", "turns"):
-        grid.add_column(heading)
-    for dimension in BIG_FIVE:
-        grid.add_column(dimension, justify="right")
+    rows = []
     for segment in sorted(rated, key=lambda segment: (segment.run, segment.agent, segment.first)):
-        where = [Text(segment.run)] if several else []
+        who = f"{segment.run} {segment.agent}" if several else segment.agent
         cells = []
         for dimension, poles in BIG_FIVE.items():
             given = next((pole for pole in poles if pole in segment.poles), None)
             mark = "" if given is None else " +" if given == poles[0] else " −"
             cells.append(f"{segment.scores[dimension]:.2f}{mark}")
-        grid.add_row(*where, plain(segment.agent, "bold"), f"{segment.first}–{segment.last}", *cells)
-    console.print(grid)
+        rows.append(Row((plain(who, "bold"), f"{segment.first}–{segment.last}", *cells)))
+    print_table(console, ("", "turns", *BIG_FIVE), rows, right=(*BIG_FIVE,))
     if any(segment.poles for segment in rated):
         console.print(
             plain("+ and −: the pole that was given, the one that scores high or the one that scores low", "dim")

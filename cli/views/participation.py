@@ -59,7 +59,7 @@ def _print_cognition(console: Console, figures: Participation, published: Partic
             *map(count, (agent.wanting_after_silence, agent.speaking_after_silence)),
         ]
         rows.append(Row(cells, style))
-    print_table(console, headings, rows, right=True)
+    print_table(console, headings, rows, right=headings[1:])
     console.print(plain("silent: decisions without wanting to speak; mechanisms: rounds on-off", "dim"))
     console.print()
 
@@ -78,7 +78,7 @@ def _print_floor(console: Console, figures: Participation, published: Participat
             percent(agent.share_of_speaking_time),
         )
         rows.append(Row(cells, style))
-    print_table(console, headings, rows, right=True)
+    print_table(console, headings, rows, right=headings[1:])
     console.print()
 
 

@@ -24,9 +24,9 @@ def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Seq
     has_thoughts = isinstance(start, Meeting)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0))
     table.add_column("clock", style="dim", no_wrap=True)
-    table.add_column("said", ratio=1)
+    table.add_column("said", ratio=1, overflow="fold")
     if has_thoughts:
-        table.add_column("thought (→ got the floor, · wanted it)", ratio=1)
+        table.add_column("thought (→ got the floor, · wanted it)", ratio=1, overflow="fold")
     turns = [entry.turn for entry in timeline]
     changes = attendance_changes(start, turns)
     silence_s = Parameters.model_validate(run.parameters).silence_s

@@ -17,6 +17,8 @@ def print_visits(console: Console, visits: Iterable[tuple[int, Visit]]) -> None:
         whose = f" · {visit.agent}" if visit.agent else ""
         console.print(plain(f"turn {turn} · {visit.node}{whose}", "bold"))
         table = Table.grid(padding=(0, 2))
+        for overflow in ("ellipsis", "fold", "fold"):
+            table.add_column(overflow=overflow)
         for key, before, after in _changes(visit):
             table.add_row(plain(key, "dim"), plain(before, "dim"), plain("" if after is None else f"→ {after}"))
         console.print(Padding(table, (0, 0, 1, 2)))

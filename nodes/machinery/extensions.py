@@ -21,6 +21,7 @@ from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
 from state.errors import ExtensionError, NotFoundError, nearest_hint
 from state.records import Extension
+from state.text import first_line
 
 #: The group under which installed packages name their modules of nodes.
 ENTRY_POINTS = "tertulia.nodes"
@@ -185,7 +186,7 @@ def _import_failure(source: str, path: str, error: BaseException) -> ExtensionEr
     if isinstance(error, ExtensionError):  # a declaration that was refused
         message = str(error)
     else:
-        message = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}".removesuffix(": ")
+        message = f"{type(error).__name__}: {first_line(error)}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno
         message = f"SyntaxError: {error.msg}"

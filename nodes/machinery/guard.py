@@ -19,6 +19,7 @@ from nodes.machinery.places import PLACES, Place
 from nodes.machinery.time_limit import time_limit
 from state.context import Context
 from state.errors import ModelError, NodeError, StorageError
+from state.text import first_line
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -129,15 +130,15 @@ def _kind(value: Any) -> str:
 
 def failure(error: BaseException, function: Callable[..., Any]) -> str:
     """Return on one line what a user's function raised, and the line of their file."""
-    first_line = next(iter(str(error).splitlines()), "")
+    message = first_line(error)
     if isinstance(error, ValidationError):
-        first_line = error.errors()[0]["msg"].removeprefix("Value error, ")
+        message = error.errors()[0]["msg"].removeprefix("Value error, ")
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)  # an object may be one
     stack = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in stack if code and frame.filename == code.co_filename]
     place = f" (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
-    return f"failed: {type(error).__name__}{f': {first_line}' if first_line else ''}{place}"
+    return f"failed: {type(error).__name__}{f': {message}' if message else ''}{place}"
 
 
 def _complaint(node: Node, state: Mapping[str, Any], words: str) -> NodeError:

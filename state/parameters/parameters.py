@@ -105,7 +105,8 @@ class Parameters(
                 _set_dotted(values, name, value)
                 continue
             if name not in type(self).model_fields:
-                raise UsageError(f"unknown parameter {name!r}{nearest_hint(name, SETTABLE)}")
+                hint = nearest_hint(name, SETTABLE, otherwise="; `tertulia settings` lists what there is")
+                raise UsageError(f"unknown parameter {name!r}{hint}")
             may_be_unset = type(self).model_fields[name].default is None
             values[name] = None if may_be_unset and value == "null" else _read_scalar(value, values[name])
         try:

@@ -122,7 +122,7 @@ def test_scenarios_and_settings_are_completed(cli: Cli) -> None:
     ("typed", "command"),
     [("", None), ("tertulia ", None), ("tertulia ru", None), ("tertulia show ", "show"), ("tertulia show k", "show")],
 )
-@pytest.mark.parametrize("variable", ["COMP_WORDS", "_TERTULIA_COMPLETE_ARGS"])
+@pytest.mark.parametrize("variable", ["COMP_WORDS", "_TYPER_COMPLETE_ARGS"])
 def test_only_the_command_that_is_completed_is_needed(
     monkeypatch: pytest.MonkeyPatch, variable: str, typed: str, command: str | None
 ) -> None:
@@ -130,14 +130,23 @@ def test_only_the_command_that_is_completed_is_needed(
     assert command_to_complete() == command
 
 
-def test_a_shell_completes(run: str, tmp_path: Path) -> None:
-    words = "tertulia show k"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "_TERTULIA_COMPLETE": "complete_bash"}
-    environment |= {"COMP_WORDS": words, "COMP_CWORD": "2"}
-    code = "import sys; sys.argv = ['tertulia']; from cli.main import main; main()"
+@pytest.mark.parametrize(
+    ("shell", "completed"),
+    [
+        ({"_TERTULIA_COMPLETE": "complete_bash", "COMP_WORDS": "tertulia show k", "COMP_CWORD": "2"}, "k3f9"),
+        ({"_TERTULIA_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "tertulia show k"}, '(("k3f9":'),
+    ],
+)
+def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], completed: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **shell}
+    code = (
+        "import sys; sys.argv = ['tertulia']; from cli.main import main\n"
+        "try: main()\nfinally: print('cli.run' in sys.modules, file=sys.stderr)"
+    )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.stdout.split() == ["k3f9"], done
+    assert completed in done.stdout, done
+    assert done.stderr.split()[-1] == "False", "no other command is imported"
     assert (
         "--install-completion"
         in subprocess.run(
@@ -159,6 +168,7 @@ def test_a_shell_completes(run: str, tmp_path: Path) -> None:
         ("tertulia run tidewell --set lamb", ["lambda="]),
         ("tertulia fork k3f9 --set lamb", ["lambda="]),
         ("tertulia simulate t", ["tidewell"]),
+        ("tertulia days @", ["@last"]),
         ("tertulia run tidewell --order r", ["rule_based", "random"]),
         ("tertulia settings sampl", ["sampling"]),
     ],
@@ -170,3 +180,11 @@ def test_what_drives_is_completed(
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     assert cli().out.split() == completed
+
+
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_a_stream_that_is_closed_from_the_start(run: str, tmp_path: Path, closed: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = f"{sys.executable} -m cli.main show {run} {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -90,8 +90,19 @@ def test_what_does_not_fit_together_is_refused() -> None:
         Parameters().with_settings({"retain": "highest", "removable_blocks": "e"})
     with pytest.raises(UsageError, match="memory_items_min=30 is above memory_items_max=2; set both"):
         Parameters().with_settings({"memory_items_max": 2})
-    with pytest.raises(UsageError, match="unknown parameter 'lamda'"):
-        Parameters().with_settings({"lamda": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("lamda", "unknown parameter 'lamda' (did you mean 'lambda'?)"),
+        ("foo", "unknown parameter 'foo'; `tertulia settings` lists what there is"),
+    ],
+)
+def test_an_unknown_parameter_is_named_and_the_message_stays_short(name: str, message: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        Parameters().with_settings({name: 1})
+    assert str(refusal.value) == message
 
 
 def test_what_is_no_text_is_left_to_the_types() -> None:

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from support.commands import Cli
-from support.stored import a_case, a_run, write_turns
+from support.stored import NOW, a_case, a_run, write_turns
 
 from metrics.diversity import metrics_of_cases
 from models.rehearsal import RehearsalEmbedder
@@ -54,7 +55,10 @@ def test_runs_are_grouped_by_scenario_and_a_value(
 def test_nothing_to_group_by(store: SqliteStore) -> None:
     with pytest.raises(UsageError, match=r"--by judg: unknown.*'judge'"):
         collect_cases([], RUNS, store, "judg")
-    with pytest.raises(UsageError, match="groups stored runs"):
+    with pytest.raises(UsageError, match=r"--by zz: unknown \(known: lambda, scenario, model, seed, and"):
+        collect_cases([], RUNS, store, "zz")
+    Path("lines.jsonl").write_text('{"case": 0, "dialogue": [["Ana", "Hi."]]}\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="--by lambda groups runs; name some, or files that export wrote"):
         collect_cases([Path("lines.jsonl")], [], None, "lambda")
     with pytest.raises(UsageError, match="nobody speaks in run mute"):
         collect_cases([], ["r1", "mute"], store)
@@ -75,6 +79,35 @@ def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, stor
     assert "cafe, lambda 0.5" in cli("metrics", *RUNS, "--by", "lambda", "--embedder", "rehearsal").out
     expected = metrics_of_cases(collect_cases([Path("lines.jsonl")], [], None).dialogues, RehearsalEmbedder())
     assert stored["cases"]["cafe"] == expected["cafe"].model_dump()
+
+
+def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqliteStore) -> None:
+    assert cli("export", "r1", "--jsonl", "r1.jsonl").code == 0
+    alone = cli("metrics", "r1", "--embedder", "rehearsal", "--json")
+    assert alone.err == ""
+    for twice in (["r1.jsonl", "r1"], ["r1.jsonl", "r1.jsonl"], ["r1", "r1"]):
+        measured = cli("metrics", *twice, "--embedder", "rehearsal", "--json")
+        assert measured.json["cases"] == alone.json["cases"]
+        assert measured.err == "run r1 is given more than once; it is counted once\n"
+    with SqliteStore.open(Path("other.db"), create=True) as other:
+        other.create_run(a_run("r1", created=NOW + timedelta(days=1)), a_case())
+        write_turns(other, "r1", 1, 2)
+    both = cli("metrics", "r1.jsonl", "r1", "--store", "other.db", "--embedder", "rehearsal", "--json")
+    assert both.err == ""
+    assert both.json["cases"]["cafe"]["sim"] is not None, "another store's run of that id is another run"
+
+
+def test_exported_runs_are_grouped_like_stored_ones(cli: Cli, store: SqliteStore) -> None:
+    for run in RUNS:
+        assert cli("export", run, "--jsonl", f"{run}.jsonl").code == 0
+    stored = collect_cases([], RUNS, store, "lambda")
+    files = [Path(f"{run}.jsonl") for run in RUNS]
+    assert collect_cases(files, [], None, "lambda").dialogues == stored.dialogues
+    assert collect_cases(files[:2], ["r3"], store, "lambda").dialogues == stored.dialogues
+    assert set(collect_cases(files, [], None, "nodes.score").dialogues) == {
+        "cafe, nodes.score –",
+        "cafe, nodes.score length",
+    }
 
 
 def test_metrics_of_what_is_not_there(cli: Cli, store: SqliteStore) -> None:

@@ -1,0 +1,16 @@
+"""Text on one line, for messages and for what models write.
+
+What has to mind more than white space is where it is needed, and says why: `tertulia.phrases.clean` for what a terminal
+would obey, `state.seat.in_one_line` for what a keyboard sends, `models.repair` for what a model puts into JSON,
+`worlds.yaml_file` for messages that quote a file.
+"""
+
+
+def one_line(text: object) -> str:
+    """Return a text, or the message of an error, with each run of white space as one space."""
+    return " ".join(str(text).split())
+
+
+def first_line(text: object) -> str:
+    """Return the first line of a text, or of the message of an error, that is not blank; empty if there is none."""
+    return next((line.strip() for line in str(text).splitlines() if line.strip()), "")
