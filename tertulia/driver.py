@@ -96,4 +96,5 @@ def recorded_ending(
 def _in_one_line(error: Exception) -> str:
     """Return what a model, or a node, raised that is not one of the project's own errors, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}{f': {error}' if str(error) else ''} (in {place.filename}, line {place.lineno})"
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}{f': {words}' if words else ''} (in {place.filename}, line {place.lineno})"

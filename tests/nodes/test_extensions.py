@@ -271,7 +271,7 @@ def test_a_run_goes_on_with_the_same_content_only(write: Callable[..., str], tmp
     noted = load_extensions([source]).extensions
     assert reload_extensions(noted).extensions == noted
     write(f"NODES = (node('mine'),)\nopen({str(marker)!r}, 'w')")
-    with pytest.raises(ExtensionError, match=r"changed since the run began.*--extension"):
+    with pytest.raises(ExtensionError, match=r"changed since the run began.*extensions=\["):
         reload_extensions(noted)
     assert not marker.exists(), "nothing that changed is executed"
     assert reload_extensions(noted, [source]).extensions != noted
@@ -339,7 +339,7 @@ def test_a_store_can_not_name_any_module(package: Path) -> None:
     [
         ({"nodes.scor": "length"}, "no place 'scor' (did you mean 'score'?)"),
         ({"nodes.score": "lenght"}, "no node 'lenght' (did you mean 'length'?)"),
-        ({"nodes.after_assess": "mine"}, "there is no node 'mine'; one of your own comes with --extension FILE"),
+        ({"nodes.after_assess": "mine"}, "there is no node 'mine'; one of your own comes with extensions=['FILE']"),
         ({"nodes.prune": "length"}, "length stands in the place score"),
         ({"nodes.race": "race", "order": "random"}, "with order=random there is no race"),
         ({"windowed.windw": 2}, "did you mean 'window'"),
