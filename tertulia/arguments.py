@@ -95,6 +95,8 @@ def check_changes(say: object, **changes: object) -> None:
     check_argument("say", say, str, "what is said instead is a text")
     for name, values in changes.items():
         check_texts(name, values, "a dict is expected, by the name of a person")
+        for key, value in values.items() if isinstance(values, Mapping) else ():
+            check_argument(f"{name}.{key}", value, str, "a text is expected", optional=False)
 
 
 def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:

@@ -419,6 +419,7 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
         (lambda: run.fork(at=2, say=""), "say='': nothing is said"),
         (lambda: run.fork(at=2, rounds=1), "rounds=1: a fork at turn 2 .*set rounds higher"),
         (lambda: run.fork(at=2, remember=wrong), "remember=3: "),
+        (lambda: run.fork(at=2, person={"Leila Haddad.age": wrong}), "person.Leila Haddad.age=3: a text is expected"),
         (lambda: tt.diff(run, cast(Any, run.id)), f"b={run.id}: a run is expected"),
         (lambda: tt.resume(wrong), "run=3: "),
     ]
