@@ -16,7 +16,7 @@ except ImportError as collision:  # before any other room is imported
 import typer
 from pydantic import ValidationError
 
-from cli.terminal.commands import Group, add_module, usage_hint
+from cli.terminal.commands import Group, add_module, usage_hint, with_options
 from cli.terminal.completion import command_to_complete
 from state.errors import NotFoundError, TertuliaError, UsageError
 from tertulia.phrases import clean
@@ -97,7 +97,7 @@ def main() -> None:
     except typer.TyperException as error:
         code = _print_error(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:
-        code = _print_error(str(error), exit_code(error))
+        code = _print_error(with_options(str(error)), exit_code(error))
     except OSError as error:
         code = _print_error(f"{error.filename or 'the output'}: {error.strerror}", 1)
     except MemoryError:

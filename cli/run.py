@@ -101,7 +101,7 @@ def run(
     if dry_run:
         _print_estimate(plan, as_json)
         return
-    with SqliteStore.open(store_path(store), create=True) as opened:
+    with SqliteStore.open(store_path(store)) as opened:
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts)
 
 

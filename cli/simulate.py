@@ -100,7 +100,7 @@ def simulate(
         from_log=from_log,
         model=read_model(model, rehearse),
     )
-    with SqliteStore.open(store_path(store), create=True) as opened:
+    with SqliteStore.open(store_path(store)) as opened:
         _drive(opened, plan.model, partial(begin_simulation, opened, plan), as_json)
 
 

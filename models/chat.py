@@ -68,7 +68,9 @@ def _open_client(name: str, parameters: Parameters, key: str | None) -> Any:
     provider, _, model = name.partition(":")
     variable = key_variable(name)
     if variable and not key:
-        raise ModelError(f"{name} needs a key; set {variable} to it in the environment")
+        raise ModelError(
+            f"{name} needs a key; set {variable} to it in the environment (in Python: api_keys={{{variable!r}: …}})"
+        )
     credentials = {"api_key": key} if key else {}
     return _init_client(provider, model, parameters, key, **credentials)
 

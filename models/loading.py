@@ -137,7 +137,7 @@ def _open_causal(
 
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
-    remedy = "name a folder with the model, or take --model smollm2"
+    remedy = "name a folder with the model, or take model='smollm2'"
     try:
         model, tokenizer = load(
             source, lambda local: _load_causal(source, precision, local), remedy=remedy, report=report

@@ -7,6 +7,7 @@
 """
 
 import time
+from inspect import isawaitable
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -95,13 +96,17 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
 
     Raises:
         LeftError: They leave.
+        UsageError: What asks them returns something else than an answer.
     """
     invitation, seconds = invitation_of(context, asked), 0.0
     while True:
         started = time.perf_counter()
-        answer = await ask(invitation)
+        given: Any = ask(invitation)
+        answer = await given if isawaitable(given) else given
         if answer is None:
             raise LeftError(f"{invitation.agent} has left in turn {invitation.turn}")
+        if not isinstance(answer, Answer):
+            raise UsageError(f"ask returned {answer!r:.60}; it returns an Answer(words=…), or None to leave")
         seconds += time.perf_counter() - started if answer.seconds is None else answer.seconds
         words = as_utterance(answer.words)
         if words or invitation.may_pass:

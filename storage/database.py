@@ -48,7 +48,10 @@ def open_connection(
         if path == MEMORY:
             return _prepared(MEMORY, path, isolation_level)
         _refuse_stump(Path(path))
-        place = Path(path).absolute().as_uri()
+        try:
+            place = Path(path).absolute().as_uri()
+        except FileNotFoundError:
+            raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
         try:
             return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
         except sqlite3.OperationalError as error:
@@ -67,7 +70,7 @@ def open_connection(
 
 def _refuse_stump(path: Path) -> None:
     # SQLite would take it for a new file. One without a byte is new: another process may be making it.
-    size = path.stat().st_size if path.is_file() else 0
+    size = path.stat().st_size if os.path.isfile(path) else 0
     if 0 < size < _SMALLEST_PAGE_BYTES:
         raise StorageError(DAMAGED.format(path=path, cause=f"no more than {size} bytes are left of it"))
 
@@ -176,6 +179,12 @@ class StoreFile:
         self._connection.rollback()
         self.close()
         self._connect(create=False)
+
+    def move_to(self, path: Path | str) -> None:
+        """Go on with another file, which is made if it is missing."""
+        self.close()
+        self.path = path
+        self._connect(create=True)
 
     def close(self) -> None:
         """Close the connection."""

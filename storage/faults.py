@@ -19,14 +19,16 @@ DAMAGED = (
     "or save what is left with `sqlite3 {path} .recover`"
 )
 
+UNWRITABLE = "{path} can't be written; make the file and its folder writable, or copy it elsewhere"
+
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full, {path} could not be written; free some space, then resume the run",
-    sqlite3.SQLITE_READONLY: "{path} can't be written; make the file and its folder writable, or copy it elsewhere",
-    sqlite3.SQLITE_PERM: "{path} can't be read; give yourself the permission, or take another file with --store",
+    sqlite3.SQLITE_READONLY: UNWRITABLE,
+    sqlite3.SQLITE_PERM: "{path} can't be read; give yourself the permission, or take another file with store=…",
     sqlite3.SQLITE_BUSY: f"another program has kept {{path}} locked for {BUSY_TIMEOUT_S} s; close it, then try again",
     sqlite3.SQLITE_CANTOPEN: "{path} can't be opened; see that its folder exists, is writable, and that it is a file",
     sqlite3.SQLITE_IOERR: "{path} could not be read or written ({cause}); check the disk, then try again",
-    sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; take another with --store",
+    sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; take another with store=…",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     # The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
     sqlite3.SQLITE_ERROR: DAMAGED,

@@ -51,8 +51,9 @@ def _locked(path: Path, run: str) -> int:
         except BlockingIOError:
             driver = os.pread(lock, 20, 0).decode("ascii", "replace") or "not known yet"
             os.close(lock)
+            who = "thread of this process" if driver == str(os.getpid()) else "process"
             raise StorageError(
-                f"{run} is being driven by another process (pid {driver}); wait for it, or stop it, then resume"
+                f"{run} is being driven by another {who} (pid {driver}); wait for it, or stop it, then resume"
             ) from None
         except BaseException:
             os.close(lock)

@@ -238,5 +238,5 @@ class Runs(Contents, RunStore):
             return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, run_ids[:LISTED])}")
         state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"
         return NotFoundError(
-            f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give --store"
+            f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give store=…"
         )

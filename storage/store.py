@@ -5,6 +5,7 @@
 3. A record that is read back equals the one that was written, to the last digit.
 """
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +13,7 @@ from typing import Self
 
 from state.errors import StorageError
 from storage.database import MEMORY, StoreFile
+from storage.faults import UNWRITABLE
 from storage.journal import Journal
 from storage.removal import delete_checkpoints
 from storage.simulations import Simulations
@@ -51,15 +53,29 @@ class SqliteStore(Turns, Journal, Streams):
             StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or the folder that
                 it is to be in does not exist.
         """
-        if path != MEMORY and not Path(path).parent.is_dir():
+        if path != MEMORY and not os.path.isdir(folder := Path(path).parent):
             raise StorageError(
-                f"{path} can't be opened: there is no folder {Path(path).parent}; create it, or take another file with "
-                "--store"
+                f"{path} can't be opened: there is no folder {folder}; create it, or take another file with store=…"
             )
-        if path != MEMORY and Path(path).is_dir():
-            raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with --store")
-        is_missing = path != MEMORY and not create and not Path(path).exists()
+        if path != MEMORY and os.path.isdir(path):
+            raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with store=…")
+        is_missing = path != MEMORY and not create and not os.path.exists(path)
         return cls(StoreFile(MEMORY if is_missing else path, create), path)
+
+    def check_writable(self) -> None:
+        """Raise `StorageError` where nothing can be written, before it is computed what there is to write."""
+        place = self.path if os.path.exists(self.path) else Path(self.path).parent
+        if self.path != MEMORY and not os.access(place, os.W_OK):
+            raise StorageError(UNWRITABLE.format(path=self.path))
+
+    def make_file(self) -> None:
+        """Make the file of a store that was missing when it was opened.
+
+        Raises:
+            StorageError: It can't be made.
+        """
+        if self.file.path == MEMORY != self.path:
+            self.file.move_to(self.path)
 
     def close(self) -> None:
         """Close the file."""

@@ -18,7 +18,7 @@ from tertulia.session import stream_of
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.store_handle import StoreFileHandle
 from tertulia.stored_run import Run
-from tertulia.stores import Store, open_store
+from tertulia.stores import Store
 
 if TYPE_CHECKING:
     from nodes.machinery.node import Node
@@ -160,7 +160,9 @@ def resume(
     """
     check_argument("run", run, (str, Run), "a run is expected, or its id", optional=False)
     if not isinstance(run, Run):
-        run = open_store(_handle(store).path).run(run)
+        handle = _handle(store)
+        with handle.opened() as opened:
+            run = Run(handle, opened.run(run).run)
     return run.resume(
         nodes=nodes,
         mechanisms=mechanisms,

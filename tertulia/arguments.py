@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 #: What a seed is, where it is refused.
 SEED = "a seed is an integer"
 
+#: What a model, and who asks the person in a seat, are.
+MODEL = "a model is named by a text"
+ASK = "an async function is expected, from an Invitation to an Answer"
+
 #: The arguments that are called otherwise than the parameters that they set.
 _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
 
@@ -48,9 +52,12 @@ def path_of(name: str, value: "os.PathLike[str] | str") -> str:
         SettingError: It is neither.
     """
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
-    if not isinstance(path, str) or "\0" in path:
-        raise _refusal(name, value, "a path is a text, or a pathlib.Path")
-    return path
+    try:
+        if isinstance(path, str) and b"\0" not in os.fsencode(path):
+            return path
+    except UnicodeEncodeError:  # half a character
+        pass
+    raise _refusal(name, value, "a path is a text, or a pathlib.Path")
 
 
 def whole_number(name: str, value: Any, expected: str) -> int:
@@ -76,11 +83,11 @@ def check_texts(name: str, values: object, expected: str) -> None:
 
 def check_names(model: object, seat: object, label: object) -> None:
     """Raise `SettingError` where a model, a seat or a label is not a text, or a model has no name."""
-    check_argument("model", model, str, "a model is named by a text")
+    check_argument("model", model, str, MODEL)
     check_argument("seat", seat, str, "a seat is the name of a participant")
     check_argument("label", label, str, "a label is a text")
     if model == "":
-        raise _refusal("model", model, "a model has a name; leave it out for the embedded one")
+        raise _refusal("model", model, "a model has a name; leave it out for the default")
 
 
 def check_changes(say: object, **changes: object) -> None:
@@ -88,6 +95,8 @@ def check_changes(say: object, **changes: object) -> None:
     check_argument("say", say, str, "what is said instead is a text")
     for name, values in changes.items():
         check_texts(name, values, "a dict is expected, by the name of a person")
+        for key, value in values.items() if isinstance(values, Mapping) else ():
+            check_argument(f"{name}.{key}", value, str, "a text is expected", optional=False)
 
 
 def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:

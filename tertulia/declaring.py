@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodes.view import View
     from state.context import Context
 
-#: From the units of a prompt, and the runtime context where it takes two arguments, to a score of 0 or more for each:
+#: From the units of a prompt, and the runtime context where it needs two arguments, to a score of 0 or more for each:
 #: in their order, or by unit id. It may be `async`.
 ScoreFunction = Callable[..., Any]
 
@@ -48,7 +48,7 @@ def scorer(
             return [len(unit.text) for unit in units]
 
     Args:
-        function: From the units of a prompt (`state.records.Unit`), and the runtime context where it takes two
+        function: From the units of a prompt (`state.records.Unit`), and the runtime context where it needs two
             arguments, to a score of 0 or more for each: in their order, or by unit id. It may be `async`.
         name: The node's name; the function's if it is not given.
         description: What it does, in a line; else the first line of the function's docstring.
@@ -60,8 +60,8 @@ def scorer(
 
     def declare(function: ScoreFunction) -> Node:
         called = _name_of(function, name)
-        takes_context = _takes(function, 2)
-        if not takes_context:
+        takes_context = not _takes(function, 1)
+        if takes_context and not _takes(function, 2):
             _check_takes(function, 1, f"node {called!r}: a scorer takes the units, and may take the runtime context")
 
         @wraps(function)
@@ -114,11 +114,14 @@ def node(
         ExtensionError: The declaration is incomplete or wrong.
     """
 
+    if not isinstance(place, str):
+        raise ExtensionError(f"{place!r:.60}: a place is named by a text: @tertulia.node('decide_ending')")
+    if isinstance(reads, str) or not isinstance(reads, Sequence):
+        raise ExtensionError(f"a node of {place}: reads is a list of state keys: reads=[{reads!r}]")
+
     def declare(function: Callable[..., Any]) -> Node:
         known, called = PLACES.get(place), _name_of(function, name)
         _check_takes(function, 2, f"node {called!r}: its function takes the state and the runtime")
-        if isinstance(reads, str):
-            raise ExtensionError(f"node {called!r}: reads is a list of state keys: reads=[{reads!r}]")
         return Node(
             name=called,
             place=place,
@@ -164,6 +167,9 @@ def mechanism(
     Raises:
         ExtensionError: The declaration is incomplete or wrong.
     """
+
+    if not isinstance(description, str):
+        raise ExtensionError(f"{description!r:.60}: its description is a text: @tertulia.mechanism('what for')")
 
     def declare(function: Callable[..., Any]) -> Mechanism:
         called = _name_of(function, name)

@@ -104,6 +104,7 @@ def plan_fork(
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
     registry = additions.reload_registry(parent, replaced)
     start = (changes or StartChanges()).applied(store.start(parent.run), store, registry)
+    start = additions.switched_on(start, tuple(registry.mechanisms))
     parameters = with_seat(parameters, seat, start)
     if seat is not None and parameters.seat is not None and trace is not None:
         check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))

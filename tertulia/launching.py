@@ -3,14 +3,21 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from state.errors import SettingError
+from state.parameters import Parameters
+from state.records import RunRecord
 from state.seat import Ask
 from storage.store import SqliteStore
 from tertulia.arguments import (
+    ASK,
+    MODEL,
     SEED,
     check_additions,
+    check_argument,
     check_names,
     check_texts,
     named_as_arguments,
@@ -55,10 +62,11 @@ class RunLauncher:
         """Take the arguments of `run`, `Run.fork` and `Run.resume` under their names there."""
         store.check_open()
         self.store = store
+        nodes, mechanisms, extensions = nodes or {}, mechanisms or (), extensions or ()
         if nodes or mechanisms or extensions:
-            check_additions(nodes or {}, mechanisms, extensions)
+            check_additions(nodes, mechanisms, extensions)
         check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
-        self._nodes = dict(nodes or {})
+        self._nodes = dict(nodes)
         objects = [node for node in self._nodes.values() if not isinstance(node, str)]
         self.additions = Additions([os.fspath(file) for file in extensions], objects, tuple(mechanisms), accept_changed)
         keys = dict(api_keys or {})
@@ -72,6 +80,8 @@ class RunLauncher:
     def settings(self, settings: Mapping[str, Any] | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameters by name: those given, over them the options that are given, and the chosen nodes."""
         check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
+        if settings and "seed" in settings:
+            raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
         nodes = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in self._nodes.items()}
         given = {name: value for name, value in options.items() if value is not None}
         return {**(settings or {}), **given, **nodes}
@@ -88,6 +98,7 @@ class RunLauncher:
         label: str | None,
     ) -> RunPlan:
         """Return the plan of a new run (see `tertulia.starting.plan_run`)."""
+        check_argument("model", model, str, MODEL, optional=False)
         check_names(model, seat, label)
         with named_as_arguments(options):
             return plan_run(
@@ -100,6 +111,30 @@ class RunLauncher:
                 label=label,
             )
 
+    def check_resumed(self, run: RunRecord) -> None:
+        """Refuse nodes and mechanisms that a run does not have, or whose source differs from what it recorded.
+
+        Raises:
+            SettingError: The run has another node in a place, or was begun without a mechanism.
+            ExtensionError: The source of one differs, or can't be read.
+        """
+        from nodes.machinery.extensions import check_objects
+        from nodes.machinery.objects import PREFIX
+        from nodes.machinery.places import place_name
+
+        chosen = {place_name(place): name for place, name in Parameters.model_validate(run.parameters).nodes.items()}
+        way_on = "; resume goes on with what it has, fork it to change that"
+        for place, node in self._nodes.items():
+            name, has = node if isinstance(node, str) else node.name, chosen.get(place_name(place), "its default")
+            if place_name(name) != place_name(has):
+                raise SettingError(f"nodes.{place}", name, f": run {run.run} has {has} there{way_on}")
+        recorded = {extension.source for extension in run.extensions}
+        for mechanism in self.additions.mechanisms:
+            if f"{PREFIX}{mechanism.name}" not in recorded:
+                raise SettingError("mechanisms", mechanism.name, f": run {run.run} was begun without it{way_on}")
+        objects: list[Node | Mechanism] = [*self.additions.nodes, *self.additions.mechanisms]
+        check_objects(run.extensions, objects, self.additions.accept_changed)
+
     def beginning(self, plan: RunPlan) -> Opening:
         """Return what begins a run."""
         return lambda store: begin(store, plan, self._access)
@@ -110,9 +145,10 @@ class RunLauncher:
 
     def drive(self, opening: Opening, ask: Ask | None) -> Drive:
         """Return a function that drives a run to its end, with a connection of its own."""
+        check_argument("ask", ask, Callable, ASK)  # type: ignore[arg-type]
 
         def drive(emit: Emit) -> None:
-            with SqliteStore.open(self.store.path, create=True) as store:
+            with self.store.opened() as store:
                 drive_run(store, opening(store), emit, ask)
 
         return drive
@@ -121,10 +157,11 @@ class RunLauncher:
         """Drive a run to its end, a progress bar shown meanwhile, and return its id."""
         bar, run = ProgressBar(progress), None
         try:
-            for event in events_of(self.drive(opening, ask)):
-                bar.show(event)
-                if isinstance(event, RunStarted):
-                    run = event.run.run
+            with closing(events_of(self.drive(opening, ask))) as events:
+                for event in events:
+                    if isinstance(event, RunStarted):
+                        run = event.run.run
+                    bar.show(event)
         except BaseException as error:
             bar.close()
             if run is not None and not isinstance(error, GeneratorExit):

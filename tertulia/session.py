@@ -7,7 +7,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 from typing import Final
 
 from state.errors import TertuliaError
@@ -31,7 +31,7 @@ class LoopClosedError(TertuliaError):
     """The event loop that took a run's events was closed while the run was driven."""
 
 
-def events_of(drive: Drive) -> Iterator[Event]:
+def events_of(drive: Drive) -> Generator[Event]:
     """Yield the events of a run that is driven meanwhile.
 
     Where this is interrupted, or not read to its end, the run is interrupted; it can be resumed.
@@ -42,13 +42,12 @@ def events_of(drive: Drive) -> Iterator[Event]:
     """
     events: queue.SimpleQueue[Event | _End] = queue.SimpleQueue()
     driver = _Driver(drive, events.put)
-    driver.start()
     try:
+        driver.start()
         while not isinstance(event := events.get(), _End):
             yield event
     except BaseException:
-        interrupt_thread(driver)
-        driver.join()
+        driver.stop()
         raise
     driver.finish()
 
@@ -64,19 +63,14 @@ async def stream_of(drive: Drive) -> AsyncIterator[Event]:
             raise LoopClosedError("the event loop was closed while a run was driven; the run can be resumed") from None
 
     driver = _Driver(drive, put)
-    driver.start()
     try:
+        driver.start()
         while not isinstance(event := await events.get(), _End):
             yield event
     except BaseException:
-        await asyncio.shield(asyncio.to_thread(_stop, driver))
+        await asyncio.shield(asyncio.to_thread(driver.stop))
         raise
     driver.finish()
-
-
-def _stop(driver: "_Driver") -> None:
-    interrupt_thread(driver)
-    driver.join()
 
 
 class _Driver(threading.Thread):
@@ -85,10 +79,13 @@ class _Driver(threading.Thread):
     def __init__(self, drive: Drive, put: Callable[[Event | _End], None]) -> None:
         super().__init__(name="tertulia run", daemon=True)
         self._drive, self._put = drive, put
+        self._is_unwanted = False
         self._error: BaseException | None = None
 
     def run(self) -> None:
         """Drive the run; what stops it is kept for `finish`."""
+        if self._is_unwanted:
+            return
         try:
             self._drive(self._put)
         except LoopClosedError as error:
@@ -100,6 +97,13 @@ class _Driver(threading.Thread):
             self._put(_END)
         except LoopClosedError as error:
             _logger.warning("%s", error)
+
+    def stop(self) -> None:
+        """Interrupt the run and wait for the thread, also where the interrupt came while it was being started."""
+        self._is_unwanted = True
+        if self.is_alive():
+            interrupt_thread(self)
+            self.join()
 
     def finish(self) -> None:
         """Wait for the thread, and raise what stopped the run."""

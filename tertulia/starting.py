@@ -62,6 +62,15 @@ class Additions:
 
         return load_extensions([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
 
+    def switched_on(self, start: Start, known: tuple[str, ...]) -> Start:
+        """Return a start in which, if it is a meeting, everybody may switch on the mechanisms that were handed over."""
+        from worlds.changes import with_mechanisms
+
+        if not self.mechanisms or not isinstance(start, Meeting):
+            return start
+        added = (mechanism.name for mechanism in self.mechanisms)
+        return with_mechanisms(start, [*start.mechanisms, *added], known)
+
     def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
         """Return the nodes and mechanisms of a run that was begun before; nothing is executed that has changed since.
 
@@ -135,15 +144,11 @@ def plan_run(
     """
     from prompts.renaming import check_names
     from worlds.catalog import extensions_of, resolve, settings_of
-    from worlds.changes import with_mechanisms
 
     registry = additions.registry(extensions_of(scenario))
     known = tuple(registry.mechanisms)
     parameters = Parameters().with_settings({**settings_of(scenario, known), **settings})
-    start = resolve(scenario, known)
-    if isinstance(start, Meeting) and additions.mechanisms:
-        added = (mechanism.name for mechanism in additions.mechanisms)
-        start = with_mechanisms(start, [*dict.fromkeys([*start.mechanisms, *added])], known)
+    start = additions.switched_on(resolve(scenario, known), known)
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)
@@ -195,11 +200,13 @@ def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context"
     Raises:
         TertuliaError: A model can't be opened, or the store can't be written.
     """
+    store.check_writable()
     return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access))
 
 
 def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Context":
     """Store the run of a plan, with models that are open already, and return the context in which it is driven."""
+    store.make_file()
     record = new_record(store.new_run_id(), plan, engines)
     store.create_run(record, plan.start)
     if plan.words is not None and plan.parent is not None:

@@ -13,13 +13,21 @@ class StoreFileHandle:
     def __init__(self, path: Path | str) -> None:
         """Name the file; it is not opened yet."""
         self._given = Path(path_of("store", path))
-        self._absolute = self._given.absolute()
+        self._absolute = _absolute(self._given)
         self.is_closed = False
 
     @property
     def path(self) -> Path:
         """The file as it was given; the absolute one where the current folder is another by now."""
-        return self._given if self._given.absolute() == self._absolute else self._absolute
+        return self._given if _absolute(self._given) == self._absolute else self._absolute
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other names the same file."""
+        return isinstance(other, StoreFileHandle) and self._absolute.resolve() == other._absolute.resolve()
+
+    def __hash__(self) -> int:
+        """Return a hash that handles of one file have in common."""
+        return hash(self._absolute.resolve())
 
     def opened(self) -> SqliteStore:
         """Return the store, open for reading; whoever asks closes it.
@@ -34,3 +42,10 @@ class StoreFileHandle:
         """Raise `StorageError` where the handle was closed."""
         if self.is_closed:
             raise StorageError(f"the store {self.path} was closed; open it again with tertulia.open_store")
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.absolute()
+    except FileNotFoundError:  # the current folder is gone
+        return path

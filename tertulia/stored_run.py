@@ -1,5 +1,6 @@
 """A run as Python sees it: what is stored of it, read when it is asked for, and what can be done with it."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -356,7 +357,7 @@ class Run:
         api_keys: Mapping[str, str] | None = None,
         progress: bool = True,
     ) -> "Run":
-        """Go on where the run was stopped, to its end; a finished run is returned as it is.
+        """Go on where the run was stopped, to its end; a finished run is returned as it is, with a warning.
 
         Args:
             nodes: By place, the nodes that were handed over as Python objects.
@@ -373,9 +374,13 @@ class Run:
         """
         from tertulia.launching import RunLauncher
 
-        if self.status == "finished":
-            return self
+        record = self.record
         launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        launcher.check_resumed(record)
+        if record.status == "finished":
+            hint = f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)"
+            warnings.warn(hint, stacklevel=2)
+            return self
         return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
 
     def diff(self, other: "Run") -> "RunComparison":
@@ -387,11 +392,19 @@ class Run:
         from tertulia.comparing import compare
 
         check_argument("other", other, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
-        if self.store.path.resolve() != other.store.path.resolve():
+        if self.store != other.store:
             stores = f"{self.id} lies in {self.store.path} and {other.id} in {other.store.path}"
             raise UsageError(f"{stores}; compare runs of one store")
         with self.store.opened() as store:
             return compare(store, self.id, other.id)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other is the same run of the same store."""
+        return isinstance(other, Run) and (self.store, self.id) == (other.store, other.id)
+
+    def __hash__(self) -> int:
+        """Return a hash that equal runs have in common."""
+        return hash((self.store, self.id))
 
     def __repr__(self) -> str:
         """Return the transcript, a line a turn."""

@@ -1,6 +1,7 @@
 """A store as Python sees it: its runs, filtered or by id."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from types import TracebackType
@@ -91,13 +92,18 @@ class Store(StoreFileHandle):
 class StoredRuns(tuple[Run, ...]):
     """Runs of a store, newest first."""
 
+    store: StoreFileHandle
     records: tuple[RunRecord, ...]
 
-    def __new__(cls, store: StoreFileHandle, records: list[RunRecord]) -> Self:
+    def __new__(cls, store: StoreFileHandle, records: Sequence[RunRecord]) -> Self:
         """Make them from their records."""
         runs = super().__new__(cls, (Run(store, record.run) for record in records))
-        runs.records = tuple(records)
+        runs.store, runs.records = store, tuple(records)
         return runs
+
+    def __getnewargs__(self) -> tuple[StoreFileHandle, tuple[RunRecord, ...]]:
+        """Return what they are made from again, copied or in another process."""
+        return self.store, self.records
 
     def frame(self) -> "DataFrame":
         """Return a data frame with a row per run."""
@@ -128,7 +134,7 @@ def open_store(path: Path | str) -> Store:
         NotFoundError: There is no such file.
         StorageError: It can't be read, is damaged, not a store, or from a newer version.
     """
-    if not Path(path_of("path", path)).exists():
+    if not os.path.exists(path_of("path", path)):
         raise NotFoundError(f"there is no store {path}; name the file that a run was stored in")
     store = Store(path)
     store.opened().close()

@@ -89,7 +89,7 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
 
     async def begin_run(state: Conversation) -> Conversation:
         """Make the run."""
-        with SqliteStore.open(store_path, create=True) as store:
+        with SqliteStore.open(store_path) as store:
             return {"run": begin(store, plan, access).run}
 
     async def hold(state: Conversation) -> Conversation:

@@ -96,7 +96,9 @@ def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAc
     Raises:
         TertuliaError: A model can't be opened, or the store can't be written.
     """
+    store.check_writable()
     engines = open_engines(plan.model, None, plan.parameters, access)
+    store.make_file()
     simulation = Simulation(
         simulation=store.new_run_id(),
         status="running",

@@ -20,7 +20,7 @@ from worlds.yaml_file import message_of, unknown
 #: Fields of a person that can't change in mid-run, with the reason.
 _FIXED = {
     "name": "what was said until the fork was said under the old name",
-    "memories": "memories come and go one by one; see --remember and --forget",
+    "memories": "memories come and go one by one; see remember=… and forget=…",
     "schedule": "the clock of the turns before the fork rests on who came and went",
 }
 
@@ -82,7 +82,7 @@ def with_memory(start: Start, name: str, text: str) -> Start:
     """Return the start of a run with a memory added that a participant has had for a day."""
     participant = start.participant(_participant_name(start, name))
     if not text:
-        raise UsageError(f"--remember {name}=: says nothing to remember")
+        raise UsageError(f"{name} is to remember nothing; give the words of the memory")
     number = 1 + sum(memory.id.startswith("added_") for memory in participant.memories)
     memory = Memory(id=f"added_{number}", kind="thought", text=text, created=start.time - LONG_KNOWN, importance=5)
     memories = sorted([*participant.memories, memory], key=lambda entry: entry.created)

@@ -19,6 +19,10 @@ from state.errors import NotFoundError, SettingError, UsageError
 #: Parameters of a run that have an option of another name.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
+#: Arguments of the Python API in messages, and the options that have other names: `store=…`, `extensions=['mine.py']`.
+_ARGUMENT = re.compile(r"\b(store|model|extensions|remember|forget)=(?:…|\[?'([^']*)'\]?)")
+_OPTIONS_OF_ARGUMENTS = {"extensions": "--extension"}
+
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
@@ -126,6 +130,16 @@ def as_typed(error: SettingError, given: Mapping[str, Any]) -> str:
         if _is_alias(key.strip(), error.setting):
             return f"--set {shlex.quote(setting)}{error.problem}"
     return str(error)
+
+
+def with_options(message: str) -> str:
+    """Return a message with the options of commands in the place of the arguments of Python functions."""
+
+    def option(argument: re.Match[str]) -> str:
+        name = _OPTIONS_OF_ARGUMENTS.get(argument[1], f"--{argument[1]}")
+        return name if argument[2] is None else f"{name} {argument[2]}"
+
+    return _ARGUMENT.sub(option, message)
 
 
 def _is_alias(key: str, name: str) -> bool:

@@ -73,7 +73,7 @@ def reload_extensions(
         elif extension.source not in accepted and source_hash(_content(extension.source)) != extension.hash:
             raise ExtensionError(
                 f"{extension.source}: has changed since the run began; to go on with it as it is now, "
-                f"add --extension {extension.source}"
+                f"add extensions=[{extension.source!r}]"
             )
     registry = Registry()
     for source in dict.fromkeys([*(extension.source for extension in recorded), *accepted, *handed_over]):
@@ -82,6 +82,16 @@ def reload_extensions(
         else:
             registry = _include(registry, source)
     return registry
+
+
+def check_objects(
+    recorded: Sequence[Extension], objects: Iterable[Node | Mechanism], accept_changed: bool = False
+) -> None:
+    """Raise `ExtensionError` where an object is recorded with a run under its name, and its source differs."""
+    handed_over = {f"{PREFIX}{declared.name}": declared for declared in objects}
+    for extension in recorded:
+        if extension.source in handed_over:
+            _check_object(extension, handed_over[extension.source], accept_changed)
 
 
 def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> None:
@@ -138,7 +148,7 @@ def _content(source: str) -> bytes:
         assert path is not None
         return path.read_bytes()
     except FileNotFoundError:
-        raise NotFoundError(f"there is no extension {source!r}; give its file with --extension FILE") from None
+        raise NotFoundError(f"there is no extension {source!r}; give its file with extensions=['FILE']") from None
     except (OSError, ValueError) as error:
         raise ExtensionError(f"{source}: can't be read: {error}") from None
 

@@ -144,9 +144,9 @@ class Registry:
             ExtensionError: A name is there already, or the source of a function can't be read.
         """
         registry = self
-        for node in nodes:
+        for node in dict.fromkeys(nodes):
             registry = registry.including(extension_of_object(node), [node], ())
-        for mechanism in mechanisms:
+        for mechanism in dict.fromkeys(mechanisms):
             registry = registry.including(extension_of_object(mechanism), (), [mechanism])
         return registry
 
@@ -178,7 +178,7 @@ class Registry:
                 yield f"{setting}: a dialogue of two has no place {place!r}; it is one of meetings"
             elif (node := self.nodes.get(self._node_name(name))) is None:
                 choices = [node.name for node in self.nodes.values() if node.place == place]
-                hint = "; one of your own comes with --extension FILE"
+                hint = "; one of your own comes with extensions=['FILE']"
                 yield f"{setting}: there is no node {name!r}{nearest_hint(name, choices)}{hint}"
             elif node.place != place:
                 yield f"{setting}: {name} stands in the place {node.place}"

@@ -165,7 +165,7 @@ def test_bad_input_where_there_are_simulations(cli: Cli) -> None:
     for command in ("show", "resume", "replay", "stats"):
         cli(command, simulation).complains(2, f"{simulation} is a simulation", f"tertulia days {simulation}")
     with SqliteStore.open("tertulia.db") as store, store.drive_lock(simulation):
-        cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another process")
+        cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another thread")
 
 
 def test_runs_shows_a_simulation_as_one_line_and_forks_under_it(cli: Cli) -> None:

@@ -162,15 +162,15 @@ def test_a_model_that_fails_in_mid_turn(
 def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from storage.database import StoreFile
 
-    opened = StoreFile.__init__
+    connect = StoreFile._connect
 
-    def open_small(file: StoreFile, path: Path | str, create: bool) -> None:
-        opened(file, path, create)
+    def connect_small(file: StoreFile, create: bool) -> None:
+        connect(file, create)
         (pages,) = file.rows("PRAGMA page_count")
         file.database.execute(f"PRAGMA max_page_count = {pages['page_count'] + 150}")
 
     with monkeypatch.context() as patched:
-        patched.setattr(StoreFile, "__init__", open_small)
+        patched.setattr(StoreFile, "_connect", connect_small)
         result = cli("run", "tidewell", *ENDLESS, "--json")
     result.complains(1, "disk is full", "tertulia.db", "resume")
     ended = json.loads(result.out)

@@ -53,7 +53,7 @@ def test_a_hub_that_can_t_be_reached_is_said_within_seconds_with_the_remedy(
         open_embedder("nobody/nothing")
     assert time.monotonic() - started < 10
     message = str(raised.value)
-    for part in ("nobody/nothing", "http://127.0.0.1:9", "can't be reached", "--model smollm2", "HF_ENDPOINT"):
+    for part in ("nobody/nothing", "http://127.0.0.1:9", "can't be reached", "model='smollm2'", "HF_ENDPOINT"):
         assert part in message
     assert "\n" not in message
     assert "etry" not in "".join(capfd.readouterr())

@@ -44,7 +44,7 @@ class Window(Record):
     [
         ({"nodes.scor": "length"}, "no place 'scor' (did you mean 'score'?)"),
         ({"nodes.score": "lenght"}, "no node 'lenght' (did you mean 'length'?)"),
-        ({"nodes.after_assess": "mine"}, "there is no node 'mine'; one of your own comes with --extension FILE"),
+        ({"nodes.after_assess": "mine"}, "there is no node 'mine'; one of your own comes with extensions=['FILE']"),
         ({"nodes.prune": "length"}, "length stands in the place score"),
         ({"nodes.race": "race", "order": "random"}, "with order=random there is no race"),
         ({"windowed.windw": 2}, "did you mean 'window'"),

@@ -130,7 +130,7 @@ def test_nobody_removes_what_somebody_drives(tmp_path: Path) -> None:
             opened.create_run(a_run(run), a_case())
             write_turns(opened, run, 1, 2)
         with opened.drive_lock("k3f9"):
-            with pytest.raises(StorageError, match="k3f9 is being driven by another process"):
+            with pytest.raises(StorageError, match="k3f9 is being driven by another thread"):
                 opened.remove_run("k3f9")
             assert len(opened.turns("k3f9")) == 2
             kept = texts(opened)

@@ -1,6 +1,8 @@
 """The public Python API: in a script, in an event loop, interrupted, and given bad input."""
 
 import asyncio
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ from state.errors import SettingError
 from tertulia import interrupting
 from tertulia.events import Event, RunEnded
 from tertulia.launching import RunLauncher
+from tertulia.progress_bar import ProgressBar
 from tertulia.session import events_of
 
 ROOT = Path(__file__).parents[2]
@@ -209,6 +212,31 @@ def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypat
     assert tt.open_store("tertulia.db").run().status == "interrupted"
 
 
+def test_an_interrupt_while_the_thread_is_started_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        threading.Thread.start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tertulia.session._Driver.start", start)
+    with pytest.raises(KeyboardInterrupt):
+        tt.run("tidewell", rounds=400, **ENDLESS)
+    assert all(thread.name != "tertulia run" for thread in threading.enumerate())
+
+
+def test_an_interrupt_in_the_progress_bar_stops_the_run_though_its_traceback_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def show(bar: ProgressBar, event: Event) -> None:
+        if isinstance(event, tt.TurnFinished):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressBar, "show", show)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        tt.run("tidewell", rounds=400, **ENDLESS)
+    assert tt.open_store("tertulia.db").run().status == "interrupted"
+    assert interrupted.traceback
+
+
 def _opening() -> Any:
     from tertulia.engines import ModelAccess
     from tertulia.starting import begin, plan_run
@@ -348,6 +376,10 @@ def plain(units: Any) -> list[int]:
         ({"label": 3}, "label=3: a label is a text"),
         ({"seat": 3}, "seat=3: "),
         ({"model": 3, "rehearse": False}, "model=3: a model is named by a text"),
+        ({"model": None, "rehearse": False}, "model=None: a model is named by a text"),
+        ({"ask": 3}, "ask=3: an async function is expected"),
+        ({"store": "\ud800"}, "store=.*: a path is a text"),
+        ({"settings": {"seed": 5}}, "seed=5: it is an argument"),
         ({"model": "", "rehearse": False}, "model=: a model has a name"),
         ({"settings": ["x"]}, "settings=.'x'.: parameters are given by name"),
         ({"settings": {3: 1}}, "settings={3: 1}: "),
@@ -387,6 +419,7 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
         (lambda: run.fork(at=2, say=""), "say='': nothing is said"),
         (lambda: run.fork(at=2, rounds=1), "rounds=1: a fork at turn 2 .*set rounds higher"),
         (lambda: run.fork(at=2, remember=wrong), "remember=3: "),
+        (lambda: run.fork(at=2, person={"Leila Haddad.age": wrong}), "person.Leila Haddad.age=3: a text is expected"),
         (lambda: tt.diff(run, cast(Any, run.id)), f"b={run.id}: a run is expected"),
         (lambda: tt.resume(wrong), "run=3: "),
     ]
@@ -419,3 +452,91 @@ def test_a_folder_is_no_store(folder: Path) -> None:
     for use in (tt.open_store, lambda path: tt.run("tidewell", rehearse=True, store=path)):
         with pytest.raises(tt.StorageError, match=f"^{folder} can't be opened: it is a folder"):
             use(folder)
+
+
+@pytest.mark.parametrize("given", [{"nodes": None}, {"mechanisms": None}, {"extensions": None}])
+def test_none_stands_for_what_is_not_given(given: dict[str, Any]) -> None:
+    assert tt.run("tidewell", rounds=1, rehearse=True, **given).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        (lambda _: "words", "ask returned 'words'; it returns an Answer"),
+        (lambda _: [][1], "IndexError: list index out of range"),
+        (lambda _: int("\n"), "ValueError: invalid literal"),
+    ],
+)
+def test_what_a_seat_can_not_take_is_told_in_a_line(answer: Any, line: str) -> None:
+    with pytest.raises(tt.TertuliaError, match=f"^{line}") as refused:
+        tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=answer)
+    assert "\n" not in str(refused.value)
+
+
+def test_who_asks_a_person_need_not_be_async() -> None:
+    answer: Any = lambda _: tt.Answer(words="Hello there.")  # noqa: E731
+    run = tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=answer)
+    assert run.turns[1].text == "Hello there."
+
+
+# --- a store is made when a run is begun ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["nope", "no/such-model", "openai:gpt"])
+def test_a_model_that_can_not_be_opened_leaves_no_store(
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(tt.TertuliaError, match=model):
+        tt.run("tidewell", removal_factor=0, model=model)
+    assert cli("run", "tidewell", "--lambda", "0", "--model", model).code != 0
+    assert list(folder.iterdir()) == []
+
+
+def test_a_store_that_can_not_be_written_is_told_before_models_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda place, mode: False)
+    with pytest.raises(tt.StorageError, match=r"^tertulia\.db can't be written"):
+        tt.run("tidewell", rounds=1, model="nope")
+
+
+@pytest.mark.parametrize("path", ["n" * 300, "folder", "nowhere/tertulia.db"])
+def test_a_path_that_can_not_be_a_store_is_told_in_the_words_of_python(folder: Path, path: str) -> None:
+    (folder / "folder").mkdir()
+    with pytest.raises(tt.StorageError, match="can't be opened") as refused:
+        tt.run("tidewell", rounds=1, rehearse=True, store=path)
+    assert "--store" not in str(refused.value)
+    with pytest.raises((tt.NotFoundError, tt.StorageError)):
+        tt.open_store(path)
+
+
+# --- resume of what is finished --------------------------------------------------------------------------------------
+
+
+def test_a_finished_run_is_returned_with_a_warning(cli: Cli) -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True)
+    with pytest.warns(UserWarning, match=f"^run {run.id} is finished; to go on from a turn, fork it"):
+        assert tt.resume(run.id) == run
+    with pytest.raises(tt.NotFoundError) as refused:
+        tt.resume(store="gone.db")
+    cli("resume", "@last", "--store", "gone.db").complains(3, str(refused.value).replace("store=…", "--store"))
+
+
+# --- equal, copied, in another process -------------------------------------------------------------------------------
+
+
+def test_runs_of_a_store_are_equal_by_id_and_can_be_copied() -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True)
+    runs = tt.open_store("tertulia.db").runs()
+    assert run in runs
+    assert runs == copy.deepcopy(runs) == pickle.loads(pickle.dumps(runs))
+    assert len({run, runs[0]}) == 1
+    assert pickle.loads(pickle.dumps(runs)).frame().shape == runs.frame().shape
+    assert run != tt.Run(tt.Store("other.db"), run.id)
+
+
+def test_a_folder_that_is_gone_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    with pytest.raises(tt.StorageError, match=r"tertulia\.db"):
+        tt.run("tidewell", rounds=1, rehearse=True)

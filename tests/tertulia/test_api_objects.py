@@ -160,3 +160,60 @@ def test_an_object_that_is_called_asynchronously_is_awaited() -> None:
     node = tt.node("decide_ending", name="patient")(Patient())
     run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"decide_ending": node})
     assert [turn.ended for turn in run.turns] == [False, False]
+
+
+@tt.scorer(name="longest")
+def shortest(units: Any) -> list[float]:
+    return [1 / (1 + len(unit.text)) for unit in units]
+
+
+def test_resume_says_what_differs_in_a_finished_run_too() -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": longest})
+    with pytest.raises(tt.ExtensionError, match="the source of 'longest' differs"):
+        run.resume(nodes={"score": shortest})
+    with pytest.warns(UserWarning, match="is finished"):
+        run.resume(nodes={"score": shortest}, accept_changed=True)
+    with pytest.raises(tt.SettingError, match=r"^nodes=3: "):
+        run.resume(nodes=cast(Any, 3))
+
+
+@pytest.mark.parametrize("status", ["finished", "interrupted"])
+def test_resume_refuses_nodes_and_mechanisms_that_a_run_does_not_have(status: Any) -> None:
+    run = tt.run("team_building", rounds=1, rehearse=True, nodes={"score": longest})
+    with run.store.opened() as store:
+        store.set_status(run.id, status)
+    with pytest.raises(tt.SettingError, match=rf"^nodes\.score=length: run {run.id} has longest there; .*fork"):
+        run.resume(nodes={"score": "length"})
+    with pytest.raises(tt.SettingError, match=rf"^nodes\.decide_ending=never: run {run.id} has its default there"):
+        run.resume(nodes={"score": longest, "decide_ending": never})
+    with pytest.raises(tt.SettingError, match=rf"^mechanisms=open_question: run {run.id} was begun without it"):
+        run.resume(nodes={"score": longest}, mechanisms=[open_question])
+
+
+def test_agents_of_a_fork_may_switch_on_a_new_mechanism() -> None:
+    run = tt.run("team_building", rounds=1, rehearse=True)
+    fork = run.fork(at=1, mechanisms=[open_question])
+    assert any("open_question" in agent.need.mechanisms for agent in fork.turn(1).agents if agent.need)
+
+
+def test_a_second_argument_with_a_default_is_not_the_context() -> None:
+    @tt.scorer
+    def powers(units: Any, power: int = 2) -> list[int]:
+        return [power for _ in units]
+
+    run = tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": powers})
+    assert {unit.score for unit in run.turn(1).units} == {2.0}
+
+
+def test_a_decorator_without_its_argument_is_refused_at_once() -> None:
+    with pytest.raises(tt.ExtensionError, match=r"a place is named by a text: @tertulia\.node\('decide_ending'\)"):
+        tt.node(cast(Any, never.run))
+    with pytest.raises(tt.ExtensionError, match=r"description is a text: @tertulia\.mechanism\('what for'\)"):
+        tt.mechanism(cast(Any, open_question.run))
+    with pytest.raises(tt.ExtensionError, match="reads is a list"):
+        tt.node("decide_ending", reads=cast(Any, 3))
+
+
+def test_one_mechanism_listed_twice_is_taken_once() -> None:
+    run = tt.run("team_building", rounds=1, rehearse=True, mechanisms=[open_question, open_question])
+    assert [extension.source for extension in run.record.extensions] == ["python:open_question"]
