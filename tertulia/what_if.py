@@ -30,7 +30,7 @@ def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, remova
     if record.scores is None:
         raise NotFoundError(
             f"{where} has no recorded scores: λ was 0, where nothing is scored; "
-            "run it with record_scores=true to record them"
+            "set record_scores=true for a run to record them"
         )
     chosen = prune_units(prompt.units, record.scores, parameters.removal_factor, parameters.removal_order)
     return removed_with_blocks(prompt, chosen)

@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from state.errors import NotFoundError, ScenarioError
 from state.records import Memory, MemoryKind, Persona, Utterance
+from state.text import one_line
 from worlds.yaml_file import message_of
 
 #: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
@@ -307,7 +308,7 @@ def _checked(adapter: TypeAdapter[T], value: Any, file: Path, *within: str) -> T
         return adapter.validate_python(value)
     except ValidationError as error:
         problem = error.errors()[0]
-        location = ".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]")
+        location = one_line(".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]"))
         found = "" if problem["type"] == "missing" else f", not {_short(problem['input'])}"
         message = f"{message_of(problem)}{found}"
         raise ScenarioError(f"{file}: {location}: {message}" if location else f"{file}: {message}") from None

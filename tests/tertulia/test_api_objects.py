@@ -1,19 +1,11 @@
 """Nodes and mechanisms handed over as Python objects: taken, refused, asked for again, replaced in a fork."""
 
 import asyncio
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 import tertulia as tt
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, where the store of each test lies."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @tt.scorer

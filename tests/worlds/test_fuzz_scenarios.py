@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.commands import Cli
 from support.ga_builder import RunBuilder, event
@@ -231,6 +231,7 @@ def test_a_file_with_other_values_is_told_or_read(cli: Cli, source: str, seed: i
 
 @fuzzed
 @given(seed=st.integers(0, 2**64), replacement=plain_values, which=st.integers(0, 3), in_bytes=st.booleans())
+@example(seed=2, replacement={"\x1e": None}, which=0, in_bytes=False)  # a key that breaks a line
 def test_a_damaged_log_is_told_or_read(folder: Path, seed: int, replacement: Any, which: int, in_bytes: bool) -> None:
     drawn = random.Random(seed)
     run = RunBuilder(folder / "log")
