@@ -20,6 +20,9 @@ Problem = tuple[Location, str]
 
 Model = TypeVar("Model", bound=BaseModel)
 
+#: The deepest nesting of values that is read; a scenario has seven levels.
+MAX_DEPTH = 32
+
 _shortened = reprlib.Repr()
 _shortened.maxstring = _shortened.maxother = _shortened.maxlong = 60
 _shortened.maxlevel = 2
@@ -136,7 +139,23 @@ def complete_problem(words: str) -> PydanticCustomError:
 
 
 class _Loader(yaml.SafeLoader):
-    """A YAML loader that leaves times as text, to be checked with their line, and refuses a repeated key."""
+    """A YAML loader that leaves times as text, to be checked with their line, and refuses a repeated key.
+
+    What is nested too deeply is refused where it begins to be, as composing it takes time by the square of its depth.
+    """
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.depth == MAX_DEPTH:
+            message = f"a value lies more than {MAX_DEPTH} levels deep"
+            place = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.composer.ComposerError(None, None, message, place)
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

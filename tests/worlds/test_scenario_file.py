@@ -122,6 +122,7 @@ def test_previous_dialogues_come_oldest_first(written) -> None:
             "7: participants[0].latency: is not a field here, but in a meeting;",
         ),
         ("place:", "name:", "3: not YAML: 'name' stands twice"),
+        ("place: ", "place: " + "[" * 3000, "3: not YAML: a value lies more than 32 levels deep"),
         ("place: ", "place: [", "4: not YAML:"),
         (SCENARIO, "- 1", "1: takes fields, each with its value: [1]"),
         (SCENARIO, "", "1: name: is missing"),
