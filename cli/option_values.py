@@ -30,7 +30,7 @@ def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
     """
     name, separator, value = given.partition("=")
     if not separator or not name.strip():
-        raise UsageError(f"{option} {given}: write KEY=VALUE, for example {option} {example}")
+        raise UsageError(f"{option} {given}: write KEY=VALUE, as in {option} {example}")
     return name.strip(), value.strip()
 
 
@@ -48,7 +48,7 @@ def read_prices(given: Iterable[str] | None) -> dict[str, tuple[float, float]]:
         except ValueError:
             read = written = nan
         if not name or not (0 <= read < inf and 0 <= written < inf):
-            raise UsageError(f"--price {price}: write MODEL=READ,WRITTEN, for example --price openai:NAME=2.50,10")
+            raise UsageError(f"--price {price}: write MODEL=READ,WRITTEN, as in --price openai:NAME=2.50,10")
         prices[name] = read, written
     return prices
 

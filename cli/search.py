@@ -7,7 +7,7 @@ import typer
 from cli.environment import store_path
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from state.errors import UsageError, nearest_hint
 from storage.search import KINDS
 from storage.search import search as search_passages
@@ -46,7 +46,10 @@ def search(
     with SqliteStore.open(store_path(store), create=False) as opened:
         of_run = None if run is None else opened.run(run).run
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
-        passages = search_passages(opened.file, query, of_run, kinds, limit)
+        passages = search_passages(opened.file, query, of_run, kinds, limit + 1)
+    if len(passages) > limit:
+        passages = passages[:limit]
+        progress().print(f"there is more than these {limit}; --limit shows it")
     if as_json:
         found = [vars(passage) for passage in passages]
         print_json({"schema_version": SCHEMA_VERSION, "query": query, "passages": found})

@@ -27,6 +27,9 @@ from state.store import Store
 #: The step under which an answer is stored.
 _ANSWER = "speak_by_hand"
 
+#: The most times that one who owes words is asked for them.
+_MOST_INVITATIONS = 100
+
 #: The outcome of an utterance that a person has typed.
 BY_HAND: dict[str, Any] = {**initial_outcome(), "prompt": None, "chosen": 0, "rollbacks": 0, "ended": False}
 
@@ -96,10 +99,10 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
 
     Raises:
         LeftError: They leave.
-        UsageError: What asks them returns something else than an answer.
+        UsageError: What asks them returns something else than an answer, or never words.
     """
     invitation, seconds = invitation_of(context, asked), 0.0
-    while True:
+    for _ in range(_MOST_INVITATIONS):
         started = time.perf_counter()
         given: Any = ask(invitation)
         answer = await given if isawaitable(given) else given
@@ -112,6 +115,11 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
         if words or invitation.may_pass:
             break
         invitation = invitation.model_copy(update={"again": True})
+    else:
+        raise UsageError(
+            f"{invitation.agent} owes words in turn {invitation.turn} and gave none, {_MOST_INVITATIONS} times asked; "
+            "an answer has words, or is None to leave"
+        )
     took = seconds if context.parameters.seat_clock == "runs" else None
     save_answer(context, invitation.round, invitation.agent, Answer(words=words, seconds=took))
 

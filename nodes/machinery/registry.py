@@ -34,8 +34,8 @@ from nodes.scorers.leave_one_out import score_by_leaving_out
 from nodes.scorers.length import score_length
 from nodes.scorers.random_draw import score_random
 from nodes.vary import vary_prompt
-from state.errors import ExtensionError, UsageError, nearest_hint
-from state.parameters import NodeSetting, Parameters
+from state.errors import ExtensionError, SettingError, UsageError, nearest_hint
+from state.parameters import NodeSetting, Order, Parameters
 from state.records import Extension, RunKind
 
 
@@ -161,7 +161,7 @@ class Registry:
             UsageError: There is no such place or node, or a parameter of one is not acceptable.
         """
         for problem in self._problems(parameters, kind):
-            raise UsageError(problem)
+            raise problem
         chosen = {place_name(place): self.nodes[self._node_name(name)] for place, name in parameters.nodes.items()}
         return {place: guarded(node) if node.name in self.own_nodes else node.run for place, node in chosen.items()}
 
@@ -169,31 +169,35 @@ class Registry:
         """Return the name that a node has today; a user's node may have the former name of a shipped one."""
         return name if name in self.nodes else place_name(name)
 
-    def _problems(self, parameters: Parameters, kind: RunKind) -> Iterator[str]:
+    def _problems(self, parameters: Parameters, kind: RunKind) -> Iterator[UsageError]:
         for key, name in parameters.nodes.items():
-            setting, place = f"nodes.{key}={name}", place_name(key)
-            if place not in PLACES:
-                yield f"{setting}: there is no place {place!r}{nearest_hint(place, PLACES)}"
-            elif kind == "dialogue" and PLACES[place].graph != "utterance":
-                yield f"{setting}: a dialogue of two has no place {place!r}; it is one of meetings"
-            elif (node := self.nodes.get(self._node_name(name))) is None:
-                choices = [node.name for node in self.nodes.values() if node.place == place]
-                hint = "; one of your own comes with extensions=['FILE']"
-                yield f"{setting}: there is no node {name!r}{nearest_hint(name, choices)}{hint}"
-            elif node.place != place:
-                yield f"{setting}: {name} stands in the place {node.place}"
-            elif place == "race" and parameters.order != "self_driven":
-                yield f"{setting}: with order={parameters.order} there is no race; set order=self_driven"
+            if problem := self._problem_of_node(place_name(key), name, parameters.order, kind):
+                yield SettingError(f"nodes.{key}", name, f": {problem}")
         declared: dict[str, Node | Mechanism] = {**self.nodes, **self.mechanisms}
         for name, settings in parameters.node_settings.items():
             if name not in declared:
                 configurable = [item.name for item in declared.values() if item.parameters is not None]
-                yield (
+                yield UsageError(
                     f"unknown parameter {next(iter(settings), '')!r} of {name!r}: there is no such node or mechanism"
                     + nearest_hint(name, configurable)
                 )
             else:
-                yield from _bad_settings(declared[name], settings)
+                yield from map(UsageError, _bad_settings(declared[name], settings))
+
+    def _problem_of_node(self, place: str, name: str, order: Order, kind: RunKind) -> str | None:
+        if place not in PLACES:
+            return f"there is no place {place!r}{nearest_hint(place, PLACES)}"
+        if kind == "dialogue" and PLACES[place].graph != "utterance":
+            return f"a dialogue of two has no place {place!r}; it is one of meetings"
+        if (node := self.nodes.get(self._node_name(name))) is None:
+            choices = [node.name for node in self.nodes.values() if node.place == place]
+            hint = "; one of your own comes with extensions=['FILE']"
+            return f"there is no node {name!r}{nearest_hint(name, choices)}{hint}"
+        if node.place != place:
+            return f"{name} stands in the place {node.place}"
+        if place == "race" and order != "self_driven":
+            return f"with order={order} there is no race; set order=self_driven"
+        return None
 
 
 def _bad_settings(declared: Node | Mechanism, settings: Mapping[str, NodeSetting | None]) -> Iterator[str]:

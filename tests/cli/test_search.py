@@ -30,6 +30,8 @@ def test_what_was_said_thought_and_remembered_is_found(cli: Cli, meeting: str) -
         assert (3, mind["agent"]) in [(thought["turn"], thought["agent"]) for thought in thoughts]
     assert {passage["kind"] for passage in found(cli, "the", "--limit", "1000")} == {"utterance", "thought", "memory"}
     assert len(found(cli, "the", "--limit", "3")) == 3
+    assert cli("search", "the", "--limit", "3").err == "there is more than these 3; --limit shows it\n"
+    assert cli("search", "the", "--limit", "1000").err == ""
     assert "thinks: " in cli("search", "the", "--kind", "thought").out
 
 

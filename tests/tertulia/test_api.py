@@ -257,6 +257,7 @@ def test_none_stands_for_what_is_not_given(given: dict[str, Any]) -> None:
     ("answer", "line"),
     [
         (lambda _: "words", "ask returned 'words'; it returns an Answer"),
+        (lambda _: tt.Answer(words=" "), "Leila Haddad owes words in turn [0-9]+ and gave none, 100 times asked"),
         (lambda _: [][1], "IndexError: list index out of range"),
         (lambda _: int("\n"), "ValueError: invalid literal"),
     ],
