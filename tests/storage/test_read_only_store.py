@@ -53,7 +53,7 @@ def test_writing_is_told(unwritable: Path, cli: Cli) -> None:
     with SqliteStore.open(unwritable) as store, pytest.raises(StorageError, match="can't be written"):
         store.set_status("k3f9", "finished")
     cli("fork", "k3f9", "--at", "1", "--model", "rehearsal").complains(1, "can't be written", "copy it elsewhere")
-    cli("run", "tidewell", "--rehearse").complains(1, "can't be opened", "writable")
+    cli("run", "tidewell", "--rehearse").complains(1, "can't be written", "copy it elsewhere")
 
 
 def test_changes_that_were_not_written_back_are_told(unwritable: Path) -> None:
