@@ -104,8 +104,8 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
     invitation, seconds = invitation_of(context, asked), 0.0
     for _ in range(_MOST_INVITATIONS):
         started = time.perf_counter()
-        given: Any = ask(invitation)
-        answer = await given if isawaitable(given) else given
+        answered = ask(invitation)
+        answer = await answered if isawaitable(answered) else answered
         if answer is None:
             raise LeftError(f"{invitation.agent} has left in turn {invitation.turn}")
         if not isinstance(answer, Answer):

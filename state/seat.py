@@ -54,7 +54,7 @@ class Answer(Record):
 
 
 #: Asks a person, and returns their answer, or `None` where they leave.
-Ask = Callable[[Invitation], Awaitable[Answer | None]]
+Ask = Callable[[Invitation], Awaitable[Answer | None] | Answer | None]
 
 
 def as_utterance(text: str) -> str:

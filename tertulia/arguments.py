@@ -20,7 +20,7 @@ SEED = "a seed is an integer"
 
 #: What a model, and who asks the person in a seat, are.
 MODEL = "a model is named by a text"
-ASK = "an async function is expected, from an Invitation to an Answer"
+ASK = "a function is expected, from an Invitation to an Answer; it may be async"
 
 #: The arguments that are called otherwise than the parameters that they set.
 _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}

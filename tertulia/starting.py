@@ -85,8 +85,8 @@ class Additions:
         from nodes.machinery.objects import PREFIX
 
         unneeded = {f"{PREFIX}{name}" for name in replaced}
-        noted = [extension for extension in run.extensions if extension.source not in unneeded]
-        return reload_extensions(noted, self.sources, self.nodes, self.mechanisms, self.accept_changed)
+        needed = [extension for extension in run.extensions if extension.source not in unneeded]
+        return reload_extensions(needed, self.sources, self.nodes, self.mechanisms, self.accept_changed)
 
 
 #: What most runs have.

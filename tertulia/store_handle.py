@@ -30,7 +30,7 @@ class StoreFileHandle:
         return hash(self._absolute.resolve())
 
     def opened(self) -> SqliteStore:
-        """Return the store, open for reading; whoever asks closes it.
+        """Return the store, open; the caller closes it. A file that is missing is made when a run begins.
 
         Raises:
             StorageError: The handle was closed, or the file can't be read.

@@ -19,9 +19,8 @@ from state.errors import NotFoundError, SettingError, UsageError
 #: Parameters of a run that have an option of another name.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
-#: Arguments of the Python API in messages, and the options that have other names: `store=…`, `extensions=['mine.py']`.
-_ARGUMENT = re.compile(r"\b(store|model|extensions|remember|forget)=(?:…|\[?'([^']*)'\]?)")
-_OPTIONS_OF_ARGUMENTS = {"extensions": "--extension"}
+#: The remedies of messages in Python's words; nothing else is touched, as a message may quote what a user wrote.
+_REMEDY = re.compile(r"\b(?:(store|remember|forget)=…|(model)='(smollm2)'|(extension)s=\['([^']*)'\])")
 
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
@@ -133,13 +132,13 @@ def as_typed(error: SettingError, given: Mapping[str, Any]) -> str:
 
 
 def with_options(message: str) -> str:
-    """Return a message with the options of commands in the place of the arguments of Python functions."""
+    """Return a message with the options of commands in the place of the arguments that its remedy names."""
 
-    def option(argument: re.Match[str]) -> str:
-        name = _OPTIONS_OF_ARGUMENTS.get(argument[1], f"--{argument[1]}")
-        return name if argument[2] is None else f"{name} {argument[2]}"
+    def option(remedy: re.Match[str]) -> str:
+        name, *value = (part for part in remedy.groups() if part is not None)
+        return " ".join([f"--{name}", *map(shlex.quote, value)])
 
-    return _ARGUMENT.sub(option, message)
+    return _REMEDY.sub(option, message)
 
 
 def _is_alias(key: str, name: str) -> bool:

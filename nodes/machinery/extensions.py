@@ -104,8 +104,8 @@ def _check_object(extension: Extension, declared: Node | Mechanism | None, accep
         )
     if not accept_changed and extension_of_object(declared).hash != extension.hash:
         raise ExtensionError(
-            f"{extension.source}: the source of {name!r} differs from what was noted with the run; to go on with it as "
-            "it is now, hand it over with accept_changed=True"
+            f"{extension.source}: the source of {name!r} differs from what was recorded with the run; to go on with it "
+            "as it is now, hand it over with accept_changed=True"
         )
 
 

@@ -38,10 +38,10 @@ def expect_the_same(cli: Cli, command: tuple[str, ...], rounds: int, run: str) -
     assert list(Path().glob("*.lock")) == []
 
 
-def expect_to_be_told(said: Result, *words: str) -> str:
-    """The run failed, in one line with these words, and how to go on; return its id."""
-    said.complains(1, *words)
-    first, *_, way_on, _ = said.err.splitlines()
+def failed_run(result: Result, *words: str) -> str:
+    """Return the id of a run that failed, in one line with these words, and with how to go on."""
+    result.complains(1, *words)
+    first, *_, way_on, _ = result.err.splitlines()
     run = first.removeprefix("run ")
     assert way_on == f"to go on: tertulia resume {run}"
     return run
@@ -95,7 +95,7 @@ def test_a_model_that_goes_away_again_and_again(
     result = cli(*command, str(rounds))
     times = 0
     while result.code and times < 100:
-        run = expect_to_be_told(result)
+        run = failed_run(result)
         assert cli("show", run, "--json").json["status"] == "failed"
         model.calls, times = 0, times + 1
         result = cli("resume", run, "--json")
@@ -109,11 +109,11 @@ def test_a_model_that_goes_away_again_and_again(
 def test_what_went_wrong_is_told_and_kept(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Trouble(monkeypatch)
     model.every = 2
-    run = expect_to_be_told(cli(*DIALOGUE, "2"), "the server at localhost went away")
+    run = failed_run(cli(*DIALOGUE, "2"), "the server at localhost went away")
     with SqliteStore.open("tertulia.db") as store:
         assert store.run(run).error == "the server at localhost went away"
     model.calls = 0
-    expect_to_be_told(cli("resume", run, "--json"), "MemoryError")
+    failed_run(cli("resume", run, "--json"), "MemoryError")
 
 
 # --- the disk -------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
     result = cli(*command, str(rounds))
     times = 0
     while result.code and times < 100:
-        run = expect_to_be_told(result, "the disk is full", "free some space")
+        run = failed_run(result, "the disk is full", "free some space")
         times += 1
         disk(pages + 8 * times)
         result = cli("resume", run, "--json")

@@ -10,9 +10,10 @@ import pytest
 from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, eager, held, with_people
 from support.scripted import ScriptedModel
+from support.stored import STEPS
 
 from nodes.mechanisms import registry
-from state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
+from state.cognition import Assessment, Finding
 from state.errors import ModelError
 from state.records import Turn
 from storage.checkpoints import open_checkpoints
@@ -23,15 +24,7 @@ from tertulia.events import Event, TurnFinished
 
 def everything(store: SqliteStore, run: str = "k3f9") -> dict[str, Any]:
     """All that is stored of a run of a group, but for what only tells of the process."""
-    kinds: dict[str, Any] = {
-        "prepare": Character,
-        "perceive": Perception,
-        "choose_mechanisms": InformationNeed,
-        "assess": Assessment,
-        "bid": Bid,
-        "floor": Floor,
-        **dict.fromkeys(registry.MECHANISMS, Finding),
-    }
+    kinds = {**STEPS, **dict.fromkeys(registry.MECHANISMS, Finding)}
     return {
         "turns": [(store.turn_record(run, t.turn), store.candidates(run, t.turn)) for t in store.turns(run)],
         "steps": {node: store.steps(run, node, kind) for node, kind in kinds.items()},

@@ -45,9 +45,9 @@ async def test_every_unit_has_a_score_and_the_same_again(name: str) -> None:
 async def test_similarity_is_that_with_the_last_lines() -> None:
     context = a_context(block_order="bmc")
     prompt, scores, _ = await scored(context, "embedding_similarity")
-    said = "Mara: Line 1.\nPiotr: Line 2."
+    lines = "Mara: Line 1.\nPiotr: Line 2."
     for unit in prompt.units:
-        lines_vector, unit_vector = context.embedder.embed([said, unit.text])
+        lines_vector, unit_vector = context.embedder.embed([lines, unit.text])
         assert scores[unit.id] == pytest.approx(
             max(0.0, sum(a * b for a, b in zip(lines_vector, unit_vector, strict=True)))
         )

@@ -1,18 +1,16 @@
 """What goes on in agents, in a store that was altered, damaged or killed in mid-write: whole, or told to be damaged."""
 
 import itertools
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.group_stored import read_all, write_meeting
+from support.killed_writer import written_before_kill
 from support.long_meeting import AGENTS, PHASES
-from support.stored import a_call, a_case, a_run
+from support.stored import STEPS, a_call, a_case, a_run
 
-from state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception, Trace
+from state.cognition import Bid, Finding, Trace
 from state.errors import StorageError, TertuliaError
 from storage.store import SqliteStore
 from storage.tables import COLUMNS
@@ -95,9 +93,7 @@ def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
 
     def read_everything() -> list[object]:
         with SqliteStore.open(path) as store:
-            kinds = {"prepare": Character, "perceive": Perception, "choose_mechanisms": InformationNeed}
-            kinds |= {"time_analysis": Finding, "assess": Assessment, "bid": Bid, "floor": Floor}
-            found = [store.steps("m33t", node, kind) for node, kind in kinds.items()]
+            found = [store.steps("m33t", node, kind) for node, kind in {**STEPS, "time_analysis": Finding}.items()]
             return [store.start("m33t"), store.run("m33t"), store.calls("m33t"), *found]
 
     sound = read_everything()
@@ -130,14 +126,9 @@ for round in count(store.run("k3f9").turns + 1):
 
 
 def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
-    folders = os.pathsep.join(str(folder) for folder in Path(__file__).parents[1:3])
     reached = 0
     for lines in (2, 5):
-        command = [sys.executable, "-c", WRITER, str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": folders}) as writer:
-            assert writer.stdout is not None
-            reported = [int(writer.stdout.readline()) for _ in range(lines)]
-            writer.kill()
+        reported = written_before_kill(WRITER, path, lines)
         assert reported[0] > reached
         reached = reported[-1]
         with SqliteStore.open(path) as store:

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import settings
 from support.commands import Result
 from support.scripted import ScriptedModel
+from support.stored import STEPS
 
-from state.cognition import Assessment, Bid, Character, Floor, InformationNeed, Perception
 from state.errors import StorageError, TertuliaError
-from state.records import Record
 from storage.search import search
 from storage.store import SqliteStore
 
@@ -99,16 +98,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "damaged.db"
-
-
-STEPS: dict[str, type[Record]] = {
-    "prepare": Character,
-    "perceive": Perception,
-    "choose_mechanisms": InformationNeed,
-    "assess": Assessment,
-    "bid": Bid,
-    "floor": Floor,
-}
 
 
 def records(path: Path) -> list[object]:

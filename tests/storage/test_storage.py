@@ -1,6 +1,5 @@
 """The store: records come back as they went in, once, and runs are found by what a user types."""
 
-from collections.abc import Iterator
 from datetime import timedelta, timezone
 
 import pytest
@@ -34,13 +33,7 @@ from storage.store import SqliteStore
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with SqliteStore.open(":memory:") as opened:
-        yield opened
-
-
-@pytest.fixture
-def begun(store: SqliteStore) -> SqliteStore:
+def store_with_run(store: SqliteStore) -> SqliteStore:
     """A store with the run k3f9, in which nothing was said yet."""
     store.create_run(a_run(), a_case())
     return store
@@ -172,18 +165,18 @@ def test_turn_records_come_back(record: TurnRecord) -> None:
         assert store.turns("k3f9") == [record.turn]
 
 
-def test_a_zero_with_a_sign_is_a_zero(begun: SqliteStore) -> None:
+def test_a_zero_with_a_sign_is_a_zero(store_with_run: SqliteStore) -> None:
     """SQLite drops the sign: the checksum must not depend on it."""
-    begun.save_candidate("k3f9", 1, a_candidate(0, inconsistency=-0.0))
-    begun.save_turn("k3f9", a_turn_record(1, scores={"m1": -0.0}))
-    assert begun.candidates("k3f9", 1)[0].inconsistency == 0
-    assert begun.turn_record("k3f9", 1).scores == {"m1": 0}
+    store_with_run.save_candidate("k3f9", 1, a_candidate(0, inconsistency=-0.0))
+    store_with_run.save_turn("k3f9", a_turn_record(1, scores={"m1": -0.0}))
+    assert store_with_run.candidates("k3f9", 1)[0].inconsistency == 0
+    assert store_with_run.turn_record("k3f9", 1).scores == {"m1": 0}
 
 
-def test_reply_fields_keep_their_types(begun: SqliteStore) -> None:
+def test_reply_fields_keep_their_types(store_with_run: SqliteStore) -> None:
     reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={"a": "1", "b": 1, "c": True, "d": "true"})
-    begun.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
-    fields = begun.candidates("k3f9", 1)[0].reply.fields
+    store_with_run.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
+    fields = store_with_run.candidates("k3f9", 1)[0].reply.fields
     assert [type(value) for value in fields.values()] == [str, int, bool, str]
 
 
@@ -229,48 +222,49 @@ def test_prompts_that_differ_in_any_field_have_different_hashes(store: Store) ->
     assert [store.prompt(store.save_prompt(prompt)) for prompt in made] == made
 
 
-def test_a_judgement_is_added_to_its_attempt(begun: SqliteStore) -> None:
-    begun.save_candidate("k3f9", 1, a_candidate(1))
-    begun.save_candidate("k3f9", 1, a_candidate(0))
+def test_a_judgement_is_added_to_its_attempt(store_with_run: SqliteStore) -> None:
+    store_with_run.save_candidate("k3f9", 1, a_candidate(1))
+    store_with_run.save_candidate("k3f9", 1, a_candidate(0))
     judged = a_candidate(1, inconsistency=9.0, inconsistency_runs=(9.0, 9.0, 9.0), comment="He said the contrary.")
-    begun.save_candidate("k3f9", 1, judged)
-    assert begun.candidates("k3f9", 1) == [a_candidate(0), judged]
+    store_with_run.save_candidate("k3f9", 1, judged)
+    assert store_with_run.candidates("k3f9", 1) == [a_candidate(0), judged]
 
 
-def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(begun: SqliteStore) -> None:
+def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(store_with_run: SqliteStore) -> None:
     prompt = a_prompt()
     scores = {unit.id: float(i) for i, unit in enumerate(prompt.units)}
     backwards = dict(reversed(scores.items()))
-    record = a_turn_record(prompt=begun.save_prompt(prompt), scores=backwards, removed=("memory.m9", "memory.m2"))
-    begun.save_turn("k3f9", record)
-    rows = begun.file.rows("SELECT * FROM unit_scores WHERE run = 'k3f9' AND turn = 1 ORDER BY position")
+    hash = store_with_run.save_prompt(prompt)
+    record = a_turn_record(prompt=hash, scores=backwards, removed=("memory.m9", "memory.m2"))
+    store_with_run.save_turn("k3f9", record)
+    rows = store_with_run.file.rows("SELECT * FROM unit_scores WHERE run = 'k3f9' AND turn = 1 ORDER BY position")
     assert [row["unit"] for row in rows] == list(scores)
     assert {row["unit"]: row["removed"] for row in rows if row["removed"]} == {"memory.m9": 1, "memory.m2": 2}
-    assert begun.turn_record("k3f9", 1) == record
+    assert store_with_run.turn_record("k3f9", 1) == record
 
 
-def test_a_turn_is_stored_whole_or_not_at_all(begun: SqliteStore) -> None:
+def test_a_turn_is_stored_whole_or_not_at_all(store_with_run: SqliteStore) -> None:
     with pytest.raises(ValueError, match="NaN"):
-        begun.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
-    assert begun.turns("k3f9") == []
-    assert begun.file.rows("SELECT * FROM unit_scores") == []
-    begun.save_turn("k3f9", a_turn_record(scores={"m1": 1.0}))
-    assert len(begun.turns("k3f9")) == 1
+        store_with_run.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
+    assert store_with_run.turns("k3f9") == []
+    assert store_with_run.file.rows("SELECT * FROM unit_scores") == []
+    store_with_run.save_turn("k3f9", a_turn_record(scores={"m1": 1.0}))
+    assert len(store_with_run.turns("k3f9")) == 1
 
 
-def test_turns_are_counted_and_read_by_range(begun: SqliteStore) -> None:
+def test_turns_are_counted_and_read_by_range(store_with_run: SqliteStore) -> None:
     with pytest.raises(NotFoundError, match="run k3f9 has no turn 1; it has no turns yet"):
-        begun.turn_record("k3f9", 1)
+        store_with_run.turn_record("k3f9", 1)
     for turn in (1, 2, 3, 4):
-        begun.save_turn("k3f9", a_turn_record(turn))
-    assert begun.run("k3f9").turns == 4
-    assert [turn.turn for turn in begun.turns("k3f9", 2, 3)] == [2, 3]
-    assert [turn.turn for turn in begun.turns("k3f9", 3)] == [3, 4]
-    assert begun.turns("k3f9", 1, 0) == []
+        store_with_run.save_turn("k3f9", a_turn_record(turn))
+    assert store_with_run.run("k3f9").turns == 4
+    assert [turn.turn for turn in store_with_run.turns("k3f9", 2, 3)] == [2, 3]
+    assert [turn.turn for turn in store_with_run.turns("k3f9", 3)] == [3, 4]
+    assert store_with_run.turns("k3f9", 1, 0) == []
     with pytest.raises(NotFoundError, match="run k3f9 has no turn 9; it has turns 1 to 4"):
-        begun.turn_record("k3f9", 9)
+        store_with_run.turn_record("k3f9", 9)
     with pytest.raises(NotFoundError, match="no run 'none'"):
-        begun.turn_record("none", 1)
+        store_with_run.turn_record("none", 1)
 
 
 # --- runs by name ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.killed_writer import written_before_kill
 from support.stored import a_case, a_prompt, a_run, write_turn, write_turns
 
 from state.errors import NotFoundError, StorageError, TertuliaError
@@ -207,13 +208,8 @@ for turn in count(store.run("k3f9").turns + 1):
 
 def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
     reached = 0
-    folders = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
     for lines in (1, 7, 20):
-        command = [sys.executable, "-c", WRITER, str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": folders}) as writer:
-            assert writer.stdout is not None
-            reported = [int(writer.stdout.readline()) for _ in range(lines)]
-            writer.kill()
+        reported = written_before_kill(WRITER, path, lines)
         assert reported[0] > reached
         reached = reported[-1]
         with SqliteStore.open(path) as store:

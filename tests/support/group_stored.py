@@ -15,7 +15,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from support.stored import NOW, a_candidate
+from support.stored import NOW, STEPS, a_candidate
 
 from state.cognition import (
     Assessment,
@@ -32,7 +32,7 @@ from state.cognition import (
 )
 from state.meeting import Attendee, Goal, Meeting
 from state.parameters import GROUP_CHAT, Parameters
-from state.records import Persona, Prompt, Record, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
+from state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
 from state.store import Store
 from storage.search import search
 from storage.store import SqliteStore
@@ -137,12 +137,10 @@ def write_meeting(store: Store, run: str = "m33t", names: tuple[str, ...] = NAME
 def read_all(store: SqliteStore, run: str) -> list[object]:
     """Everything that a store gives out about a run."""
     turns = store.turns(run)
-    kinds: dict[str, type[Record]] = {"prepare": Character, "perceive": Perception, "assess": Assessment}
-    kinds |= {"bid": Bid, "floor": Floor}
     return [
         *(store.run(run), store.runs(), store.start(run), turns, store.calls(run), store.trace(run, 1)),
         *([store.turn_record(run, turn.turn), store.candidates(run, turn.turn)] for turn in turns),
-        *(store.steps(run, node, kind) for node, kind in kinds.items()),
+        *(store.steps(run, node, kind) for node, kind in STEPS.items()),
         *(store.prompt(call.prompt) for call in store.calls(run)),
         search(store.file, "the", run),
     ]

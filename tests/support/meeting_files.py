@@ -61,8 +61,22 @@ parameters: {willingness_threshold: 0.6, tie_s: 0.2}
 
 TWO_PEOPLE = "name: x\ntime: 2024-05-14\nparticipants: [{name: Ida, memories: [a]}, {name: Bo, memories: [b]}]\n"
 
-#: Writes SCENARIO with these replacements, and returns the path.
-MeetingFile = Callable[..., Path]
+#: Writes a scenario with these replacements, and returns the path.
+ScenarioFile = Callable[..., Path]
+
+
+def file_of(scenario: str, path: Path) -> ScenarioFile:
+    """Return a function that writes a scenario to a file; each replacement is made once, and has to be possible."""
+
+    def write(*changes: tuple[str, str]) -> Path:
+        text = scenario
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
 
 
 def read_meeting(at: Path) -> Meeting:

@@ -3,11 +3,33 @@
 import random
 from datetime import UTC, datetime
 
-from state.cognition import Call
-from state.records import Candidate, Case, Participant, Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit
+from state.cognition import Assessment, Bid, Call, Character, Floor, InformationNeed, Perception
+from state.records import (
+    Candidate,
+    Case,
+    Participant,
+    Persona,
+    Prompt,
+    Record,
+    Reply,
+    RunRecord,
+    Turn,
+    TurnRecord,
+    Unit,
+)
 from state.store import Store
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+#: The steps of cognition by node; a mechanism's is a `Finding` under its name.
+STEPS: dict[str, type[Record]] = {
+    "prepare": Character,
+    "perceive": Perception,
+    "choose_mechanisms": InformationNeed,
+    "assess": Assessment,
+    "bid": Bid,
+    "floor": Floor,
+}
 
 
 def a_run(run: str = "k3f9", **changes: object) -> RunRecord:

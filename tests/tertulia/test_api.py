@@ -171,7 +171,7 @@ def plain(units: Any) -> list[int]:
         ({"seat": 3}, "seat=3: "),
         ({"model": 3, "rehearse": False}, "model=3: a model is named by a text"),
         ({"model": None, "rehearse": False}, "model=None: a model is named by a text"),
-        ({"ask": 3}, "ask=3: an async function is expected"),
+        ({"ask": 3}, "ask=3: a function is expected"),
         ({"store": "\ud800"}, "store=.*: a path is a text"),
         ({"settings": {"seed": 5}}, "seed=5: it is an argument"),
         ({"model": "", "rehearse": False}, "model=: a model has a name"),

@@ -87,7 +87,7 @@ def test_a_fork_takes_a_scorer_as_it_is_now_or_another_in_its_place() -> None:
     def shortest(units: Any) -> list[float]:
         return [1 / (1 + len(unit.text)) for unit in units]
 
-    with pytest.raises(tt.ExtensionError, match=r"differs from what was noted.*accept_changed=True"):
+    with pytest.raises(tt.ExtensionError, match=r"differs from what was recorded.*accept_changed=True"):
         run.fork(at=2, nodes={"score": shortest})
     fork = run.fork(at=2, nodes={"score": shortest}, accept_changed=True)
     assert "1 / (1 + len(unit.text))" in (fork.record.extensions[0].code or "")

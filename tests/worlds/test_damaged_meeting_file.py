@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.meeting_files import KNOWN, SCENARIO, MeetingFile, read_meeting, scenario_error
+from support.meeting_files import KNOWN, SCENARIO, ScenarioFile, read_meeting, scenario_error
 
 from state.errors import NotFoundError, ScenarioError
 from state.meeting import Meeting
@@ -200,7 +200,7 @@ from worlds.yaml_file import YamlFile
         ("tie_s: 0.2", "max_rounds: 9", "42: limits.rounds: is set under parameters too; keep one of the two"),
     ],
 )
-def test_errors_name_file_line_and_field(meeting_file: MeetingFile, old: str, new: str, expected: str) -> None:
+def test_errors_name_file_line_and_field(meeting_file: ScenarioFile, old: str, new: str, expected: str) -> None:
     assert scenario_error(meeting_file((old, new))).startswith(expected)
 
 
@@ -219,7 +219,7 @@ def test_a_meeting_takes_two_to_sixty_four(tmp_path: Path) -> None:
     assert scenario_error(write(1)) == "5: participants: needs 2 or more, not 1"
 
 
-def test_weights_that_just_reach_the_threshold_pass(meeting_file: MeetingFile) -> None:
+def test_weights_that_just_reach_the_threshold_pass(meeting_file: ScenarioFile) -> None:
     exactly = (
         "{topic: 0.1, goal: 0.5, emotion: 0.1, personality: 0.2}",
         "{topic: 0.3, goal: 0.1, emotion: 0.2, personality: 0}",
@@ -228,14 +228,14 @@ def test_weights_that_just_reach_the_threshold_pass(meeting_file: MeetingFile) -
     assert read_meeting(meeting_file(exactly)).participants[0].weights.total == pytest.approx(0.6)
 
 
-def test_weights_are_checked_against_the_threshold_of_a_run_too(meeting_file: MeetingFile) -> None:
+def test_weights_are_checked_against_the_threshold_of_a_run_too(meeting_file: ScenarioFile) -> None:
     meeting = read_meeting(meeting_file())
     check_weights(meeting, 0.9)
     with pytest.raises(ScenarioError, match=r"^boiler: the weights of 'Ida Falk' add up to 0\.9.*threshold=0\.95"):
         check_weights(meeting, 0.95)
 
 
-def test_mechanisms_are_not_checked_where_none_are_known(meeting_file: MeetingFile) -> None:
+def test_mechanisms_are_not_checked_where_none_are_known(meeting_file: ScenarioFile) -> None:
     scenario = read_scenario_file(meeting_file(("time_analysis", "mine")))
     assert isinstance(scenario, MeetingScenario)
     assert scenario.meeting("x").mechanisms == ("mine", "goal_summary")

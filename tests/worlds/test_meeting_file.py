@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.commands import Cli
-from support.meeting_files import KNOWN, TWO_PEOPLE, MeetingFile, read_meeting, scenario_error
+from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting, scenario_error
 
 from state.meeting import BIG_FIVE, Meeting
 from state.parameters import GROUP_CHAT, Parameters
@@ -17,7 +17,7 @@ from worlds.scenario_file import read_scenario_file
 # --- what a file says ----------------------------------------------------------------------------------------------
 
 
-def test_the_meeting_of_a_file(meeting_file: MeetingFile) -> None:
+def test_the_meeting_of_a_file(meeting_file: ScenarioFile) -> None:
     meeting = read_meeting(meeting_file())
     assert (meeting.scenario, meeting.title, meeting.place) == ("boiler", "the broken boiler", "kitchen")
     assert meeting.description == "There is no hot water in the hostel."
@@ -28,7 +28,7 @@ def test_the_meeting_of_a_file(meeting_file: MeetingFile) -> None:
     assert meeting.mechanisms == ("time_analysis", "goal_summary")
 
 
-def test_a_participant_as_the_file_has_them(meeting_file: MeetingFile) -> None:
+def test_a_participant_as_the_file_has_them(meeting_file: ScenarioFile) -> None:
     ida = read_meeting(meeting_file()).participant("Ida Falk")
     assert (ida.persona.age, ida.persona.traits) == (31, "patient")
     assert ida.big_five == ("extroverted", "conscientious")
@@ -46,14 +46,14 @@ def test_a_participant_as_the_file_has_them(meeting_file: MeetingFile) -> None:
     assert [memory.id for memory in ida.memories] == ["memory_2", "memory_1"], "oldest first"
 
 
-def test_what_is_left_out_has_its_default(meeting_file: MeetingFile) -> None:
+def test_what_is_left_out_has_its_default(meeting_file: ScenarioFile) -> None:
     jonas = read_meeting(meeting_file()).participant("Jonas")
     assert jonas.big_five == jonas.descriptions == jonas.goals == jonas.memories == ()
     assert (jonas.persona.traits, jonas.emotion, jonas.joins, jonas.propensity) == (None, "calm", None, None)
     assert jonas.weights.total == 1
 
 
-def test_times_of_day_are_on_the_day_of_the_meeting_whatever_yaml_takes_them_for(meeting_file: MeetingFile) -> None:
+def test_times_of_day_are_on_the_day_of_the_meeting_whatever_yaml_takes_them_for(meeting_file: ScenarioFile) -> None:
     meeting = read_meeting(meeting_file())
     jonas, runa = meeting.participant("Jonas"), meeting.participant("Runa")
     assert (jonas.leaves, jonas.leaves_for) == (datetime(2024, 5, 14, 9, 45), "his train goes at ten")
@@ -63,30 +63,30 @@ def test_times_of_day_are_on_the_day_of_the_meeting_whatever_yaml_takes_them_for
         assert leaves == datetime(2024, 5, 14, 15, 15), clock
 
 
-def test_a_latency_pair_is_in_seconds(meeting_file: MeetingFile) -> None:
+def test_a_latency_pair_is_in_seconds(meeting_file: ScenarioFile) -> None:
     assert read_meeting(meeting_file()).participant("Jonas").latency == (4.5, 2.0)
 
 
-def test_traits_stand_for_a_character_that_is_not_described(meeting_file: MeetingFile) -> None:
+def test_traits_stand_for_a_character_that_is_not_described(meeting_file: ScenarioFile) -> None:
     assert (
         read_meeting(meeting_file(("    character: patient\n", ""))).participants[0].persona.traits
         == "extroverted, conscientious"
     )
 
 
-def test_goals_may_stand_under_their_owner_or_with_their_owner(meeting_file: MeetingFile) -> None:
+def test_goals_may_stand_under_their_owner_or_with_their_owner(meeting_file: ScenarioFile) -> None:
     assert [goal.text for goal in read_meeting(meeting_file()).participant("Runa").goals] == ["find the leak"]
     both = read_meeting(meeting_file(("owner: Runa", "owner: Ida Falk")))
     assert [goal.text for goal in both.participant("Ida Falk").goals] == ["have hot water", "sleep", "find the leak"]
 
 
-def test_without_mechanisms_all_known_ones_are_there(meeting_file: MeetingFile) -> None:
+def test_without_mechanisms_all_known_ones_are_there(meeting_file: ScenarioFile) -> None:
     line = "mechanisms: [time_analysis, goal_summary]\n"
     assert read_meeting(meeting_file((line, ""))).mechanisms == KNOWN
     assert read_meeting(meeting_file((line, "mechanisms: []\n"))).mechanisms == ()
 
 
-def test_settings_come_over_those_of_group_chat(meeting_file: MeetingFile) -> None:
+def test_settings_come_over_those_of_group_chat(meeting_file: ScenarioFile) -> None:
     settings_of_file = settings_of(str(meeting_file()), KNOWN)
     assert settings_of_file == {
         **GROUP_CHAT,
@@ -100,14 +100,14 @@ def test_settings_come_over_those_of_group_chat(meeting_file: MeetingFile) -> No
     assert Parameters().with_settings(settings_of_file).order == "designated"
 
 
-def test_a_scheduled_end_is_the_only_limit_in_minutes_unless_there_is_another(meeting_file: MeetingFile) -> None:
+def test_a_scheduled_end_is_the_only_limit_in_minutes_unless_there_is_another(meeting_file: ScenarioFile) -> None:
     no_limits = ("limits: {rounds: 40, minutes: 25}\n", "")
     assert settings_of(str(meeting_file(no_limits)))["max_minutes"] is None
     assert settings_of(str(meeting_file(no_limits, ("ends: 2024-05-14 10:00:00\n", ""))))["max_minutes"] == 30
 
 
 @pytest.mark.parametrize("name", ['"Ida \\"O\'Neil\\""', "'Ida 🦀'", "{0}", "Ida: x", "Zoë 👩‍🚒", "名前", "DROP; --"])
-def test_names_may_hold_quotes_and_emoji(meeting_file: MeetingFile, name: str) -> None:
+def test_names_may_hold_quotes_and_emoji(meeting_file: ScenarioFile, name: str) -> None:
     quoted = name if name.startswith(('"', "'")) else f"'{name}'"
     expected = yaml.safe_load(quoted)
     meeting = read_meeting(
@@ -117,7 +117,7 @@ def test_names_may_hold_quotes_and_emoji(meeting_file: MeetingFile, name: str) -
     assert Meeting.model_validate_json(meeting.model_dump_json()) == meeting
 
 
-def test_a_name_that_yaml_folds_is_one_line(meeting_file: MeetingFile) -> None:
+def test_a_name_that_yaml_folds_is_one_line(meeting_file: ScenarioFile) -> None:
     assert (
         read_meeting(meeting_file(("  - name: Runa", "  - name: Ru\n      na"), ("owner: Runa", "owner: Ru na"))).names[
             2
@@ -219,7 +219,7 @@ def test_meetings_are_listed_beside_the_towns(cli: Cli) -> None:
     assert {case["case"] for case in cases if case["initiator"] is None} == {0}
 
 
-def test_a_file_is_checked_without_being_run(cli: Cli, meeting_file: MeetingFile) -> None:
+def test_a_file_is_checked_without_being_run(cli: Cli, meeting_file: ScenarioFile) -> None:
     assert "the broken boiler" in cli("scenarios", str(meeting_file())).out
     at = meeting_file(("time_analysis", "time_analyses"))
     cli("scenarios", str(at)).complains(2, "boiler.yaml:39: mechanisms[0]: unknown mechanism 'time_analyses'")

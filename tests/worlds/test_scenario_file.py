@@ -2,6 +2,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from support.meeting_files import ScenarioFile, file_of
 
 from state.errors import NotFoundError, ScenarioError
 from worlds.scenario_file import read_scenario_file
@@ -31,17 +32,8 @@ parameters: {removal_factor: 0.3}
 
 
 @pytest.fixture
-def written(tmp_path: Path):
-    def write(*changes: tuple[str, str]) -> Path:
-        text = SCENARIO
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new, 1)
-        at = tmp_path / "key.yaml"
-        at.write_text(text, encoding="utf-8")
-        return at
-
-    return write
+def written(tmp_path: Path) -> ScenarioFile:
+    return file_of(SCENARIO, tmp_path / "key.yaml")
 
 
 def test_the_case_of_a_file(written) -> None:

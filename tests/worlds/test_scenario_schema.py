@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.meeting_files import KNOWN, TWO_PEOPLE, MeetingFile, read_meeting
+from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting
 
 from state.meeting import Meeting
 from worlds.catalog import MEETINGS, resolve
@@ -105,7 +105,7 @@ def test_what_is_shipped_satisfies_the_schema(name: str) -> None:
         ("lambda: 0.3", "lambda: 3"),
     ],
 )
-def test_the_schema_sees_what_a_field_by_itself_shows(meeting_file: MeetingFile, old: str, new: str) -> None:
+def test_the_schema_sees_what_a_field_by_itself_shows(meeting_file: ScenarioFile, old: str, new: str) -> None:
     schema = scenario_schema(KNOWN)
     assert fits(YamlFile.read(meeting_file()).values, schema, schema)
     assert not fits(YamlFile.read(meeting_file((old, new))).values, schema, schema)
