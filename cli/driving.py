@@ -1,7 +1,7 @@
 """Driving a run, shown on the terminal, for `run`, `resume` and `fork`; if it stops, how to go on is printed."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,7 @@ def drive_shown(
     opened: Callable[[ModelAccess], "Context"],
     as_json: bool,
     thoughts: bool,
+    with_code: Sequence[str] | None = None,
 ) -> None:
     """Open the models of a run and drive it to its end, each turn printed as it comes.
 
@@ -68,6 +69,7 @@ def drive_shown(
         opened: Opens the models and returns the run's context.
         as_json: Whether only how it ended is printed, as JSON.
         thoughts: Whether what each agent thought, and the race, is printed under each turn.
+        with_code: The names of models whose own Python code is executed.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -77,7 +79,7 @@ def drive_shown(
     from tertulia.driver import drive_run
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
-        context = opened(model_access(line.report))
+        context = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"run {context.run}")
         show = LiveRun(store, context, line, as_json, thoughts)

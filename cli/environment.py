@@ -1,13 +1,16 @@
-"""What the environment says: where the store is, where converted models are kept, and the keys of remote ones."""
+"""What the environment says: where store, converted models and configuration are, and the keys of remote models."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from state.language_model import Report, ignore_activity
+from cli.terminal.status_line import StatusLine
 
 if TYPE_CHECKING:
     from tertulia.engines import ModelAccess
+    from tertulia.starting import Additions
+    from tertulia.trust import Trust
 
 #: The default store, and what its name was when the project was called Polylogue.
 DEFAULT_STORE, FORMER_STORE = "tertulia.db", "polylogue.db"
@@ -32,20 +35,45 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tertulia"
 
 
+def user_trust(line: StatusLine | None = None) -> "Trust":
+    """Return what the user trusts: in TERTULIA_CONFIG, else in `tertulia` in the user's folder of configurations.
+
+    Args:
+        line: Asks the user, if they can be asked.
+    """
+    from tertulia.trust import Trust, user_configuration
+
+    home = os.environ.get("XDG_CONFIG_HOME")
+    folder = os.environ.get("TERTULIA_CONFIG") or (Path(home) / "tertulia" if home else user_configuration())
+    return Trust(Path(folder), (line or StatusLine(None)).confirm)
+
+
+def additions(extensions: Iterable[str] | None) -> "Additions":
+    """Return the extensions that the command names, and what else may be executed."""
+    from tertulia.starting import Additions
+
+    return Additions(list(extensions or ()), trust=user_trust())
+
+
 def key_of(variable: str | None) -> str | None:
     """Return the key in an environment variable; `None` where there is none."""
     return (os.environ.get(variable) or "").strip() or None if variable else None
 
 
-def model_access(report: Report = ignore_activity) -> "ModelAccess":
-    """Return what opening models needs: where converted models are kept, and the keys of remote ones.
+def model_access(
+    line: StatusLine | None = None, named: Iterable[str] = (), with_code: Iterable[str] | None = None
+) -> "ModelAccess":
+    """Return what opening models needs: where converted models are kept, keys of remote ones, and what is trusted.
 
     Args:
-        report: Is called with what a model waits for.
+        line: Shows what a model waits for, and asks the user.
+        named: The models that the command names, where no plan has them.
+        with_code: Those whose own Python code is executed.
     """
     from models.chat_names import PROVIDERS, SERVER_KEY
     from tertulia.engines import ModelAccess
 
     variables = {SERVER_KEY, *(provider.key for provider in PROVIDERS.values() if provider.key is not None)}
     keys = {variable: key for variable in variables if (key := key_of(variable)) is not None}
-    return ModelAccess(cache_folder(), keys, report)
+    line, with_code = line or StatusLine(None), frozenset(with_code or ())
+    return ModelAccess(cache_folder(), keys, line.report, user_trust(line), frozenset(named) | with_code, with_code)

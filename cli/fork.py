@@ -7,7 +7,7 @@ import typer
 
 from cli import options
 from cli.driving import drive_shown
-from cli.environment import store_path
+from cli.environment import additions, store_path
 from cli.option_values import read_changes, read_seed, read_settings
 from storage.store import SqliteStore
 
@@ -58,6 +58,7 @@ def fork(
     label: options.LabelOption = None,
     seat: options.SeatOption = None,
     extension: options.ExtensionOption = None,
+    trust_remote_code: options.CodeOption = None,
     thoughts: options.ThoughtsOption = False,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
@@ -69,7 +70,7 @@ def fork(
     Example: tertulia fork @last --at 3 --lambda 0.8
     """
     from tertulia.forking import plan_fork
-    from tertulia.starting import Additions, begin
+    from tertulia.starting import begin
 
     chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, order=order)
     changes = read_changes(person, remember, forget, mechanisms)
@@ -86,7 +87,7 @@ def fork(
             seed=seed,
             say=say,
             seat=seat,
-            additions=Additions(extension or ()),
+            additions=additions(extension),
             label=label,
         )
-        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts)
+        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)

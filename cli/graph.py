@@ -1,16 +1,15 @@
 """`graph`: a graph as Mermaid text."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.environment import additions
 from cli.option_values import read_settings
 from cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
 from cli.terminal.completion import complete_scenario
 from cli.terminal.output import print_json
 from tertulia.drawing import GRAPHS, draw_graph, drawing_document
-from worlds.scenario_parts import extension_source
 
 
 def graph(
@@ -40,8 +39,7 @@ def graph(
 
     Example: tertulia graph group_chat --xray --set nodes.score=length
     """
-    extensions = [extension_source(source, Path.cwd()) for source in extension or []]
-    drawing = draw_graph(name, scenario, read_settings(settings), extensions, xray)
+    drawing = draw_graph(name, scenario, read_settings(settings), additions(extension), xray)
     if as_json:
         print_json(drawing_document(drawing))
     else:

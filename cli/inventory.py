@@ -40,10 +40,7 @@ def inventory(
         records = list({record.run: record for record in map(opened.run, runs)}.values())
         answers = {
             record.run: ask(
-                opened,
-                record,
-                _REHEARSAL if rehearse else model or record.model,
-                inventory_requests(opened.turns(record.run)),
+                opened, record, _REHEARSAL if rehearse else model, inventory_requests(opened.turns(record.run))
             )
             for record in records
         }

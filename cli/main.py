@@ -28,7 +28,7 @@ PANELS = {
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "inventory", "score"),
     "Extend": ("scenarios", "settings", "nodes", "graph"),
-    "Maintain": ("export", "gc", "doctor"),
+    "Maintain": ("export", "gc", "trust", "doctor"),
 }
 
 _EPILOG = """

@@ -1,26 +1,36 @@
 """Opening models for a command: what is being loaded is shown meanwhile."""
 
+from collections.abc import Iterable
+
 from cli.environment import model_access
 from cli.terminal.status_line import status_line
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
 
 
-def open_language_model(name: str, parameters: Parameters) -> LanguageModel:
+def open_language_model(
+    name: str, parameters: Parameters, with_code: Iterable[str] | None = None, is_named: bool = True
+) -> LanguageModel:
     """Return the language model of that name, in the precision of the parameters.
+
+    Args:
+        name: The name.
+        parameters: For their precision.
+        with_code: The names of models whose own Python code is executed.
+        is_named: Whether the command names the model, not a store.
 
     Raises:
         TertuliaError: There is none, it can't be used, or it can't be loaded.
     """
     with status_line(f"loading {name}") as line:
-        return model_access(line.report).language_model(name, parameters)
+        return model_access(line, [name] if is_named else [], with_code).language_model(name, parameters)
 
 
 def open_embedding_model(name: str) -> Embedder:
-    """Return the embedder of that name.
+    """Return the embedder that the command names.
 
     Raises:
         TertuliaError: There is none, or it can't be loaded.
     """
     with status_line(f"loading {name}") as line:
-        return model_access(line.report).embedder(name)
+        return model_access(line, [name]).embedder(name)

@@ -70,6 +70,14 @@ ExtensionOption = Annotated[
         help="Nodes and mechanisms of your own: a file (.py), or an entry point; may be repeated.",
     ),
 ]
+CodeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust-remote-code",
+        metavar="ID",
+        help="Execute the Python code that comes with this model, a folder or a Hugging Face id; may be repeated.",
+    ),
+]
 SeatOption = Annotated[
     str | None,
     typer.Option("--seat", metavar="NAME", help="Type as one of the participants; /leave leaves, and keeps the run."),

@@ -3,8 +3,8 @@
 from functools import partial
 
 from cli.driving import drive_shown
-from cli.environment import store_path
-from cli.options import ExtensionOption, JsonOption, RunArgument, SeatOption, StoreOption, ThoughtsOption
+from cli.environment import additions, store_path
+from cli.options import CodeOption, ExtensionOption, JsonOption, RunArgument, SeatOption, StoreOption, ThoughtsOption
 from cli.terminal.output import plain, print_json, progress
 from storage.store import SqliteStore
 
@@ -13,6 +13,7 @@ def resume(
     run: RunArgument,
     seat: SeatOption = None,
     extension: ExtensionOption = None,
+    trust_remote_code: CodeOption = None,
     thoughts: ThoughtsOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -22,7 +23,7 @@ def resume(
     Example: tertulia resume @last
     """
     from tertulia.seats import check_seat
-    from tertulia.starting import Additions, reopen
+    from tertulia.starting import reopen
 
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
@@ -33,5 +34,5 @@ def resume(
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
-        reopened = partial(reopen, opened, record, seat=seat, additions=Additions(extension or ()))
-        drive_shown(opened, record.model, reopened, as_json, thoughts)
+        reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension))
+        drive_shown(opened, record.model, reopened, as_json, thoughts, trust_remote_code)

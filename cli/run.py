@@ -7,7 +7,7 @@ import typer
 
 from cli import options
 from cli.driving import drive_shown
-from cli.environment import store_path
+from cli.environment import additions, store_path
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_scenario
 from cli.terminal.output import data, plain, print_json
@@ -69,6 +69,7 @@ def run(
     seat: options.SeatOption = None,
     settings: options.SettingsOption = None,
     extension: options.ExtensionOption = None,
+    trust_remote_code: options.CodeOption = None,
     thoughts: options.ThoughtsOption = False,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
@@ -77,7 +78,7 @@ def run(
 
     Example: tertulia run tidewell --lambda 0.5 --rounds 6
     """
-    from tertulia.starting import Additions, begin, plan_run
+    from tertulia.starting import begin, plan_run
 
     chosen = read_settings(
         settings,
@@ -95,14 +96,14 @@ def run(
         model=read_model(model, rehearse),
         seed=seed,
         seat=seat,
-        additions=Additions(extension or ()),
+        additions=additions(extension),
         label=label,
     )
     if dry_run:
         _print_estimate(plan, as_json)
         return
     with SqliteStore.open(store_path(store)) as opened:
-        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts)
+        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.opening import open_language_model
-from cli.options import JsonOption, NoStoreOption
+from cli.options import CodeOption, JsonOption, NoStoreOption
 from cli.terminal.output import data, print_json
 from cli.terminal.status_line import status_line
 from cli.terminal.tables import Row, print_table
@@ -26,6 +26,7 @@ def score(
     ] = "smollm2",
     reducer: Annotated[str, typer.Option(metavar="NAME", help="sum-mean (the paper's) or mean-mean.")] = "sum-mean",
     precision: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16 or float16.")] = "auto",
+    trust_remote_code: CodeOption = None,
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,7 +37,7 @@ def score(
     parameters = Parameters().with_settings({"reducer": reducer, "precision": precision})
     units = read_prompt(prompt)
     check_responses(response)
-    language_model = open_language_model(model, parameters)
+    language_model = open_language_model(model, parameters, trust_remote_code)
     with status_line(f"scoring {len(units)} units"):
         scored = asyncio.run(score_prompt(units, response, language_model, parameters))
     if as_json:

@@ -1,6 +1,6 @@
 """`simulate`: days of a town, conversation after conversation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -65,6 +65,7 @@ def simulate(
     model: options.ModelOption = None,
     rehearse: options.RehearseOption = False,
     settings: options.SettingsOption = None,
+    trust_remote_code: options.CodeOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -87,7 +88,7 @@ def simulate(
         }
         if wrong := next((name for name, value in given.items() if value), None):
             raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
-        _resume(resume, days, store, as_json)
+        _resume(resume, days, trust_remote_code, store, as_json)
         return
     if town is None:
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
@@ -101,10 +102,10 @@ def simulate(
         model=read_model(model, rehearse),
     )
     with SqliteStore.open(store_path(store)) as opened:
-        _drive(opened, plan.model, partial(begin_simulation, opened, plan), as_json)
+        _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json)
 
 
-def _resume(name: str, days: int | None, store: Path | None, as_json: bool) -> None:
+def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store: Path | None, as_json: bool) -> None:
     """Go on with a simulation; with more days than it had, a finished one too."""
     from tertulia.towns import check_days, reopen_simulation, summary
 
@@ -116,17 +117,21 @@ def _resume(name: str, days: int | None, store: Path | None, as_json: bool) -> N
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
             _print_end(opened, summary(opened, simulation, "finished"), as_json)
             return
-        _drive(opened, simulation.model, partial(reopen_simulation, opened, simulation, days=days), as_json)
+        _drive(opened, simulation.model, partial(reopen_simulation, opened, simulation, days=days), with_code, as_json)
 
 
 def _drive(
-    store: SqliteStore, model: str, opened: Callable[[ModelAccess], tuple[Simulation, Engines]], as_json: bool
+    store: SqliteStore,
+    model: str,
+    opened: Callable[[ModelAccess], tuple[Simulation, Engines]],
+    with_code: Sequence[str] | None,
+    as_json: bool,
 ) -> None:
     """Let the days pass to the last, each encounter printed; if they stop, how to go on is printed."""
     from tertulia.towns import drive_simulation
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
-        simulation, engines = opened(model_access(line.report))
+        simulation, engines = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"simulation {simulation.simulation}")
 

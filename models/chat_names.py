@@ -6,7 +6,6 @@ A name is `PROVIDER:NAME`, or `http://HOST:PORT/v1#NAME` for a server of the use
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from state.errors import UsageError, extra_hint
 from state.language_model import ModelTraits
@@ -47,6 +46,10 @@ PROVIDERS = {
     "xai": _by_pip("langchain-xai", "XAI_API_KEY"),
     "bedrock_converse": _by_pip("langchain-aws", None),
 }
+
+#: An address whose host every library reads alike.
+_ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[^\s?#@\\]*)?", re.ASCII | re.IGNORECASE)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 #: Beginnings of the address of a server.
 ADDRESS = ("http://", "https://")
@@ -89,15 +92,32 @@ def split_address(name: str) -> tuple[str, str]:
         UsageError: It is no address, it holds a key, or the model's name is missing.
     """
     address, _, model = name.partition("#")
-    try:
-        parts = urlsplit(address)
-        known = bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        known = False
-    if not known:
-        raise UsageError("a server's address is not one; write http://HOST:PORT/v1#NAME")
-    if parts.username is not None or parts.password is not None or parts.query:
+    authority = re.sub(r"^\w+://", "", address).partition("/")[0]
+    if "@" in authority or "?" in address:
         raise UsageError(f"a server's address holds no key: it would be stored; set {SERVER_KEY} in the environment")
+    if origin_of(address) is None:
+        raise UsageError("a server's address is not one; write http://HOST:PORT/v1#NAME")
     if not model:
         raise UsageError(f"{address}: the model's name is missing; write {address}#NAME")
     return address, model
+
+
+def origin_of(address: str) -> str | None:
+    """Return scheme, host and port of an address, `http://127.0.0.1:8000`, as one spelling; `None` if it is none."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        return None
+    scheme, host = found[1].lower(), found[2].lower().rstrip(".")
+    port = int(found[3] or _DEFAULT_PORTS[scheme])
+    return f"{scheme}://{host}:{port}" if host and 0 < port < 65536 else None
+
+
+def place_of(name: str) -> str:
+    """Return where the requests for a chat model go: the origin of its server, or its provider, `openai:`.
+
+    Raises:
+        UsageError: The name is incomplete, or an address that holds a key.
+    """
+    if not name.startswith(ADDRESS):
+        return name.partition(":")[0] + ":"
+    return str(origin_of(split_address(name)[0]))

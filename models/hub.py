@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from state.errors import ModelError
+from state.errors import ModelError, TrustError
 from state.language_model import Activity, Report
 from state.text import one_line
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 _REQUEST_S, _ANSWER_S = 5.0, 8.0
 
 
-def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Report) -> T:
+def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Report, may_download: bool = True) -> T:
     """Return what a loader makes of a folder or of a hub id.
 
     Args:
@@ -31,8 +31,10 @@ def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Repor
         loader: Loads it; the argument says whether only files on this machine may be used.
         remedy: What the user can do where the hub can't be reached.
         report: Is called when a download begins and ends.
+        may_download: Whether the hub is asked at all.
 
     Raises:
+        TrustError: It is not on this machine, and may not be downloaded.
         ModelError: The hub can't be reached, or has no such model.
         OSError: What the loader raises besides.
     """
@@ -41,6 +43,11 @@ def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Repor
     try:
         return loader(True)
     except OSError:
+        if not may_download:
+            raise TrustError(
+                f"{source} is not on this machine, and is not downloaded as only a file names it; if that is what "
+                f"you want: tertulia trust {source}"
+            ) from None
         _require_on_hub(source, remedy)
     report(Activity(f"downloading {source} from the hub"))
     try:

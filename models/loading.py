@@ -3,13 +3,15 @@
 Libraries are imported, and weights loaded, when a model is opened and not before.
 """
 
+import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from models import chat_names, embedded
 from models.hub import load, quiet_libraries
-from state.errors import AttentionUnavailableError, ModelError, NotFoundError, UsageError, nearest_hint
+from state.errors import AttentionUnavailableError, ModelError, NotFoundError, TrustError, UsageError, nearest_hint
 from state.language_model import Embedder, LanguageModel, ModelTraits, Report, ignore_activity
 from state.parameters import Parameters
 from state.text import first_line
@@ -31,6 +33,8 @@ def open_model(
     limits: Parameters | None = None,
     key: str | None = None,
     report: Report | None = None,
+    may_download: bool = True,
+    with_code: bool = False,
 ) -> LanguageModel:
     """Return the language model of that name.
 
@@ -42,6 +46,8 @@ def open_model(
         limits: What a remote model is held to; the defaults where they are not given.
         key: The key of a remote model.
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
+        may_download: Whether a model that is not on this machine is fetched from the hub.
+        with_code: Whether Python code that comes with the model is executed.
 
     Raises:
         NotFoundError: No model of that name.
@@ -61,7 +67,8 @@ def open_model(
         return open_chat_model(name, limits or Parameters(), key, report)
     if name == embedded.ID:
         with quiet_libraries():
-            return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)
+            folder = str(embedded.folder(cache, report))
+            return _open_causal(name, folder, precision, embedded.TRAITS, report, False, False)
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
         raise NotFoundError(f"no such folder: {name}")
     if "/" not in name and not Path(name).exists():
@@ -70,7 +77,12 @@ def open_model(
             "a folder, a hub id such as owner/name, or openai:NAME works too"
         )
     with quiet_libraries():
-        return _open_causal(name, name, precision, None, report)
+        return _open_causal(name, name, precision, None, report, may_download, with_code)
+
+
+def is_hub_id(name: str) -> bool:
+    """Return whether a name is that of a model on the hub, `owner/name`, and of no folder here."""
+    return bool(re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name)) and not Path(name).exists()
 
 
 def rehearsal_of(name: str) -> LanguageModel:
@@ -128,7 +140,13 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
 
 
 def _open_causal(
-    name: str, source: str, precision: Precision, traits: ModelTraits | None, report: Report
+    name: str,
+    source: str,
+    precision: Precision,
+    traits: ModelTraits | None,
+    report: Report,
+    may_download: bool,
+    with_code: bool,
 ) -> LanguageModel:
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast
@@ -140,9 +158,18 @@ def _open_causal(
     remedy = "name a folder with the model, or take model='smollm2'"
     try:
         model, tokenizer = load(
-            source, lambda local: _load_causal(source, precision, local), remedy=remedy, report=report
+            source,
+            lambda local: _load_causal(source, precision, local, with_code),
+            remedy=remedy,
+            report=report,
+            may_download=may_download,
         )
     except (OSError, ValueError, KeyError, ImportError) as error:
+        if not with_code and "trust_remote_code" in str(error):
+            raise TrustError(
+                f"the model {name!r} needs Python code of its own, which is not executed; if you know what it does, "
+                f"name it on the command line: --trust-remote-code {shlex.quote(name)}"
+            ) from error
         raise ModelError(f"the model {name!r} can't be loaded: {first_line(error) or type(error).__name__}") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
@@ -156,14 +183,15 @@ def _open_causal(
 
 
 def _load_causal(
-    source: str, precision: Precision, local_files_only: bool
+    source: str, precision: Precision, local_files_only: bool, with_code: bool
 ) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
-    """Return model and tokenizer of a folder or of a hub id. No code that comes with them is executed."""
+    """Return model and tokenizer of a folder or of a hub id; code that comes with them is executed only `with_code`."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     device, dtype = device_and_dtype(precision)
-    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": local_files_only}
+    # Never left out: transformers would then ask on standard input, where a seat's answers come from.
+    options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
     config = AutoConfig.from_pretrained(source, **options)
     model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **options).eval()
     model.to(torch.device(device))

@@ -62,6 +62,10 @@ class ExtensionError(UsageError):
     """A user's nodes or mechanisms can't be loaded, or are declared wrongly."""
 
 
+class TrustError(UsageError):
+    """A file alone names what drives code, hosts or keys: an extension, a server; the user has not (SECURITY.md)."""
+
+
 class LeftError(TertuliaError):
     """The person who had a seat has left; the run goes on from there when it is resumed."""
 

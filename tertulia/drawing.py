@@ -7,6 +7,7 @@ from typing import Any
 from state.errors import UsageError, nearest_hint
 from state.parameters import Order, Parameters
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.starting import NOTHING_ADDED, Additions
 
 GRAPHS = ("utterance", "dialogue", "cognition", "group_chat")
 
@@ -30,7 +31,7 @@ def draw_graph(
     name: str,
     scenario: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    extensions: Sequence[str] = (),
+    additions: Additions = NOTHING_ADDED,
     xray: bool = False,
 ) -> Drawing:
     """Return a graph as Mermaid text.
@@ -39,20 +40,19 @@ def draw_graph(
         name: One of `GRAPHS`.
         scenario: A scenario that composes it; `None`: the defaults.
         settings: Values by parameter name, over those of the scenario.
-        extensions: Sources of extensions that nodes may come from.
+        additions: What nodes may come from beside the scenario.
         xray: Whether graphs inside it are drawn too.
 
     Raises:
         UsageError: There is no such graph, or a setting is not acceptable.
         NotFoundError: There is no such scenario.
     """
-    from nodes.machinery.extensions import load_extensions
     from nodes.machinery.places import place_name
     from worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in GRAPHS:
         raise UsageError(f"there is no graph {name!r}{nearest_hint(name, GRAPHS)}")
-    registry = load_extensions([*(extensions_of(scenario) if scenario is not None else ()), *extensions])
+    registry = additions.registry(extensions_of(scenario) if scenario is not None else ())
     known = tuple(registry.mechanisms)
     base = settings_of(scenario, known) if scenario is not None else {}
     parameters = Parameters().with_settings({**base, **(settings or {})})

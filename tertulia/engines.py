@@ -1,47 +1,89 @@
 """The models of a run: opened once each, checked against what the parameters ask of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from state.errors import ModelError, SettingError, TertuliaError
+from state.errors import ModelError, SettingError, TertuliaError, TrustError
 from state.language_model import Embedder, LanguageModel, ModelRole, Report, ignore_activity
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
+from tertulia.trust import Trust, Trusted
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
+
+#: The parameters that name a model, by the role that it takes for everybody.
+ROLES: Mapping[ModelRole, str] = {"judge": "judge_model", "think": "thinking_model", "score": "surrogate"}
 
 Taker = TypeVar("Taker", str, ModelRole)
 
 
 @dataclass(frozen=True)
 class ModelAccess:
-    """The cache, the keys and the progress report with which models are opened.
+    """All that is needed to open models, and whether one may be opened: what a file names is no reason to.
 
     Attributes:
         cache: Where converted models are kept.
         keys: Keys of remote models, by the variable that has them (`OPENAI_API_KEY`).
         report: Is called with what a model waits for, while it is opened and afterwards.
+        trust: What the user has named before; asks about what they have not.
+        named: Names of models that the command, or the program, gives.
+        with_code: Those of them whose own Python code is executed.
     """
 
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     report: Report = ignore_activity
+    trust: Trust = field(default_factory=Trust)
+    named: frozenset[str] = frozenset()
+    with_code: frozenset[str] = frozenset()
+
+    def naming(self, names: Iterable[str]) -> "ModelAccess":
+        """Return the same, with more models that the command, or the program, gives."""
+        return replace(self, named=self.named | set(names))
+
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse remote models in places that the user has not named; remember those that they have.
+
+        A place is the origin of a server, or a provider; a provider is named, too, by a key in the environment.
+
+        Raises:
+            TrustError: Only a file names one, and the user, if they can be asked, said no.
+        """
+        from models.chat_names import SERVER_KEY, is_chat_name, key_variable, place_of
+        from models.loading import is_hub_id
+
+        places = {place_of(name): name for name in names if is_chat_name(name)}
+        named = {place_of(name) for name in self.named if is_chat_name(name)}
+        for place in sorted(places.keys() - named - set(self.trust.read().places)):
+            key = key_variable(places[place])
+            if key in self.keys and key != SERVER_KEY:
+                continue
+            sent = f"prompts{f', and the key in {key},' if key in self.keys else ''} would be sent to {place}"
+            if not self.trust.ask(f"{places[place]} is named by a file alone: {sent}; is that what you want?"):
+                raise TrustError(
+                    f"{places[place]} is named by a file, and not by you: {sent}; if that is what you want: "
+                    f"tertulia trust {place}"
+                )
+            named.add(place)
+        self.trust.remember(Trusted(places=tuple(sorted([*named, *filter(is_hub_id, self.named)]))))
 
     def language_model(self, name: str, parameters: Parameters) -> LanguageModel:
         """Return the language model of that name, in the precision of the parameters.
 
         Raises:
+            TrustError: It is remote, and only a file names it.
             TertuliaError: There is none, it can't be used, or it can't be loaded.
         """
         from models.chat_names import key_variable
         from models.loading import open_model
 
+        self.require([name])
         variable = key_variable(name)
         with _errors_explained(f"the model {name!r}"):
             return open_model(
@@ -51,18 +93,29 @@ class ModelAccess:
                 limits=parameters,
                 key=None if variable is None else self.keys.get(variable),
                 report=self.report,
+                may_download=name in self.named or name in self.trust.read().places,
+                with_code=name in self.with_code,
             )
 
     def embedder(self, name: str) -> Embedder:
         """Return the embedder of that name.
 
         Raises:
+            TrustError: Only a file names it, and it is not one that comes with the installation.
             TertuliaError: There is none, or it can't be loaded.
         """
         from models.loading import open_embedder
 
+        if name not in {EMBEDDER, REHEARSAL, *self.named}:
+            raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
         with _errors_explained(f"the embedder {name!r}"):
             return open_embedder(name, self.report)
+
+
+def named_models(settings: Mapping[str, Any], *models: str | None) -> frozenset[str]:
+    """Return the names of models that a user gives: as everybody's, and by settings for a role."""
+    given = (*models, *(settings.get(setting) for setting in ROLES.values()))
+    return frozenset(name for name in given if isinstance(name, str))
 
 
 @contextmanager
@@ -157,6 +210,9 @@ def reopen_engines(run: RunRecord, access: ModelAccess) -> Engines:
 def _open(
     name: str, participants: Mapping[str, str], embedder: str, parameters: Parameters, access: ModelAccess
 ) -> Engines:
+    is_rehearsed = name == REHEARSAL
+    roles = {} if is_rehearsed else models_of_roles(parameters)
+    access.require([name, *participants.values(), *roles.values()])
     opened = {name: access.language_model(name, parameters)}
 
     def each(names: Mapping[Taker, str]) -> dict[Taker, LanguageModel]:
@@ -165,8 +221,6 @@ def _open(
                 opened[wanted] = access.language_model(wanted, parameters)
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
-    is_rehearsed = opened[name].traits.rehearsed
-    roles = {} if is_rehearsed else models_of_roles(parameters)
     participant_models = each(participants)
     return Engines(
         opened[name], participant_models, access.embedder(REHEARSAL if is_rehearsed else embedder), each(roles)
@@ -175,12 +229,7 @@ def _open(
 
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
     """Return the names of the models that take a role for everybody, by role."""
-    wanted: dict[ModelRole, str | None] = {
-        "judge": parameters.judge_model,
-        "think": parameters.thinking_model,
-        "score": parameters.surrogate,
-    }
-    return {role: name for role, name in wanted.items() if name is not None}
+    return {role: name for role, setting in ROLES.items() if (name := getattr(parameters, setting)) is not None}
 
 
 def _participant_models(name: str, start: Start | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import in_one_line
 from state.store import Store
-from tertulia.engines import check_models
+from tertulia.engines import check_models, named_models
 from tertulia.seats import check_is_there, with_seat
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 
@@ -44,6 +44,11 @@ class StartChanges:
     remember: Sequence[tuple[str, str]] = ()
     forget: Sequence[tuple[str, str]] = ()
     mechanisms: Sequence[str] | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """The models that people are given."""
+        return [value for path, value in self.person if path.endswith(".model")]
 
     def applied(self, start: Start, store: Store, registry: "Registry") -> Start:
         """Return a start with the changes.
@@ -103,7 +108,8 @@ def plan_fork(
     parameters = _changed_parameters(parent, settings, model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
     registry = additions.reload_registry(parent, replaced)
-    start = (changes or StartChanges()).applied(store.start(parent.run), store, registry)
+    changes = changes or StartChanges()
+    start = changes.applied(store.start(parent.run), store, registry)
     start = additions.switched_on(start, tuple(registry.mechanisms))
     parameters = with_seat(parameters, seat, start)
     if seat is not None and parameters.seat is not None and trace is not None:
@@ -113,7 +119,7 @@ def plan_fork(
         check_names(start.names, parameters)
     _check_limits(parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
-    model = model or parent.model
+    model_given, model = model, model or parent.model
     check_models(model, start, parameters)
     return RunPlan(
         start=start,
@@ -124,6 +130,7 @@ def plan_fork(
         label=label,
         parent=(parent.run, at),
         words=None if say is None else in_one_line(say),
+        named=named_models(settings, model_given, *changes.models),
     )
 
 

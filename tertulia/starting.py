@@ -4,7 +4,7 @@ A plan is checked whole before any model is opened; the run exists from `begin` 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ from state.errors import SettingError
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
-from tertulia.engines import Engines, ModelAccess, check_models, open_engines, reopen_engines
+from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.seats import check_seat, with_seat
+from tertulia.trust import Trust, Trusted
 
 if TYPE_CHECKING:
     from nodes.machinery.node import Node
@@ -35,12 +36,14 @@ class Additions:
         files: Files (.py), looked for from the current folder, and entry points of installed packages.
         nodes, mechanisms: Handed over as Python objects.
         accept_changed: Whether, in a run that goes on, the source of an object may differ from what was recorded.
+        trust: What else may be executed, where a scenario or a store names it; remembers the files.
     """
 
     files: Sequence[str] = ()
     nodes: Sequence["Node"] = ()
     mechanisms: Sequence["Mechanism"] = ()
     accept_changed: bool = False
+    trust: Trust = field(default_factory=Trust)
 
     @property
     def sources(self) -> list[str]:
@@ -56,11 +59,13 @@ class Additions:
             beside: Extensions that its scenario names.
 
         Raises:
-            TertuliaError: One is not there, can't be loaded, or is declared wrongly.
+            TertuliaError: One is not there, is not trusted, can't be loaded, or is declared wrongly.
         """
         from nodes.machinery.extensions import load_extensions
 
-        return load_extensions([*beside, *self.sources]).including_objects(self.nodes, self.mechanisms)
+        registry = load_extensions(self.sources, beside, self.trust.read().extensions if beside else {})
+        self._remember(registry)
+        return registry.including_objects(self.nodes, self.mechanisms)
 
     def switched_on(self, start: Start, known: tuple[str, ...]) -> Start:
         """Return a start in which, if it is a meeting, everybody may switch on the mechanisms that were handed over."""
@@ -72,21 +77,29 @@ class Additions:
         return with_mechanisms(start, [*start.mechanisms, *added], known)
 
     def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
-        """Return the nodes and mechanisms of a run that was begun before; nothing is executed that has changed since.
+        """Return the nodes and mechanisms of a run that was begun before: those that are named here, or trusted.
 
         Args:
             run: The run.
             replaced: Names of nodes that it does not have any more; those that were Python objects are not needed.
 
         Raises:
-            TertuliaError: One is not there any more, or has changed.
+            TertuliaError: One is not there any more, is not trusted, or has changed.
         """
         from nodes.machinery.extensions import reload_extensions
         from nodes.machinery.objects import PREFIX
 
         unneeded = {f"{PREFIX}{name}" for name in replaced}
         needed = [extension for extension in run.extensions if extension.source not in unneeded]
-        return reload_extensions(needed, self.sources, self.nodes, self.mechanisms, self.accept_changed)
+        trusted = self.trust.read().extensions if needed else {}
+        registry = reload_extensions(needed, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
+        self._remember(registry)
+        return registry
+
+    def _remember(self, registry: "Registry") -> None:
+        named = set(self.sources)
+        loaded = (extension for extension in registry.extensions if extension.source in named)
+        self.trust.remember(Trusted(extensions={extension.hash: extension.source for extension in loaded}))
 
 
 #: What most runs have.
@@ -106,6 +119,7 @@ class RunPlan:
         label: What the user calls it.
         parent: The run, and the turn of it, from which it is forked.
         words: What is said in that turn instead, for a fork that rewrites it.
+        named: Names of models that the user gives, not a file.
     """
 
     start: Start
@@ -116,6 +130,7 @@ class RunPlan:
     label: str | None = None
     parent: tuple[str, int] | None = None
     words: str | None = None
+    named: frozenset[str] = frozenset()
 
 
 def plan_run(
@@ -154,7 +169,10 @@ def plan_run(
     check_names(start.names, parameters)
     check_start(start, parameters, settings)
     check_models(model, start, parameters)
-    return RunPlan(start=start, parameters=parameters, model=model, seed=seed, registry=registry, label=label)
+    named = named_models(settings, model)
+    return RunPlan(
+        start=start, parameters=parameters, model=model, seed=seed, registry=registry, label=label, named=named
+    )
 
 
 def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any]) -> None:
@@ -201,7 +219,7 @@ def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context"
         TertuliaError: A model can't be opened, or the store can't be written.
     """
     store.check_writable()
-    return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access))
+    return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access.naming(plan.named)))
 
 
 def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Context":

@@ -18,7 +18,7 @@ from state.records import Record, RunKind
 from storage.store import SqliteStore
 from tertulia.driver import recorded_ending
 from tertulia.engines import REHEARSAL, ModelAccess
-from tertulia.starting import RunPlan, begin, plan_run, reopen
+from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -81,7 +81,9 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
     chosen = _settings(config.get("configurable", {}))
     wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}
     settings = {name: value for name, value in wanted.items() if value is not None}
-    plan = plan_run(chosen.scenario or _SHIPPED[kind], settings, model=chosen.model, seed=chosen.seed)
+    additions = Additions(trust=access.trust)
+    scenario = chosen.scenario or _SHIPPED[kind]
+    plan = plan_run(scenario, settings, model=chosen.model, seed=chosen.seed, additions=additions)
     if plan.start.kind != kind:
         raise UsageError(f"scenario={chosen.scenario} is for the other graph, {plan.start.kind}")
     inner = _inner_graph(plan)
@@ -95,7 +97,7 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
     async def hold(state: Conversation) -> Conversation:
         """Hold the conversation; when it is held again, it takes its calls from the journal."""
         with SqliteStore.open(store_path) as store, store.drive_lock(state["run"]):
-            context = reopen(store, store.run(state["run"]), access)
+            context = reopen(store, store.run(state["run"]), access, additions=additions)
             with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
                 await inner.ainvoke(first_state(plan.start), {"recursion_limit": steps}, context=context)
             turns = store.turns(state["run"])

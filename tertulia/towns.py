@@ -10,7 +10,7 @@ from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
 from tertulia.driver import recorded_ending
-from tertulia.engines import Engines, ModelAccess, check_models, open_engines, reopen_engines
+from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of
@@ -39,6 +39,7 @@ class SimulationPlan:
         encounters_per_day: How many encounters are drawn for a day; `None` where the town's log has them.
         model: The name of everybody's model.
         seed: Of all draws.
+        named: Names of models that the user gives.
     """
 
     name: str
@@ -48,6 +49,7 @@ class SimulationPlan:
     encounters_per_day: int | None
     model: str
     seed: int
+    named: frozenset[str]
 
 
 def plan_simulation(
@@ -87,7 +89,7 @@ def plan_simulation(
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY
-    return SimulationPlan(town, opened, parameters, days, drawn, model, seed)
+    return SimulationPlan(town, opened, parameters, days, drawn, model, seed, named_models(settings, model))
 
 
 def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAccess) -> tuple[Simulation, Engines]:
@@ -97,7 +99,7 @@ def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAc
         TertuliaError: A model can't be opened, or the store can't be written.
     """
     store.check_writable()
-    engines = open_engines(plan.model, None, plan.parameters, access)
+    engines = open_engines(plan.model, None, plan.parameters, access.naming(plan.named))
     store.make_file()
     simulation = Simulation(
         simulation=store.new_run_id(),

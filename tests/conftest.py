@@ -1,13 +1,15 @@
-"""What tests share: the command line in an empty folder; one thread per process, for
-machines that are shared; and how much `make fuzz` tries."""
+"""What tests share: the command line in an empty folder, with a configuration of its own; a server of models; one
+thread per process, for machines that are shared; and how much `make fuzz` tries."""
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from support.commands import Cli, Result
+from support.protocol_server import Served, serving
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -15,6 +17,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("suite", deadline=None)
 settings.register_profile("full", max_examples=2000, deadline=None)
 settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which a test remembers what it trusts: its own, and not the user's."""
+    folder = tmp_path_factory.mktemp("configuration")
+    monkeypatch.setenv("TERTULIA_CONFIG", str(folder))
+    monkeypatch.setattr("tertulia.trust.user_configuration", lambda: folder)
+    return folder
 
 
 @pytest.fixture
@@ -33,3 +44,11 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return Result(exit.value.code or 0, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A server that speaks OpenAI's protocol; the first wait before a retry is 0.01 s."""
+    monkeypatch.setattr("models.chat_errors.FIRST_WAIT_S", 0.01)
+    with serving() as server:
+        yield server

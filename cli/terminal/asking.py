@@ -9,6 +9,7 @@ from cli.opening import open_language_model
 from cli.terminal.output import progress
 from cli.terminal.status_line import status_line
 from state.annotation import Annotation
+from state.language_model import LanguageModel
 from state.parameters import Parameters
 from state.records import RunRecord
 from storage.store import SqliteStore
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
     from lab.annotating import AnnotationRequest
 
 
-def ask(store: SqliteStore, run: RunRecord, model: str, requests: Sequence["AnnotationRequest"]) -> list[Annotation]:
+def ask(
+    store: SqliteStore, run: RunRecord, model: str | None, requests: Sequence["AnnotationRequest"]
+) -> list[Annotation]:
     """Return the answers of a model about a run; the model is loaded only where some are missing.
+
+    Args:
+        store: The open store.
+        run: The run.
+        model: The name of the model; the run's own if `None`.
+        requests: What is asked.
 
     Raises:
         typer.Exit: It was interrupted; what was answered is kept.
@@ -27,11 +36,14 @@ def ask(store: SqliteStore, run: RunRecord, model: str, requests: Sequence["Anno
     from lab.annotating import answers_to
 
     parameters = Parameters.model_validate(run.parameters)
+    name, is_named = model or run.model, model is not None
+
+    def opened() -> LanguageModel:
+        return open_language_model(name, parameters, is_named=is_named)
+
     with status_line() as line, interruptible():
         try:
-            return run_or_abandon(
-                answers_to(requests, store, run, model, lambda: open_language_model(model, parameters), line.show)
-            )
+            return run_or_abandon(answers_to(requests, store, run, name, opened, line.show))
         except KeyboardInterrupt:
             progress().print("interrupted; what was answered is kept, give the command again to go on")
             raise typer.Exit(130) from None

@@ -56,6 +56,14 @@ class StatusLine:
                 discard_output()
                 progress().print("nobody reads the output any more; the work goes on")
 
+    def confirm(self, question: str) -> bool:
+        """Return whether the user says yes; `False` where nobody sits at a terminal."""
+        if not (sys.stdin and sys.stdin.isatty() and progress().is_terminal):
+            return False
+        with self.pause():
+            progress().print(plain(f"{question} [y/N] "), end="")
+            return sys.stdin.readline().strip().lower() in ("y", "yes")
+
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Take the line away while inside: what is printed then has the terminal, and standard output, to itself."""

@@ -1,17 +1,19 @@
 """Extensions: a user's nodes and mechanisms, in a Python file, in an installed package, or handed over as objects.
 
 A file, or module, has `NODES` or `MECHANISMS` or both, each a tuple. Nothing is discovered: a run has the extensions
-that its scenario, its command or its program names, and records them, each with a hash of its content. When the run is
-taken up again, only what still has that content is executed.
+that its scenario, its command or its program names, and records them, each with a hash of its content. What a scenario
+or a stored run names is executed only where the user names it too, or trusts a file with that content.
 """
 
 import importlib
+import shlex
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -19,7 +21,7 @@ from nodes.machinery.node import Node
 from nodes.machinery.objects import PREFIX, extension_of_object, source_hash
 from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
-from state.errors import ExtensionError, NotFoundError, nearest_hint
+from state.errors import ExtensionError, NotFoundError, TrustError, nearest_hint
 from state.records import Extension
 from state.text import first_line
 
@@ -32,56 +34,107 @@ def installed() -> list[str]:
     return sorted(entry_points(group=ENTRY_POINTS).names)
 
 
-def load_extensions(sources: Iterable[str]) -> Registry:
-    """Return a registry with these extensions, each once.
+def load_extensions(
+    named: Iterable[str], found: Iterable[str] = (), trusted: Mapping[str, str] | None = None
+) -> Registry:
+    """Return a registry with these extensions, each once: those that were found, then those that the user names.
+
+    Args:
+        named: Files and entry points that the user names.
+        found: Those that a scenario names; executed where the user names them too, or trusts their content.
+        trusted: What the user trusts: hashes of content, each with where that was last.
 
     Raises:
         NotFoundError: There is no such file, or no such entry point.
+        TrustError: One that was found is not trusted.
         ExtensionError: It can't be imported, or what it declares is wrong.
     """
+    sources = _sources(named)
+    accepted = {source.hash for source in sources.values()} | (trusted or {}).keys()
     registry = Registry()
-    for source in dict.fromkeys(sources):
-        registry = _include(registry, source)
+    for name in dict.fromkeys(found):
+        if name not in sources:
+            source = Source.read(name)
+            if source.hash not in accepted:
+                raise _untrusted(name, "the scenario")
+            registry = source.included(registry)
+    for source in sources.values():
+        registry = source.included(registry)
     return registry
 
 
 def reload_extensions(
     recorded: Sequence[Extension],
-    accepted: Collection[str] = (),
+    named: Iterable[str] = (),
+    trusted: Mapping[str, str] | None = None,
     nodes: Iterable[Node] = (),
     mechanisms: Iterable[Mechanism] = (),
     accept_changed: bool = False,
 ) -> Registry:
-    """Return the registry of a run that was begun before; nothing is executed that has changed since.
+    """Return the registry of a run that was begun before: of what it recorded, only what the user names or trusts.
 
     Args:
         recorded: The extensions that were recorded with the run.
-        accepted: Files and entry points that may have changed, or are new.
+        named: Files and entry points that the user names; they may have changed, or moved, or are new.
+        trusted: What the user trusts: hashes of content, each with where that was last.
         nodes, mechanisms: Those that are handed over as Python objects; new ones may be among them.
         accept_changed: Whether the source of an object may differ from what was recorded.
 
     Raises:
         NotFoundError: A file or an entry point is gone.
+        TrustError: An extension is neither named nor trusted.
         ExtensionError: An extension has changed, an object was not handed over, a source can't be read or imported, or
             what it declares is wrong.
     """
     objects: list[Node | Mechanism] = [*nodes, *mechanisms]
     handed_over = {f"{PREFIX}{declared.name}": declared for declared in objects}
+    sources = _sources(named)
+    by_hash = {source.hash: source for source in sources.values()}
+    included: dict[str, Source | Node | Mechanism] = {}
     for extension in recorded:
         if extension.source.startswith(PREFIX):
-            _check_object(extension, handed_over.get(extension.source), accept_changed)
-        elif extension.source not in accepted and source_hash(_content(extension.source)) != extension.hash:
-            raise ExtensionError(
-                f"{extension.source}: has changed since the run began; to go on with it as it is now, "
-                f"add extensions=[{extension.source!r}]"
-            )
-    registry = Registry()
-    for source in dict.fromkeys([*(extension.source for extension in recorded), *accepted, *handed_over]):
-        if source in handed_over:
-            registry = _include_object(registry, handed_over[source])
+            declared = handed_over.get(extension.source)
+            included[extension.source] = _check_object(extension, declared, accept_changed)
         else:
-            registry = _include(registry, source)
+            source = sources.get(extension.source) or by_hash.get(extension.hash)
+            source = source or _trusted_source(extension, trusted or {})
+            included[source.name] = source
+    registry = Registry()
+    for part in (included | sources | handed_over).values():
+        registry = part.included(registry) if isinstance(part, Source) else _include_object(registry, part)
     return registry
+
+
+def _sources(named: Iterable[str]) -> "dict[str, Source]":
+    return {name: Source.read(name) for name in dict.fromkeys(named)}
+
+
+def _trusted_source(extension: Extension, trusted: Mapping[str, str]) -> "Source":
+    """Return a recorded extension from where it was, or where the user has it; nothing untrusted is even read."""
+    if extension.hash not in trusted:
+        raise _untrusted(extension.source, "the run")
+    missing: NotFoundError | None = None
+    for place in dict.fromkeys([extension.source, trusted[extension.hash]]):
+        try:
+            source = Source.read(place)
+        except NotFoundError as error:
+            missing = missing or error
+            continue
+        if source.hash == extension.hash:
+            return source
+    if missing is not None:
+        raise missing
+    raise ExtensionError(
+        f"{extension.source}: has changed since the run began; to go on with it as it is now, "
+        f"add extensions=[{extension.source!r}]"
+    )
+
+
+def _untrusted(source: str, by: str) -> TrustError:
+    return TrustError(
+        f"{by} names the extension {source}, which would be executed, and you have not named it; if you know what it "
+        f"does, add extensions=[{source!r}], or trust it from now on: tertulia trust {shlex.quote(source)}"
+    )
 
 
 def check_objects(
@@ -94,8 +147,8 @@ def check_objects(
             _check_object(extension, handed_over[extension.source], accept_changed)
 
 
-def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> None:
-    """Check that an object was handed over again, and that it is the recorded one."""
+def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> Node | Mechanism:
+    """Return an object after checking that it was handed over again, and that it is the recorded one."""
     name = extension.source.removeprefix(PREFIX)
     if declared is None:
         raise ExtensionError(
@@ -107,6 +160,7 @@ def _check_object(extension: Extension, declared: Node | Mechanism | None, accep
             f"{extension.source}: the source of {name!r} differs from what was recorded with the run; to go on with it "
             "as it is now, hand it over with accept_changed=True"
         )
+    return declared
 
 
 def _include_object(registry: Registry, declared: Node | Mechanism) -> Registry:
@@ -125,32 +179,57 @@ def load_module(name: str) -> Registry:
     path = _module_file(name)
     if path is None:
         raise NotFoundError(f"there is no module {name!r}; give a file that ends in .py, or a module that is installed")
-    content = path.read_bytes()
-    return Registry().including(Extension(source=name, hash=source_hash(content)), *_declared(name, _imported(name)))
+    source = Source(name, path, path.read_bytes())
+    return Registry().including(Extension(source=name, hash=source.hash), *_declared(name, _imported(name, source)))
 
 
-def _include(registry: Registry, source: str) -> Registry:
-    content = _content(source)
-    module = _executed(source, content) if source.endswith(".py") else _imported(_entry_point(source).module)
-    return registry.including(Extension(source=source, hash=source_hash(content)), *_declared(source, module))
+@dataclass(frozen=True)
+class Source:
+    """An extension's file, read once: what is executed is what was hashed.
 
+    Attributes:
+        name: The file (.py), or the entry point.
+        path: The file.
+        content: Its bytes.
+    """
 
-def _content(source: str) -> bytes:
-    """Return the bytes of an extension's file; nothing of it is executed."""
-    path: Path | None = Path(source)
-    if not source.endswith(".py"):
-        path = _module_file(_entry_point(source).module)
-        if path is None:
-            raise NotFoundError(
-                f"the entry point {source!r} names a module that is not there; install its package again"
-            )
-    try:
+    name: str
+    path: Path
+    content: bytes
+
+    @classmethod
+    def read(cls, name: str) -> "Source":
+        """Read an extension; nothing of it is executed.
+
+        Raises:
+            NotFoundError: There is no such file, or no such entry point.
+            ExtensionError: It can't be read.
+        """
+        path: Path | None = Path(name)
+        if not name.endswith(".py"):
+            path = _module_file(_entry_point(name).module)
+            if path is None:
+                raise NotFoundError(
+                    f"the entry point {name!r} names a module that is not there; install its package again"
+                )
         assert path is not None
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no extension {source!r}; give its file with extensions=['FILE']") from None
-    except (OSError, ValueError) as error:
-        raise ExtensionError(f"{source}: can't be read: {error}") from None
+        try:
+            return cls(name, path, path.read_bytes())
+        except FileNotFoundError:
+            raise NotFoundError(f"there is no extension {name!r}; give its file with extensions=['FILE']") from None
+        except (OSError, ValueError) as error:
+            raise ExtensionError(f"{name}: can't be read: {error}") from None
+
+    @property
+    def hash(self) -> str:
+        """The hash of its content."""
+        return source_hash(self.content)
+
+    def included(self, registry: Registry) -> Registry:
+        """Execute it, and return the registry with what it declares."""
+        entry = None if self.name.endswith(".py") else _entry_point(self.name).module
+        module = _executed(self) if entry is None else _imported(entry, self)
+        return registry.including(Extension(source=self.name, hash=self.hash), *_declared(self.name, module))
 
 
 def _entry_point(name: str) -> EntryPoint:
@@ -171,24 +250,36 @@ def _module_file(name: str) -> Path | None:
     return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
 
 
-def _executed(source: str, content: bytes) -> ModuleType:
+def _executed(source: Source) -> ModuleType:
     """Return a file as a module, executed from the very bytes that were hashed."""
-    module = ModuleType(f"tertulia_extension_{source_hash(content)}")
-    module.__file__ = source
+    module = ModuleType(f"tertulia_extension_{source.hash}")
+    module.__file__ = source.name
     sys.modules[module.__name__] = module  # where pydantic and dataclasses look up annotations
-    try:
-        exec(compile(content, source, "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
-        del sys.modules[module.__name__]
-        raise _import_failure(source, source, error) from error
+    _execute(source, module)
     return module
 
 
-def _imported(name: str) -> ModuleType:
+def _imported(name: str, source: Source) -> ModuleType:
+    """Return a module of a package, executed from the very bytes that were hashed, unless it was imported before."""
     try:
-        return importlib.import_module(name)
+        importlib.import_module(package) if (package := name.rpartition(".")[0]) else None
     except (Exception, SystemExit) as error:
-        raise _import_failure(name, str(_module_file(name)), error) from error
+        raise _import_failure(name, str(source.path), error) from error
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, source.path)
+    assert spec is not None  # it ends in .py
+    module = sys.modules[name] = module_from_spec(spec)
+    _execute(source, module)
+    return module
+
+
+def _execute(source: Source, module: ModuleType) -> None:
+    try:
+        exec(compile(source.content, str(source.path), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        del sys.modules[module.__name__]
+        raise _import_failure(source.name, str(source.path), error) from error
 
 
 def _import_failure(source: str, path: str, error: BaseException) -> ExtensionError:

@@ -288,6 +288,7 @@ def test_a_scenario_brings_its_own_nodes(cli: Cli, write: Any, tmp_path: Path) -
     (tmp_path / "far" / "own").mkdir(parents=True)
     (tmp_path / "far" / "own" / "mine.py").write_text(HEAD + GOOD, encoding="utf-8")
     (tmp_path / "far" / "meeting.yaml").write_text(SCENARIO, encoding="utf-8")
+    assert cli("trust", "far/own/mine.py").code == 0
     ended = cli("run", "far/meeting.yaml", "--rehearse", "--rounds", "4", "--lambda", "0.4", "--json").json
     shown = cli("show", ended["run"], "--json").json
     assert shown["parameters"]["nodes"] == {"score": "mine"}

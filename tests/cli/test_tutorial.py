@@ -24,7 +24,7 @@ def test_the_tutorial_can_be_followed(cli: Cli, tmp_path: Path) -> None:
                 for line in shown.splitlines():
                     assert line == "…" or line in result.out.splitlines(), f"{command} does not say {line!r}"
                 commands += 1
-    assert commands == 5
+    assert commands == 6
 
 
 def test_the_tutorial_s_scorer_and_mechanism_do_what_the_page_says(cli: Cli, tmp_path: Path) -> None:

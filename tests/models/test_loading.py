@@ -14,7 +14,7 @@ from transformers import modeling_gguf_pytorch_utils
 
 from models import embedded
 from models.loading import open_embedder, open_model
-from state.errors import ModelError
+from state.errors import ModelError, TrustError
 from state.language_model import Activity
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -117,7 +117,7 @@ def test_no_code_of_a_folder_is_executed_and_nobody_is_asked(
     settings |= {"auto_map": mapped, "model_type": "evil", "tokenizer_class": "Evil", "architectures": ["Evil"]}
     (folder / file).write_text(json.dumps(settings))
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\nclass Evil: pass\n")
-    with pytest.raises(ModelError, match="can't be loaded"):
+    with pytest.raises(TrustError, match=r"code of its own, which is not executed.* --trust-remote-code "):
         open_model(str(folder), cache=tmp_path)
     assert not (tmp_path / "executed").exists()
 

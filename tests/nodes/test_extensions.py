@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import linecache
+import os
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import EntryPoint, EntryPoints
@@ -18,9 +19,10 @@ from support.user_nodes import a_mechanism, a_node, ends, recalls
 from graphs.dialogue import build_dialogue_graph
 from nodes.machinery import extensions
 from nodes.machinery.extensions import load_extensions, load_module, reload_extensions
+from nodes.machinery.objects import source_hash
 from nodes.machinery.registry import Registry
 from nodes.view import View
-from state.errors import ExtensionError, NotFoundError
+from state.errors import ExtensionError, NotFoundError, TrustError
 from state.records import Extension
 
 # --- loading --------------------------------------------------------------------------------------------------------
@@ -126,21 +128,63 @@ def test_a_run_goes_on_with_the_same_content_only(write: Callable[..., str], tmp
     marker = tmp_path / "executed"
     source = write("NODES = (node('mine'),)")
     noted = load_extensions([source]).extensions
-    assert reload_extensions(noted).extensions == noted
+    trusted = {noted[0].hash: source}
+    assert reload_extensions(noted, trusted=trusted).extensions == noted
     write(f"NODES = (node('mine'),)\nopen({str(marker)!r}, 'w')")
     with pytest.raises(ExtensionError, match=r"changed since the run began.*extensions=\["):
-        reload_extensions(noted)
+        reload_extensions(noted, trusted=trusted)
     assert not marker.exists(), "nothing that changed is executed"
     assert reload_extensions(noted, [source]).extensions != noted
     assert marker.exists()
     Path(source).unlink()
     with pytest.raises(NotFoundError, match="no extension"):
-        reload_extensions(noted)
+        reload_extensions(noted, trusted=trusted)
+
+
+def test_nothing_is_executed_or_read_that_is_neither_named_nor_trusted(tmp_path: Path) -> None:
+    marker, pipe = tmp_path / "executed", tmp_path / "pipe.py"
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"NODES = ()\nopen({str(marker)!r}, 'w')", encoding="utf-8")
+    recorded = Extension(source=str(evil), hash=source_hash(evil.read_bytes()))
+    with pytest.raises(TrustError, match=r"the run names the extension .*evil.py.*tertulia trust .*evil.py"):
+        reload_extensions([recorded])
+    with pytest.raises(TrustError, match=r"the scenario names the extension .*evil.py"):
+        load_extensions([], [str(evil)])
+    os.mkfifo(pipe)
+    with pytest.raises(TrustError):
+        reload_extensions([Extension(source=str(pipe), hash=recorded.hash)])
+    assert not marker.exists()
+
+
+def test_what_has_moved_is_known_by_its_content(write: Callable[..., str], tmp_path: Path) -> None:
+    source = write("NODES = (node('mine'),)")
+    (noted,) = load_extensions([source]).extensions
+    moved = tmp_path / "elsewhere.py"
+    Path(source).rename(moved)
+    expected = (Extension(source=str(moved), hash=noted.hash),)
+    assert reload_extensions([noted], [str(moved)]).extensions == expected
+    assert reload_extensions([noted], trusted={noted.hash: str(moved)}).extensions == expected
+    assert load_extensions([str(moved)], [str(moved)]).extensions == expected
+    assert load_extensions([], [str(moved)], {noted.hash: source}).extensions == expected
+
+
+def test_what_is_executed_is_what_was_hashed(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    source, read = write("NODES = (node('mine'),)"), Path.read_bytes
+    (noted,) = load_extensions([source]).extensions
+
+    def read_and_replaced(path: Path) -> bytes:
+        content = read(path)
+        path.write_text("raise AssertionError", encoding="utf-8")
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_replaced)
+    assert set(reload_extensions([noted], trusted={noted.hash: source}).own_nodes) == {"mine"}
 
 
 def test_another_extension_may_come_in_later(write: Callable[..., str]) -> None:
     noted = load_extensions([write("NODES = (node('mine'),)", "one.py")]).extensions
-    registry = reload_extensions(noted, [write("NODES = (node('yours'),)", "other.py")])
+    other = write("NODES = (node('yours'),)", "other.py")
+    registry = reload_extensions(noted, [other], {noted[0].hash: noted[0].source})
     assert set(registry.own_nodes) == {"mine", "yours"}
     assert registry.extensions[0] == noted[0]
 
@@ -166,11 +210,12 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_package_brings_nodes_by_an_entry_point(package: Path) -> None:
     registry = load_extensions(["harbour"])
     assert registry.origins == {"tide": "harbour"}
-    assert reload_extensions(registry.extensions).origins == {"tide": "harbour"}
+    trusted = {registry.extensions[0].hash: "harbour"}
+    assert reload_extensions(registry.extensions, trusted=trusted).origins == {"tide": "harbour"}
     assert extensions.installed() == ["gone", "harbour"]
     package.write_text(package.read_text(encoding="utf-8") + "\n# other", encoding="utf-8")
     with pytest.raises(ExtensionError, match="changed since"):
-        reload_extensions(registry.extensions)
+        reload_extensions(registry.extensions, trusted=trusted)
 
 
 def test_entry_points_that_are_not_there_are_told(package: Path) -> None:
@@ -185,7 +230,7 @@ def test_entry_points_that_are_not_there_are_told(package: Path) -> None:
 
 def test_a_store_can_not_name_any_module(package: Path) -> None:
     with pytest.raises(NotFoundError, match="no installed package has an entry point"):
-        reload_extensions([Extension(source="harbour_of_tests.nodes", hash="0" * 32)])
+        reload_extensions([Extension(source="harbour_of_tests.nodes", hash="0" * 32)], trusted={"0" * 32: "harbour"})
 
 
 # --- handed over in Python ------------------------------------------------------------------------------------------
@@ -254,7 +299,8 @@ def test_a_run_goes_on_with_the_same_object_only() -> None:
 def test_objects_and_files_stand_side_by_side(write: Callable[..., str]) -> None:
     source = write('NODES = (node("written"),)')
     noted = load_extensions([source]).including_objects([a_node()]).extensions
-    later = reload_extensions(noted, nodes=[a_node()], mechanisms=[a_mechanism()])
+    trusted = {noted[0].hash: source}
+    later = reload_extensions(noted, trusted=trusted, nodes=[a_node()], mechanisms=[a_mechanism()])
     assert later.origins == {"written": source, "mine": "python:mine", "gossip": "python:gossip"}
     assert later.extensions[:2] == noted
 
