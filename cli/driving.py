@@ -13,7 +13,7 @@ from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.seat import Seat
 from cli.terminal.status_line import StatusLine, status_line
 from cli.views.live import print_heading, print_round_thoughts
-from state.errors import ContextWindowError, LeftError, TertuliaError, UsageError
+from state.errors import LeftError
 from state.records import Turn
 from state.seat import Answer, Invitation
 from storage.store import SqliteStore
@@ -129,21 +129,9 @@ class LiveRun:
 def _print_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
     """Print the command that goes on where a run did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
-        progress().print(plain(f"to go on: tertulia {_command_to_go_on(end)}{store_hint(store)}"))
+        progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:
         print_json({"run": end.run, "status": end.status, "turns": end.turns})
-
-
-def _command_to_go_on(end: RunEnded) -> str:
-    """Return the command that goes on; to resume would fail again where the settings, or the prompt, are at fault."""
-    if needs_other_settings(end.error):
-        return f"fork {end.run} --at {end.turns + 1} --set KEY=VALUE"
-    return f"resume {end.run}"
-
-
-def needs_other_settings(error: TertuliaError | None) -> bool:
-    """Return whether the same settings would fail in the same way."""
-    return isinstance(error, UsageError | ContextWindowError)
 
 
 def store_hint(store: SqliteStore) -> str:

@@ -1,7 +1,6 @@
 """The values of options as a user wrote them: `--set KEY=VALUE`, prices, a seed, a model."""
 
 from collections.abc import Iterable
-from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 from state.errors import SettingError, UsageError
@@ -32,25 +31,6 @@ def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
     if not separator or not name.strip():
         raise UsageError(f"{option} {given}: write KEY=VALUE, as in {option} {example}")
     return name.strip(), value.strip()
-
-
-def read_prices(given: Iterable[str] | None) -> dict[str, tuple[float, float]]:
-    """Return by model what a million tokens read, and a million written, cost.
-
-    Raises:
-        UsageError: Something is not `MODEL=READ,WRITTEN`.
-    """
-    prices: dict[str, tuple[float, float]] = {}
-    for price in given or []:
-        name, _, figures = price.rpartition("=")
-        try:
-            read, written = map(float, figures.split(","))
-        except ValueError:
-            read = written = nan
-        if not name or not (0 <= read < inf and 0 <= written < inf):
-            raise UsageError(f"--price {price}: write MODEL=READ,WRITTEN, as in --price openai:NAME=2.50,10")
-        prices[name] = read, written
-    return prices
 
 
 def read_seed(settings: dict[str, Any], otherwise: int) -> int:

@@ -1,6 +1,5 @@
 """`runs`: list runs, label them, remove them."""
 
-import sys
 from typing import Annotated, get_args
 
 import typer
@@ -10,6 +9,7 @@ from cli.options import JsonOption, StoreOption
 from cli.terminal.commands import Group, add
 from cli.terminal.completion import complete_run, complete_run_scenario
 from cli.terminal.output import data, plain, print_json, progress
+from cli.terminal.status_line import can_ask
 from cli.terminal.tables import print_columns
 from state.errors import UsageError, nearest_hint
 from state.records import RunStatus
@@ -163,11 +163,6 @@ def _confirm() -> None:
     if not typer.confirm("remove it?", err=True):
         progress().print("nothing was removed")
         raise typer.Exit(1)
-
-
-def can_ask() -> bool:
-    """Whether somebody sits at a terminal."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def label(

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from cli.environment import store_path
-from cli.option_values import read_prices
 from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json
@@ -20,7 +19,7 @@ from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from storage.store import SqliteStore
-from tertulia.costs import Prices, calls_paid, cost_document
+from tertulia.costs import Prices, calls_paid, cost_document, read_prices
 from tertulia.documents import (
     SCHEMA_VERSION,
     agent_in_run_document,

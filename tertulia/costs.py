@@ -1,11 +1,13 @@
 """What a run took, or would take: calls, tokens and time, by agent, by step and by model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf, nan
 from types import MappingProxyType
 
 from metrics.cost import Cost, cost_by, total
 from state.cognition import Call
+from state.errors import UsageError
 from state.records import RunRecord
 from state.store import Store
 from tertulia.documents import Document
@@ -14,6 +16,25 @@ from tertulia.documents import Document
 Prices = Mapping[str, tuple[float, float]]
 
 _NO_PRICES: Prices = MappingProxyType({})
+
+
+def read_prices(given: Iterable[str] | None) -> Prices:
+    """Return by model what a million tokens read, and a million written, cost.
+
+    Raises:
+        UsageError: Something is not `MODEL=READ,WRITTEN`.
+    """
+    prices: dict[str, tuple[float, float]] = {}
+    for price in given or []:
+        name, _, figures = price.rpartition("=")
+        try:
+            read, written = map(float, figures.split(","))
+        except ValueError:
+            read = written = nan
+        if not name or not (0 <= read < inf and 0 <= written < inf):
+            raise UsageError(f"--price {price}: write MODEL=READ,WRITTEN, as in --price openai:NAME=2.50,10")
+        prices[name] = read, written
+    return prices
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from state.errors import TertuliaError
+from state.errors import ContextWindowError, TertuliaError, UsageError
 from state.meeting import Start
 from state.records import RunRecord, RunStatus, Turn
 from state.town import Encounter, Simulation
@@ -69,6 +69,13 @@ class RunEnded:
     status: RunStatus
     turns: int
     error: TertuliaError | None = None
+
+    @property
+    def way_on(self) -> str:
+        """The command that goes on; to resume would fail again where the settings, or the prompt, are at fault."""
+        if isinstance(self.error, UsageError | ContextWindowError):
+            return f"fork {self.run} --at {self.turns + 1} --set KEY=VALUE"
+        return f"resume {self.run}"
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import typer
 from rich.text import Text
 
 from cli.terminal.output import bar, discard_output, plain, progress
 from state.language_model import Activity
+from tertulia.phrases import clean
 
 if TYPE_CHECKING:
     from rich.status import Status
 
 #: Columns of the bar of what is partly done, and of what stands beside it and its text: spinner, gaps, percentage.
 _SHORTEST_BAR, _LONGEST_BAR, _BESIDE_BAR = 8, 24, 10
+
+
+def can_ask() -> bool:
+    """Whether somebody sits at a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 class StatusLine:
@@ -58,11 +65,8 @@ class StatusLine:
 
     def confirm(self, question: str) -> bool:
         """Return whether the user says yes; `False` where nobody sits at a terminal."""
-        if not (sys.stdin and sys.stdin.isatty() and progress().is_terminal):
-            return False
         with self.pause():
-            progress().print(plain(f"{question} [y/N] "), end="")
-            return sys.stdin.readline().strip().lower() in ("y", "yes")
+            return can_ask() and typer.confirm(clean(question), err=True)
 
     @contextmanager
     def pause(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """Two runs beside each other: what they were made with, where they part, and every turn that differs."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,46 +11,24 @@ from rich.text import Text
 
 from cli.terminal.output import plain
 from cli.terminal.tables import has_room
-from metrics.comparison import (
-    Difference,
-    Document,
-    TurnComparison,
-    largest_score_difference,
-    word_differences,
-)
+from metrics.comparison import Difference, Document, TurnComparison, word_differences
 from state.meeting import Start
-from tertulia.comparing import RunComparison, agents_that_differ, contract_path, settings_that_differ, without
-from tertulia.phrases import clean, clock, counted, number, people_line, settings, silence
+from tertulia.comparing import RunComparison, contract_path, settings_that_differ
+from tertulia.comparison_phrases import parting_line, sameness, what_differs
+from tertulia.phrases import clean, clock, number, people_line, settings, silence
 
 #: Characters of a text, and of any other value, that a table shows.
 _SHOWN = 160
 _SHOWN_OF_VALUES = 40
 
-#: What an aspect of a turn is called where its own name does not say it.
-_NAMES = {"mechanisms": "mechanisms chosen", "removed": "units removed", "calls": "model calls"}
-
 _STYLES = {"A": "red", "B": "green"}
 #: What encloses words that stand in one of the two alone, where there are no colours.
 _MARKS = {"A": ("[-", "-]"), "B": ("{+", "+}")}
 
-#: Aspects of a turn that have a line of their own; the others are named.
-_IN_WORDS = {"floor", "speaker", "removed", "scores", "judgement", "text", "clock", "ending", "willingness", "latency"}
-
 
 def print_sameness(console: Console, compared: RunComparison) -> None:
     """Print that two runs, or one turn of them, are identical."""
-    console.print(plain(_sameness(compared)))
-
-
-def _sameness(compared: RunComparison) -> str:
-    a, b = (run.run for run in compared.runs)
-    if a == b:
-        return f"A and B are the same run, {a}"
-    if compared.turn is not None:
-        return f"turn {compared.turn} of {a} and {b} is identical to the last record"
-    count = compared.comparison.turns[-1].turn
-    turns = f"{counted(count, 'turn')}, to the last record" if count else "neither has turns yet"
-    return f"{a} and {b} are identical: {turns}"
+    console.print(plain(sameness(compared)))
 
 
 def print_comparison(console: Console, compared: RunComparison, figures: dict[str, Any]) -> None:
@@ -67,7 +45,7 @@ def print_comparison(console: Console, compared: RunComparison, figures: dict[st
         _print_paths(console, made)
         console.print()
     parting = compared.first_divergence
-    console.print(plain(_parting(parting) if parting else "the conversations are identical", "bold"))
+    console.print(plain(parting_line(parting) if parting else "the conversations are identical", "bold"))
     same: list[int] = []
     for turn in compared.comparison.turns:
         if turn.is_same:
@@ -90,19 +68,6 @@ def _print_heading(console: Console, compared: RunComparison) -> None:
     console.print()
 
 
-def _parting(turn: TurnComparison) -> str:
-    where = f"turn {turn.turn}" if turn.turn else "the preparation"
-    if turn.a is None or turn.b is None:
-        return f"they part at {where}: only {'B' if turn.a is None else 'A'} goes on"
-    first, *others = map(_named, turn.aspects)
-    after = f", then {', '.join(others)}" if others else ""
-    return f"they part at {where}: {first}{after}"
-
-
-def _named(aspect: str) -> str:
-    return _NAMES.get(aspect, aspect)
-
-
 def _print_same(console: Console, turns: Sequence[int]) -> None:
     """Print that turns between two that differ are the same."""
     if turns:
@@ -118,8 +83,8 @@ def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison)
     if turn.a is not None and turn.b is not None:
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(style="dim", no_wrap=True)
-        for row in _details(turn.a, turn.b, turn.aspects):
-            table.add_row(*row)
+        for subject, words in what_differs(turn.a, turn.b, turn.aspects):
+            table.add_row(subject, plain(words))
         console.print(Padding(table, (0, 0, 0, 2), expand=False))
         if compared.turn is not None:
             _print_paths(console, turn.differences)
@@ -170,50 +135,6 @@ def _utterance(
             "" if is_common else f"underline {_STYLES[name]}",
         )
     return line.append("  ∎", "dim") if document["ending"] else line
-
-
-def _details(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[tuple[str, Text]]:
-    """Yield in words what differs in a turn besides the utterance; what has no line of its own is named."""
-    if "floor" in aspects:
-        yield "floor", plain(_both(*map(_floor, (a, b))))
-    for agent, words in agents_that_differ(a, b):
-        yield "", Text.assemble(plain(agent, "bold"), plain(f": {words}"))
-    if "removed" in aspects:
-        alone = {"A": without(a["removed"], b["removed"]), "B": without(b["removed"], a["removed"])}
-        phrases = [f"only in {name}: {', '.join(units)}" for name, units in alone.items() if units]
-        yield "removed", plain("; ".join(phrases) or "the same units in another order")
-    if "scores" in aspects:
-        yield "scores", plain(_scores(a, b))
-    if "judgement" in aspects:
-        yield "judge", plain(_both(*map(_judgement, (a, b))))
-    if others := [aspect for aspect in aspects if aspect not in _IN_WORDS]:
-        yield "and in", plain(", ".join(map(_named, others)), "dim")
-
-
-def _both(a: str, b: str) -> str:
-    return f"{a} | {b}"
-
-
-def _floor(document: Document) -> str:
-    floor = document["floor"]
-    if floor is None or floor["waited_s"] is None:
-        return "nobody" if floor else "–"
-    return f"{document['speaker']} after {floor['waited_s']:.2f} s"
-
-
-def _scores(a: Document, b: Document) -> str:
-    largest = largest_score_difference(a, b)
-    if largest is None:
-        return "of other units" if a["scores"]["units"] and b["scores"]["units"] else "only one of the two was scored"
-    both = _both(f"{largest.a:.4g}", f"{largest.b:.4g}")
-    return f"{largest.differing} units differ, most of all {largest.unit}: {both}"
-
-
-def _judgement(document: Document) -> str:
-    judgement = document["judgement"]
-    judged = [candidate["inconsistency"] for candidate in judgement.values() if isinstance(candidate, dict)]
-    figures = [number(figure, 2) for figure in judged if figure is not None]
-    return f"{', '.join(figures) or '–'} ({judgement['rollbacks']} rolled back)"
 
 
 def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
