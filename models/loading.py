@@ -193,6 +193,8 @@ def _load_causal(
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.
     options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
     config = AutoConfig.from_pretrained(source, **options)
+    # A file could name a kernel of the hub here, which is code.
+    config._attn_implementation = config._experts_implementation = None
     model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **options).eval()
     model.to(torch.device(device))
     return model, AutoTokenizer.from_pretrained(source, **options)

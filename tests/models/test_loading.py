@@ -122,6 +122,14 @@ def test_no_code_of_a_folder_is_executed_and_nobody_is_asked(
     assert not (tmp_path / "executed").exists()
 
 
+def test_a_kernel_that_a_configuration_names_is_not_fetched(tmp_path: Path) -> None:
+    folder = save_tiny(tmp_path / "tiny")
+    settings = json.loads((folder / "config.json").read_text())
+    named = {"attn_implementation": "someone/kernel", "experts_implementation": "someone/kernel"}
+    (folder / "config.json").write_text(json.dumps({**settings, **named, "trust_remote_code": True}))
+    assert open_model(str(folder), cache=tmp_path).traits.context_window
+
+
 def test_no_module_of_an_embedder_s_folder_is_executed(tmp_path: Path) -> None:
     weights = embedded_minilm()
     folder = tmp_path / "evil"
