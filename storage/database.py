@@ -5,7 +5,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,6 +58,8 @@ def open_connection(
             place = Path(path).absolute().as_uri()
         except FileNotFoundError:
             raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
+        if create:
+            _make_private(Path(path))
         try:
             return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
         except sqlite3.OperationalError as error:
@@ -72,6 +74,33 @@ def open_connection(
                     "both to a folder that is writable"
                 ) from error
             return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if it is missing, for its owner alone; SQLite gives the files beside it the same permissions.
+
+    Raises:
+        StorageError: The log of a store that was moved away lies there. SQLite would delete it.
+    """
+    if path.exists():
+        return
+    refuse_lost_log(path)
+    with suppress(OSError):  # SQLite says why, or another process has just made it
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def refuse_lost_log(path: Path) -> None:
+    """Refuse a missing store whose last changes still lie where it was.
+
+    Raises:
+        StorageError: They do.
+    """
+    log = Path(f"{path}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise StorageError(
+            f"{path} is not there, but {log.name} is: the last changes of a store that was moved without it; move it "
+            "beside the store, under the store's name and -wal, or remove it"
+        )
 
 
 def _refuse_stump(path: Path) -> None:
@@ -103,6 +132,25 @@ def _prepared(
             # commits, but the file stays whole.
             _use_wal(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_look(path: Path) -> sqlite3.Connection:
+    """Open a store of this version for plain SQL that reads; nothing is made, migrated or written.
+
+    Raises:
+        StorageError: Its schema is not as Tertulia makes it.
+        sqlite3.Error: It can't be opened.
+    """
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        _restrict(connection)
+        if schema_version(connection, str(path)) != SCHEMA_VERSION:
+            raise StorageError(f"{path} is not of this version")
+        check_schema(connection, str(path))
     except BaseException:
         connection.close()
         raise
@@ -214,6 +262,14 @@ class StoreFile:
             except BaseException:
                 self._connection.rollback()
                 raise
+
+    def save_log(self) -> None:
+        """Copy what the write-ahead log holds into the file, as far as nobody reads or writes it, without waiting.
+
+        So the file alone has it, should it be moved or copied without its log.
+        """
+        with storage_faults(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def reopen(self) -> None:
         """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""

@@ -101,6 +101,7 @@ class Runs(Contents, RunStore):
             self.save_start_memories(row["case_id"], memories)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
+        self.file.save_log()
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
         itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": _NO_LIMIT, "rounds": _NO_LIMIT}
@@ -167,6 +168,8 @@ class Runs(Contents, RunStore):
     @override
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
         self._update_run(run, status=status, error=error)
+        if status != "running":
+            self.file.save_log()
 
     @override
     def set_label(self, run: str, label: str | None) -> None:

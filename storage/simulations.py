@@ -44,6 +44,7 @@ class Simulations(Streams, TownStore):
                 raise StorageError(f"another simulation has just taken the id {simulation.simulation}; start again")
             for agent, (memories, vectors) in streams.items():
                 self.insert_memories(simulation.simulation, agent, 0, memories, vectors)
+        self.file.save_log()
 
     def all(self) -> list[Simulation]:
         """Return all simulations, newest first."""
@@ -85,6 +86,8 @@ class Simulations(Streams, TownStore):
     def set_status(self, simulation: str, status: RunStatus, error: str | None = None) -> None:
         """Set the status of a simulation, and why it failed."""
         self.update(simulation, status=status, error=error)
+        if status != "running":
+            self.file.save_log()
 
     # --- encounters -------------------------------------------------------------------------------------------------
 
