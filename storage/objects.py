@@ -83,11 +83,9 @@ _TABLE_WORDS = frozenset(
     )
 )
 
-_TOKEN = re.compile(
-    r"""--[^\n]* | /\*.*?(?:\*/|\Z) | [ \t\n\f\r]+  # nothing to SQLite
-    | (?P<string>'(?:[^']|'')*') | (?P<name>"[^"]*"|\[[^\]]*\]|`[^`]*`) | (?P<word>\w+) | (?P<other>.)""",
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
+#: Compiled when it is needed: a store of this version is known by its hash.
+_TOKEN = r"""--[^\n]* | /\*.*?(?:\*/|\Z) | [ \t\n\f\r]+  # nothing to SQLite
+    | (?P<string>'(?:[^']|'')*') | (?P<name>"[^"]*"|\[[^\]]*\]|`[^`]*`) | (?P<word>\w+) | (?P<other>.)"""
 _KINDS = ("table", "view", "trigger", "index")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -155,7 +153,7 @@ def _is_index(table: str, is_unique: bool, columns: list[str]) -> bool:
 def _tokens(sql: str) -> Tokens:
     """Return the tokens of SQL: words in lower case, names without quotes, strings as they are."""
     found = []
-    for match in _TOKEN.finditer(sql):
+    for match in re.finditer(_TOKEN, sql, re.VERBOSE | re.DOTALL | re.ASCII):
         text = match.group()
         if match.lastgroup == "name":
             found.append(text[1:-1].lower() if _PLAIN_NAME.fullmatch(text[1:-1]) else text)
