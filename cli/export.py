@@ -1,7 +1,7 @@
 """`export`: a run as a file: JSON lines from which every table can be made, and a transcript that people read."""
 
 import json
-import os
+import secrets
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -103,9 +103,10 @@ def _write(file: Path, lines: Iterable[str]) -> None:
         return
     target = file.resolve()
     is_special = target.exists() and not target.is_file()  # such as /dev/null, which nothing may take the place of
-    beside = target if is_special else target.with_name(f".tertulia-{os.getpid()}.part")
+    # A name that nobody can foresee, and a file that is new: what lies there is neither followed nor overwritten.
+    beside = target if is_special else target.with_name(f".tertulia-{secrets.token_hex(8)}.part")
     try:
-        with beside.open("w", encoding="utf-8", errors="replace", newline="\n") as opened:
+        with beside.open("w" if is_special else "x", encoding="utf-8", errors="replace", newline="\n") as opened:
             opened.writelines(f"{line}\n" for line in lines)
         if not is_special:
             beside.replace(target)

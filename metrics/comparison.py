@@ -24,6 +24,9 @@ Document = Mapping[str, Any]
 #: Fields of a run's record that identify it, and say nothing about its contents.
 _IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created")
 
+#: The field of a memory stream that says whose simulation it is in; what it holds shows in the prompts.
+_IDENTITY_OF_A_STREAM = ("simulation",)
+
 #: What is not compared: these, and the sources of Python objects, whose hashes are.
 _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions": {"__all__": {"code"}}}
 
@@ -166,7 +169,7 @@ def _start_document(start: Start) -> dict[str, Any]:
 def _by_name(value: Any) -> Any:
     """Return a document in which people are keyed by their name, and memories by their id."""
     if isinstance(value, dict):
-        return {name: _by_name(inner) for name, inner in value.items()}
+        return {name: _by_name(inner) for name, inner in value.items() if name not in _IDENTITY_OF_A_STREAM}
     if not _are_rows(value):
         return value
     names = [row.get("id") or row.get("persona", {}).get("name") for row in value]

@@ -243,7 +243,9 @@ class Turn(Record):
     speaker: str | None
     text: str
     sim_time_s: float = Field(
-        ge=0, description="simulated seconds from the start of the conversation to its first word"
+        ge=0,
+        le=1e9,  # thirty years: a moment so much later can be written down
+        description="simulated seconds from the start of the conversation to its first word",
     )
     ended: bool
 

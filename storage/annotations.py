@@ -1,6 +1,5 @@
 """Annotations: what models answered about stored conversations. They are no part of the runs."""
 
-import json
 from typing import Any
 
 from state.annotation import Annotation, Instrument
@@ -9,7 +8,7 @@ from state.text import first_line
 from storage.database import StoreFile
 from storage.faults import DAMAGED
 from storage.tables import Table
-from storage.values import json_text, record_of
+from storage.values import json_text, parsed, record_of
 
 
 class Annotations:
@@ -42,7 +41,7 @@ class Annotations:
 
     def _annotation(self, row: dict[str, Any]) -> Annotation:
         try:
-            return record_of(Annotation, row, answers=json.loads(row["answers"]))
-        except ValueError as error:
+            return record_of(Annotation, row, answers=parsed(row["answers"]))
+        except (ValueError, TypeError) as error:
             cause = f"an annotation does not read: {first_line(error)}"
             raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error

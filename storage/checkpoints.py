@@ -20,6 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Send
 
 from state.errors import StorageError
+from state.text import first_line
 from storage.database import open_connection
 from storage.faults import storage_faults
 
@@ -155,9 +156,10 @@ class PlainSerializer(SerializerProtocol):
             elif kind != "msgpack":  # as the first versions wrote it
                 raise ValueError(f"unknown format {kind!r}")
             return ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
-        except ValueError as error:
+        except (ValueError, TypeError, RecursionError) as error:
+            cause = first_line(error)[:200]
             raise StorageError(
-                f"a checkpoint in {self._path} is damaged, or holds what Tertulia never writes ({error}); nothing in "
+                f"a checkpoint in {self._path} is damaged, or holds what Tertulia never writes ({cause}); nothing in "
                 "it was executed, and the run can't go on from it: go back to a backup of the file"
             ) from error
 

@@ -1,8 +1,8 @@
 """What was executed in a turn: the steps of agents' cognition, and the trace of every node."""
 
-import json
-import zlib
+from typing import Literal
 
+from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from state.cognition import Assessment, Trace
@@ -10,12 +10,16 @@ from state.errors import StorageError
 from state.records import Record
 from state.store import AnyRecord, CognitionStore
 from storage.contents import Contents
-from storage.faults import DAMAGED, storage_faults
+from storage.faults import DAMAGED, record_faults
 from storage.tables import Table
-from storage.values import Value, json_text
+from storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
 #: The tables whose rows belong to a turn, each with the column that numbers it.
 _OF_A_TURN = {"unit_scores": "turn", "candidates": "turn", "steps": "round", "calls": "round"}
+
+_COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "steps", "calls"], int]] = TypeAdapter(
+    dict[Literal["unit_scores", "candidates", "steps", "calls"], int], config=ConfigDict(defer_build=True)
+)
 
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
 
@@ -57,7 +61,7 @@ class Cognition(Contents, CognitionStore):
         row: dict[str, Value] = {
             "run": run,
             "turn": turn,
-            "trace": zlib.compress(json_text(trace.model_dump()).encode()),
+            "trace": packed(json_text(trace.model_dump())),
             "stored": json_text(self._stored(run, turn)),
         }
         Table(self.file, "traces").insert(row, replace=True)
@@ -91,12 +95,17 @@ class Cognition(Contents, CognitionStore):
             StorageError: One is missing.
         """
         rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
-        for table, count in json.loads(rows[0]["stored"]).items() if rows else ():
+        for table, count in self._counts(rows[0]["stored"]) if rows else ():
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.
             found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
             if found < count:
                 cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
                 raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+
+    def _counts(self, stored: str) -> list[tuple[str, int]]:
+        """Return how many rows of each table were noted; those of a table that can't be are passed over."""
+        with record_faults(self.path):
+            return [(table, count) for table, count in _COUNTS.validate_python(parsed(stored)).items()]
 
     def _stored(self, run: str, turn: int) -> dict[str, int]:
         """Return how many rows of each table belong to a turn."""
@@ -116,11 +125,11 @@ class Cognition(Contents, CognitionStore):
                 raise StorageError(DAMAGED.format(path=self.path, cause=cause))
             return None
         try:
-            text = zlib.decompress(rows[0]["trace"]).decode()
-        except (zlib.error, ValueError) as error:
+            text = unpacked(rows[0]["trace"])
+        except DamagedValueError as error:
             raise StorageError(DAMAGED.format(path=self.path, cause=f"a trace does not read: {error}")) from error
         return self._record(Trace, text)
 
     def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:
-        with storage_faults(self.path):
-            return kind.model_validate(json.loads(text))
+        with record_faults(self.path):
+            return kind.model_validate(parsed(text))

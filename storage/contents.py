@@ -13,7 +13,7 @@ from state.errors import StorageError
 from state.records import Prompt, Unit
 from state.store import ContentStore
 from storage.database import StoreFile
-from storage.faults import DAMAGED, storage_faults
+from storage.faults import DAMAGED, record_faults
 from storage.tables import Table
 from storage.values import Value, checksum, searchable
 
@@ -98,7 +98,7 @@ class Contents(ContentStore):
             JOIN contents ON contents.id = content_id ORDER BY position""",
             content,
         )
-        with storage_faults(self.path):
+        with record_faults(self.path):
             prompt = Prompt(units=tuple(Unit(**unit) for unit in units), **found[0])
         verified(_canonical(prompt), content, self.path)
         return prompt
@@ -171,7 +171,7 @@ class Contents(ContentStore):
             StorageError: A text is missing, or was damaged.
         """
         for row in rows:
-            if row["hash"] is None:
+            if not isinstance(row["hash"], str) or not isinstance(row["text"], str):
                 raise StorageError(DAMAGED.format(path=self.path, cause="a text is missing"))
             verified(row["text"], row["hash"], self.path)
         return rows

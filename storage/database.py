@@ -2,16 +2,18 @@
 
 import os
 import sqlite3
+import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from state.errors import StorageError
 from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
-from storage.schema import BINARY, SCHEMA_VERSION, check_tables, schema_version
-from storage.values import Value, bound, compared, decoded, read
+from storage.objects import check_objects, is_known, objects
+from storage.schema import BINARY, IDENTIFIERS, SCHEMA_VERSION, check_tables, schema_version
+from storage.values import LARGEST_BYTES, Value, bound, compared, decoded, identifier, read
 from storage.views import QUERIES
 
 if TYPE_CHECKING:
@@ -28,6 +30,10 @@ _SMALLEST_PAGE_BYTES = 512
 
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
+
+#: Steps of SQLite's machine between two looks at whether a signal has come: less than a millisecond, at no cost that
+#: could be measured.
+_STEPS_BETWEEN_SIGNALS = 10_000
 
 
 def open_connection(
@@ -52,6 +58,8 @@ def open_connection(
             place = Path(path).absolute().as_uri()
         except FileNotFoundError:
             raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
+        if create:
+            _make_private(Path(path))
         try:
             return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
         except sqlite3.OperationalError as error:
@@ -68,6 +76,33 @@ def open_connection(
             return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
 
 
+def _make_private(path: Path) -> None:
+    """Make the file if it is missing, for its owner alone; SQLite gives the files beside it the same permissions.
+
+    Raises:
+        StorageError: The log of a store that was moved away lies there. SQLite would delete it.
+    """
+    if path.exists():
+        return
+    refuse_lost_log(path)
+    with suppress(OSError):  # SQLite says why, or another process has just made it
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def refuse_lost_log(path: Path) -> None:
+    """Refuse a missing store whose last changes still lie where it was.
+
+    Raises:
+        StorageError: They do.
+    """
+    log = Path(f"{path}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise StorageError(
+            f"{path} is not there, but {log.name} is: the last changes of a store that was moved without it; move it "
+            "beside the store, under the store's name and -wal, or remove it"
+        )
+
+
 def _refuse_stump(path: Path) -> None:
     # SQLite would take it for a new file. One without a byte is new: another process may be making it.
     size = path.stat().st_size if os.path.isfile(path) else 0
@@ -80,13 +115,18 @@ def _prepared(
 ) -> sqlite3.Connection:
     connection = sqlite3.connect(place, uri=place != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
     try:
-        if schema_version(connection, str(path)) != SCHEMA_VERSION:
+        _restrict(connection)
+        if (version := schema_version(connection, str(path))) != SCHEMA_VERSION:
+            check_objects(objects(connection), version, str(path), QUERIES)
             # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
             # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
             from storage.migrations import migrate
 
             migrate(connection, str(path))
-        check_tables(connection, str(path), QUERIES)
+        check_schema(connection, str(path))
+        # All of it is ours, to the last token, and SQLite needs to trust it: up to 3.40 at least, a trigger may not
+        # write to a full-text index otherwise.
+        connection.execute("PRAGMA trusted_schema = ON")
         if can_write:
             # WAL: readers don't wait for the writer. NORMAL: kill -9 loses nothing; a power cut may lose the last
             # commits, but the file stays whole.
@@ -96,6 +136,55 @@ def _prepared(
         connection.close()
         raise
     return connection
+
+
+def open_to_look(path: Path) -> sqlite3.Connection:
+    """Open a store of this version for plain SQL that reads; nothing is made, migrated or written.
+
+    Raises:
+        StorageError: Its schema is not as Tertulia makes it.
+        sqlite3.Error: It can't be opened.
+    """
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        _restrict(connection)
+        if schema_version(connection, str(path)) != SCHEMA_VERSION:
+            raise StorageError(f"{path} is not of this version")
+        check_schema(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    """Let a connection trust nothing that stands in the file, read nothing huge, and hear signals in a query."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BYTES)
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    connection.set_progress_handler(_hear_signals, _STEPS_BETWEEN_SIGNALS)
+
+
+def _hear_signals() -> int:
+    """Go on. Python handles signals when a function of its own begins; what that raises ends the query.
+
+    Python's `sqlite3` drops the exception and reports SQLITE_INTERRUPT, of which `storage_faults` makes one again.
+    """
+    return 0
+
+
+def check_schema(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a store of this version whose schema is not as Tertulia makes it.
+
+    Raises:
+        StorageError: Something in it is missing, was changed, or is of somebody else.
+    """
+    rows = objects(connection)
+    if not is_known(rows):
+        check_objects(rows, SCHEMA_VERSION, path, QUERIES)
+        check_tables(connection, path, {str(row[1]) for row in rows}, QUERIES)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -150,7 +239,7 @@ class StoreFile:
         with storage_faults(self.path):
             cursor = self._connection.execute(sql, values)
             names = [column[0] for column in cursor.description]
-            readers = [_as_it_is if name in BINARY else read for name in names]
+            readers = [_READERS.get(name, read) for name in names]
             return [
                 {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
             ]
@@ -173,6 +262,14 @@ class StoreFile:
             except BaseException:
                 self._connection.rollback()
                 raise
+
+    def save_log(self) -> None:
+        """Copy what the write-ahead log holds into the file, as far as nobody reads or writes it, without waiting.
+
+        So the file alone has it, should it be moved or copied without its log.
+        """
+        with storage_faults(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def reopen(self) -> None:
         """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""
@@ -205,3 +302,10 @@ class StoreFile:
 
 def _as_it_is(value: Value) -> Value:
     return value
+
+
+#: How the values of columns are read, by name; those of all others as `read`.
+_READERS: Mapping[str, Callable[[Value], Value]] = {
+    **dict.fromkeys(BINARY, _as_it_is),
+    **dict.fromkeys(IDENTIFIERS, identifier),
+}

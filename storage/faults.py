@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from state.errors import StorageError
 from state.text import first_line, one_line
+from storage.values import LARGEST_BYTES, DamagedValueError
 
 #: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
 BUSY_TIMEOUT_S = 30
@@ -30,9 +31,13 @@ _ADVICE = {
     sqlite3.SQLITE_IOERR: "{path} could not be read or written ({cause}); check the disk, then try again",
     sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; take another with store=…",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_TOOBIG: f"{{path}} holds, or was to hold, a value of more than {LARGEST_BYTES >> 20} MB",
     # The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
     sqlite3.SQLITE_ERROR: DAMAGED,
 }
+
+#: The errors of the file; others, such as a broken constraint, are bugs.
+_OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataError)
 
 
 @contextmanager
@@ -52,9 +57,36 @@ def storage_faults(path: Path | str) -> Iterator[None]:
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
         # Python's complaint that a text is not UTF-8 has no error code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError) or code not in _ADVICE:
+        if code == sqlite3.SQLITE_INTERRUPT:  # by a signal (storage/database.py)
+            raise KeyboardInterrupt from None
+        if type(error) not in _OF_THE_FILE or code not in _ADVICE:
             raise
         raise StorageError(_ADVICE[code].format(path=path, cause=one_line(error))) from error
-    except (json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
+    except RecursionError as error:
+        raise StorageError(DAMAGED.format(path=path, cause="a record is nested too deeply")) from error
+    except (json.JSONDecodeError, UnicodeDecodeError, ValidationError, DamagedValueError) as error:
         cause = first_line(error)
         raise StorageError(DAMAGED.format(path=path, cause=f"a record does not read: {cause}")) from error
+
+
+@contextmanager
+def record_faults(path: Path | str) -> Iterator[None]:
+    """Re-raise as a `StorageError` whatever goes wrong while a row becomes a record.
+
+    What has the type and the checksum that it should have may still be what only a stranger would write. Inside, there
+    is nothing but building the record; a bug in anything else keeps its traceback.
+
+    Args:
+        path: The file, for the message.
+
+    Raises:
+        StorageError: One line with the file and what to do.
+    """
+    with storage_faults(path):
+        try:
+            yield
+        except (ValidationError, DamagedValueError):
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            cause = f"a record does not read: {first_line(error)}"
+            raise StorageError(DAMAGED.format(path=path, cause=cause)) from error

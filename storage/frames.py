@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from state.errors import NotFoundError, StorageError, UsageError, extra_hint
 from state.parameters import Parameters
 from storage.contents import content_hash
-from storage.faults import DAMAGED, storage_faults
+from storage.faults import DAMAGED, record_faults
 from storage.schema import Kind
 from storage.store import SqliteStore
 from storage.tables import Table
+from storage.values import parsed
 from storage.views import VIEWS, View
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _frame(path: Path | str, run: Runs, view: View) -> "DataFrame":
     except ImportError as error:
         raise UsageError(f"data frames need pandas, which is not installed; run: {extra_hint('frames')}") from error
     rows, kinds = _read(path, run, view), view.kinds
-    with storage_faults(path):
+    with record_faults(path):
         return pandas.DataFrame(
             {name: _series([_value(row[name], kind) for row in rows], kind) for name, kind in kinds.items()}
         )
@@ -177,7 +178,7 @@ def _value(value: Any, kind: Kind) -> Any:
     if value is None:
         return None
     if kind == "json":
-        return json.loads(value)
+        return parsed(value)
     if kind == "flag":
         return bool(value)
     if kind == "integer":

@@ -1,7 +1,6 @@
 """The journal of model calls: every call with what was asked, what came back, and what it took."""
 
 import json
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from state.text import first_line
 from storage.contents import Contents, verified
 from storage.faults import DAMAGED
 from storage.tables import Table
-from storage.values import json_text, record_of
+from storage.values import json_text, packed, parsed, record_of, unpacked
 
 _PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
 
@@ -67,9 +66,9 @@ class Journal(Contents, CallStore):
                 row,
                 parameters=self._parameters(row),
                 replies=_unpacked(row["replies"], row["tokens"]),
-                values=json.loads(row["results"]),
+                values=parsed(row["results"]),
             )
-        except (zlib.error, ValueError) as error:
+        except (ValueError, TypeError) as error:
             cause = f"a call does not read: {first_line(error)}"
             raise StorageError(DAMAGED.format(path=self.path, cause=cause)) from error
 
@@ -78,7 +77,7 @@ class Journal(Contents, CallStore):
             return {}
         if row["text"] is None:
             raise ValueError("its parameters are missing")
-        return json.loads(verified(row["text"], row["hash"], self.path))
+        return parsed(verified(row["text"], row["hash"], self.path))
 
 
 class _StoredReply(Record):
@@ -102,20 +101,20 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
         }
         for reply in replies
     ]
-    tokens = zlib.compress(json_text([reply.tokens for reply in replies]).encode())
+    tokens = packed(json_text([reply.tokens for reply in replies]))
     return json_text(rows), tokens
 
 
 def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
-    """Return the replies that were packed; `ValueError` or `zlib.error` if they were damaged since."""
-    rows = _STORED_REPLIES.validate_python(json.loads(replies))
-    tokens_of_each = json.loads(zlib.decompress(tokens))
+    """Return the replies that were packed; `ValueError` or `TypeError` if they were damaged since."""
+    rows = _STORED_REPLIES.validate_python(parsed(replies))
+    tokens_of_each = parsed(unpacked(tokens))
     return tuple(
         Reply(
             text=row.text,
             tokens=reply_tokens,
             text_tokens=row.text_tokens,
-            fields=json.loads(row.text) if row.fields is None else row.fields,
+            fields=parsed(row.text) if row.fields is None else row.fields,
         )
         for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
     )

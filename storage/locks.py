@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from state.errors import StorageError
+from storage.values import identifier
 
 
 @contextmanager
@@ -23,10 +25,15 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     Raises:
         StorageError: Another driver has the run (the message names its process), or no file can be made there.
     """
+    identifier(run)  # the name of a file
     path = store.with_name(f"{store.name}.{run}.lock")
     try:
         lock = _locked(path, run)
     except OSError as error:
+        if path.is_symlink():
+            raise StorageError(
+                f"{path} is a link, so it can't be the lock of the run; remove it, then try again"
+            ) from error
         raise StorageError(
             f"{path} can't be made ({error.strerror}); the folder of the store must be writable"
         ) from error
@@ -41,7 +48,12 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
 def _locked(path: Path, run: str) -> int:
     """Return the descriptor of the locked file."""
     while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        # Not through a link, and not blocked by a pipe: what lies there may have been sent together with the store.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        lock = os.open(path, flags, 0o600)
+        if not stat.S_ISREG(os.fstat(lock).st_mode):
+            os.close(lock)
+            raise StorageError(f"{path} is no file, so it can't be the lock of the run; remove it, then try again")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(lock, path):

@@ -238,3 +238,6 @@ VERSION_5 = (
         checksum INTEGER NOT NULL,
         UNIQUE (simulation, agent, number))""",
 )
+
+#: The statements of each version.
+VERSIONS = (VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5)

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from storage.database import StoreFile
+from storage.faults import record_faults
 from storage.schema import TABLES
+from storage.values import parsed
 
 #: The tables whose rows belong to one run; that a run is an encounter of a simulation keeps it from being deleted.
 _OF_A_RUN = tuple(
@@ -65,7 +67,8 @@ def delete_unused_texts(file: StoreFile, texts: Texts) -> None:
     """
     unused = f"hash IN {_GIVEN} AND hash NOT IN ({_pointers('prompts')})"
     prompts = file.rows(f"SELECT hash, unit_ids FROM prompts WHERE {unused}", json.dumps([*texts.prompts]))
-    unit_ids = json.dumps(sorted({unit for row in prompts for unit in json.loads(row["unit_ids"])}))
+    with record_faults(file.path):
+        unit_ids = json.dumps(sorted({int(unit) for row in prompts for unit in parsed(row["unit_ids"])}))
     file.write(f"DELETE FROM prompts WHERE hash IN {_GIVEN}", json.dumps([row["hash"] for row in prompts]))
     units = file.rows(
         f"""SELECT id, content_id FROM units WHERE id IN {_GIVEN}

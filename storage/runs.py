@@ -1,10 +1,10 @@
 """Runs of a store file: their records, what they start from, and what they have in common with their ancestors."""
 
 import itertools
-import json
 import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,17 @@ from typing_extensions import override
 
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.meeting import Start
+from state.parameters import Parameters
 from state.records import Extension, RunRecord, RunStatus
 from state.store import Dependents, RunStore
 from storage.contents import Contents
 from storage.database import MEMORY
-from storage.faults import DAMAGED, storage_faults
+from storage.faults import DAMAGED, record_faults
 from storage.ids import LISTED, listed, resolve_id
 from storage.locks import drive_lock
 from storage.removal import delete_runs, delete_unused_texts, texts_of
 from storage.tables import Table
-from storage.values import Value, plain_json, record_of
+from storage.values import Value, parsed, plain_json, record_of
 from storage.views import TURNS_OF_RUN
 
 #: Letters and digits that are not taken for one another.
@@ -38,6 +39,24 @@ _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehe
 
 #: A case or a meeting, distinguished by their fields.
 _START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=True))
+
+
+def checked_parameters(text: str) -> dict[str, Any]:
+    """Return the parameters of a run as they are stored; those of other versions may be among them.
+
+    Raises:
+        ValueError, KeyError: They are not such as a run can have.
+    """
+    _check_parameters(text)
+    parameters: dict[str, Any] = parsed(text)
+    return parameters
+
+
+@lru_cache(maxsize=256)  # many runs of a store have the same
+def _check_parameters(text: str) -> None:
+    parameters = parsed(text)
+    Parameters.model_validate({name: value for name, value in parameters.items() if name in Parameters.model_fields})
+    parameters["removal_factor"]  # shown of every run
 
 
 class Runs(Contents, RunStore):
@@ -82,6 +101,7 @@ class Runs(Contents, RunStore):
             self.save_start_memories(row["case_id"], memories)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
+        self.file.save_log()
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
         itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": _NO_LIMIT, "rounds": _NO_LIMIT}
@@ -142,12 +162,14 @@ class Runs(Contents, RunStore):
         rows = self.verified_texts(Table(self.file, "runs").select(join, run, also="hash, text"))
         if not rows:
             raise self._no_such_run(run, self._run_ids())
-        with storage_faults(self.path):
-            return _START.validate_python(json.loads(rows[0]["text"]))
+        with record_faults(self.path):
+            return _START.validate_python(parsed(rows[0]["text"]))
 
     @override
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
         self._update_run(run, status=status, error=error)
+        if status != "running":
+            self.file.save_log()
 
     @override
     def set_label(self, run: str, label: str | None) -> None:
@@ -195,11 +217,11 @@ class Runs(Contents, RunStore):
 
     def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:
         """Return whether somebody drives a run, or a simulation, other than those that were removed."""
-        running = "SELECT {0} AS name FROM {0}s WHERE status = 'running'"
+        running = "SELECT {0} AS run FROM {0}s WHERE status = 'running'"
         for row in self.file.rows(f"{running.format('run')} UNION {running.format('simulation')}"):
-            if row["name"] not in removed:
+            if row["run"] not in removed:
                 try:
-                    with self.drive_lock(row["name"]):
+                    with self.drive_lock(row["run"]):
                         pass
                 except StorageError:
                     return True
@@ -216,13 +238,13 @@ class Runs(Contents, RunStore):
             raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
 
     def _run_record(self, row: dict[str, Any]) -> RunRecord:
-        with storage_faults(self.path):
+        with record_faults(self.path):
             return record_of(
                 RunRecord,
                 row,
-                parameters=json.loads(row["parameters"]),
-                participant_models=json.loads(row["participant_models"]),
-                extensions=json.loads(row["extensions"]),
+                parameters=checked_parameters(row["parameters"]),
+                participant_models=parsed(row["participant_models"]),
+                extensions=parsed(row["extensions"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
             )
 

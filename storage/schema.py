@@ -7,7 +7,7 @@ their units, most of which stand in every prompt of a conversation. How older st
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -27,6 +27,12 @@ APPLICATION_ID = int.from_bytes(b"Poly", "big")
 Kind = Literal["text", "count", "number", "flag", "json", "moment", "integer", "bytes"]
 
 _SQL_TYPES: Mapping[Kind, str] = {"count": "INTEGER", "flag": "INTEGER", "number": "REAL", "bytes": "BLOB"}
+_PYTHON_TYPES: Mapping[Kind, type | tuple[type, ...]] = {
+    "count": int,
+    "flag": int,
+    "number": (float, int),
+    "bytes": bytes,
+}
 
 CHECKSUM = "checksum"
 
@@ -51,6 +57,10 @@ class Column:
     def sql_type(self) -> str:
         """The type in SQL."""
         return _SQL_TYPES.get(self.kind, "TEXT")
+
+    def holds(self, value: object) -> bool:
+        """Return whether a value is of the column's kind."""
+        return (value is None and self.nullable) or isinstance(value, _PYTHON_TYPES.get(self.kind, str))
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,11 @@ class TableSchema:
 
     def kind(self, name: str) -> Kind:
         """Return what a column holds."""
-        return next(column.kind for column in self.columns if column.name == name)
+        return self.column(name).kind
+
+    def column(self, name: str) -> Column:
+        """Return a column."""
+        return next(column for column in self.columns if column.name == name)
 
     @cached_property
     def structure(self) -> frozenset[tuple[str, str, str, bool, int]]:
@@ -355,6 +369,10 @@ _FULL_TEXT_PARTS = ("passages_fts", "passages_ai", "passages_ad", "passages_au")
 #: The columns that hold bytes. No other column is called like them, so a name tells bytes from text.
 BINARY = frozenset(column.name for table in TABLES.values() for column in table.columns if column.kind == "bytes")
 
+#: The columns that hold ids of runs and simulations, which are checked whenever they are read. Likewise, no other is
+#: called like them.
+IDENTIFIERS = frozenset({"run", "ancestor", "parent_run", "simulation"})
+
 
 def schema_version(connection: sqlite3.Connection, path: str) -> int:
     """Return the version of a store's tables, 0 if it has none.
@@ -377,26 +395,25 @@ def schema_version(connection: sqlite3.Connection, path: str) -> int:
     return int(version)
 
 
-def check_tables(connection: sqlite3.Connection, path: str, views: Mapping[str, str]) -> None:
-    """Compare a store with the declarations; what others have added beside its tables is theirs.
+def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str], views: Collection[str]) -> None:
+    """Compare a store with the declarations, by what SQLite knows of its tables and indexes.
 
-    Tables and indexes are compared by what SQLite knows of them, as a migrated store spells them otherwise than a new
-    one; views by their text. Whether the full-text index holds what it should is checked by whoever searches it.
+    By that, as a migrated store spells them otherwise than a new one. Views and triggers are compared by their text
+    (storage/objects.py); whether the full-text index holds what it should is checked by whoever searches it.
 
     Args:
         connection: The open store.
         path: The file, for the message.
-        views: The query of each view.
+        made: The names of all objects in it.
+        views: The names of the views.
 
     Raises:
-        StorageError: A table, an index or a view is missing or was changed.
+        StorageError: A table, an index, a view or a trigger is missing or was changed.
     """
     columns, indexes = _found_columns(connection), _found_indexes(connection)
-    made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type != 'index'"))
     changed = [table.name for table in TABLES.values() if columns.get(table.name) != table.structure]
     changed += [table.name for table in TABLES.values() if not table.index_structure <= indexes]
-    changed += [name for name, query in views.items() if not (made.get(name) or "").endswith(query)]
-    changed += [name for name in _FULL_TEXT_PARTS if name not in made]
+    changed += [name for name in (*views, *_FULL_TEXT_PARTS) if name not in made]
     if changed:
         raise StorageError(DAMAGED.format(path=path, cause=f"{changed[0]} is not as it was made"))
 

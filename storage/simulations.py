@@ -1,6 +1,5 @@
 """Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,11 +8,12 @@ from typing_extensions import override
 from state.errors import NotFoundError, StorageError, nearest_hint
 from state.records import Remembered, RunStatus, Stream
 from state.town import FORMED, Encounter, Simulation, Town, TownStore
-from storage.faults import storage_faults
+from storage.faults import record_faults
 from storage.ids import LISTED, resolve_id
+from storage.runs import checked_parameters
 from storage.streams import Streams
 from storage.tables import Table
-from storage.values import Value, json_text, record_of
+from storage.values import Value, json_text, parsed, record_of
 
 #: By resident, memories and their embeddings.
 Memories = Mapping[str, tuple[Sequence[Remembered], Sequence[Sequence[float]]]]
@@ -44,6 +44,7 @@ class Simulations(Streams, TownStore):
                 raise StorageError(f"another simulation has just taken the id {simulation.simulation}; start again")
             for agent, (memories, vectors) in streams.items():
                 self.insert_memories(simulation.simulation, agent, 0, memories, vectors)
+        self.file.save_log()
 
     def all(self) -> list[Simulation]:
         """Return all simulations, newest first."""
@@ -73,8 +74,8 @@ class Simulations(Streams, TownStore):
         """Return the town as a simulation found it."""
         join = "LEFT JOIN contents ON contents.id = town_id WHERE simulation = ?"
         (row,) = self.verified_texts(Table(self.file, "simulations").select(join, simulation, also="hash, text"))
-        with storage_faults(self.path):
-            return Town.model_validate(json.loads(row["text"]))
+        with record_faults(self.path):
+            return Town.model_validate(parsed(row["text"]))
 
     def update(self, simulation: str, **changes: Value) -> None:
         """Change columns of a simulation: `status`, `error`, or `days`."""
@@ -85,6 +86,8 @@ class Simulations(Streams, TownStore):
     def set_status(self, simulation: str, status: RunStatus, error: str | None = None) -> None:
         """Set the status of a simulation, and why it failed."""
         self.update(simulation, status=status, error=error)
+        if status != "running":
+            self.file.save_log()
 
     # --- encounters -------------------------------------------------------------------------------------------------
 
@@ -118,9 +121,9 @@ class Simulations(Streams, TownStore):
         return found[::-1]
 
     def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
-        with storage_faults(self.path):
+        with record_faults(self.path):
             return [
-                record_of(Encounter, row, activities=tuple(json.loads(row["activities"])))
+                record_of(Encounter, row, activities=tuple(parsed(row["activities"])))
                 for row in Table(self.file, "encounters").select(which, *values)
             ]
 
@@ -164,5 +167,5 @@ class Simulations(Streams, TownStore):
         return Stream(simulation=simulation.simulation, agent=agent, length=length, embedder=simulation.embedder)
 
     def _simulation(self, row: dict[str, Any]) -> Simulation:
-        with storage_faults(self.path):
-            return record_of(Simulation, row, parameters=json.loads(row["parameters"]))
+        with record_faults(self.path):
+            return record_of(Simulation, row, parameters=checked_parameters(row["parameters"]))

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from state.errors import StorageError
-from storage.database import MEMORY, StoreFile
+from storage.database import MEMORY, StoreFile, refuse_lost_log
 from storage.faults import UNWRITABLE
 from storage.journal import Journal
 from storage.removal import delete_checkpoints
@@ -60,6 +60,8 @@ class SqliteStore(Turns, Journal, Streams):
         if path != MEMORY and os.path.isdir(path):
             raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with store=…")
         is_missing = path != MEMORY and not create and not os.path.exists(path)
+        if is_missing:
+            refuse_lost_log(Path(path))
         return cls(StoreFile(MEMORY if is_missing else path, create), path)
 
     def check_writable(self) -> None:

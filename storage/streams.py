@@ -1,6 +1,5 @@
 """Memory streams of a store file: what the people of a simulation remember."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
@@ -13,9 +12,9 @@ from state.parameters import Parameters
 from state.records import Remembered, Stream
 from state.store import Recollection, StreamStore
 from storage.contents import Contents
-from storage.faults import DAMAGED, storage_faults
+from storage.faults import DAMAGED, record_faults
 from storage.tables import Table
-from storage.values import Value, json_text
+from storage.values import Value, json_text, parsed
 
 if TYPE_CHECKING:
     from storage.memory_index import MemoryIndex
@@ -100,14 +99,14 @@ class Streams(Contents, StreamStore):
         Table(self.file, "memories").insert_all(rows)
 
     def _memory(self, row: dict[str, Any]) -> Remembered:
-        with storage_faults(self.path):
+        with record_faults(self.path):
             return Remembered(
                 id=row["memory"],
                 kind=row["kind"],
                 text=row["text"],
                 created=datetime.fromisoformat(row["created"]),
                 importance=row["importance"],
-                evidence=tuple(json.loads(row["evidence"])),
+                evidence=tuple(parsed(row["evidence"])),
             )
 
     def stream_length(self, simulation: str, agent: str) -> int:

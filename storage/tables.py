@@ -1,6 +1,6 @@
 """Rows of the tables that have checksums: what was altered behind the store's back is not read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from state.errors import StorageError
@@ -76,7 +76,26 @@ class Table:
         names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
         rows = self._file.rows(f"SELECT {names}{', ' if also else ''}{also} FROM {self._name} {rest}", *values)
         for row in rows:
-            if row.pop(CHECKSUM) != checksum([row[column] for column in self._columns]):
+            held = [row[column] for column in self._columns]
+            if row.pop(CHECKSUM) != checksum(held):
                 cause = f"a row of {self._name} does not match its checksum"
                 raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
+            if not are_of_kinds(self._name, held):
+                cause = f"a row of {self._name} holds what can't be in it"
+                raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
         return rows
+
+
+#: The types of rows that were found acceptable, by table: few, so most rows are one look-up.
+_ACCEPTED: dict[str, set[tuple[type, ...]]] = {name: set() for name in COLUMNS}
+
+
+def are_of_kinds(table: str, values: Sequence[Value]) -> bool:
+    """Return whether each value is of its column's kind: SQLite puts anything into any column."""
+    types = tuple(map(type, values))
+    if types not in _ACCEPTED[table]:
+        columns = (TABLES[table].column(name) for name in COLUMNS[table])
+        if not all(column.holds(value) for column, value in zip(columns, values, strict=True)):
+            return False
+        _ACCEPTED[table].add(types)
+    return True

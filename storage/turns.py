@@ -1,6 +1,5 @@
 """Turns of a store file, and how each came about: candidates, scores, what was removed."""
 
-import json
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -11,10 +10,10 @@ from state.errors import NotFoundError, StorageError
 from state.records import Candidate, Reply, Turn, TurnRecord
 from state.store import TurnStore
 from storage.cognition import Cognition
-from storage.faults import DAMAGED, storage_faults
+from storage.faults import DAMAGED, record_faults
 from storage.runs import Runs
 from storage.tables import Table
-from storage.values import Value, plain_json, record_of
+from storage.values import Value, parsed, plain_json, record_of
 
 _OF_A_RUN = """LEFT JOIN contents ON contents.id = turns.content_id
     JOIN lineage ON ancestor = turns.run AND turns.turn <= lineage.turns WHERE lineage.run = ?"""
@@ -49,11 +48,9 @@ class Turns(Runs, Cognition, TurnStore):
             *(run, turn),
             also="hash, text",
         )
-        with storage_faults(self.path):
+        with record_faults(self.path):
             return [
-                record_of(
-                    Candidate, row, inconsistency_runs=json.loads(row["inconsistency_runs"]), **_stored_reply(row)
-                )
+                record_of(Candidate, row, inconsistency_runs=parsed(row["inconsistency_runs"]), **_stored_reply(row))
                 for row in self.verified_texts(rows)
             ]
 
@@ -100,7 +97,7 @@ class Turns(Runs, Cognition, TurnStore):
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
         if last is None:
             self.check_run(run)
-        with storage_faults(self.path):
+        with record_faults(self.path):
             return [record_of(Turn, row) for row in rows]
 
     @override
@@ -115,7 +112,7 @@ class Turns(Runs, Cognition, TurnStore):
         units = Table(self.file, "unit_scores").select("WHERE run = ? AND turn = ? ORDER BY position", writer, turn)
         removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
         scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
-        with storage_faults(self.path):
+        with record_faults(self.path):
             return record_of(
                 TurnRecord,
                 rows[0],
@@ -131,6 +128,6 @@ class Turns(Runs, Cognition, TurnStore):
 
 def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reply of a candidate and the fields stored with it; older rows tell backups by their number alone."""
-    stored: dict[str, Any] = {"origin": "backup" if row["attempt"] else "drawn"} | json.loads(row["reply"])
+    stored: dict[str, Any] = {"origin": "backup" if row["attempt"] else "drawn"} | parsed(row["reply"])
     fields = {name: stored.pop(name) for name in _STORED_WITH_REPLY & set(stored)}
     return {"reply": Reply.model_validate(stored), **fields}

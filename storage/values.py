@@ -4,13 +4,31 @@ So bytes in a column of text are text; those of the columns that are declared to
 """
 
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+from state.errors import StorageError
 from state.store import AnyRecord
+from state.text import first_line
 
 Value = str | int | float | bytes | None
+
+#: No value that is read or written is larger. The largest that Tertulia writes are texts of some hundred kilobytes.
+LARGEST_BYTES = 64 * 1024 * 1024
+
+#: Nothing that is packed is larger when it is unpacked: three megabytes of a stranger's could become six gigabytes. The
+#: largest are traces, of half a megabyte in a meeting of sixty.
+LARGEST_UNPACKED_BYTES = 32 * 1024 * 1024
+
+#: Ids of runs and simulations. They stand in the names of lock files, in commands to copy, and in messages.
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+
+
+class DamagedValueError(ValueError):
+    """A stored value can't be read; the message says why, in a line."""
 
 
 def compared(value: Value) -> Value:
@@ -67,6 +85,63 @@ def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> A
         fields: The fields that no column holds as they are.
     """
     return kind(**{name: row[name] for name in kind.model_fields if name in row} | fields)
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return the value of a stored JSON text.
+
+    Raises:
+        DamagedValueError: It is none, or one that only a stranger would write: nested thousands of levels deep, or a
+            number of thousands of digits.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise DamagedValueError("JSON is nested too deeply") from None
+    except (ValueError, TypeError) as error:
+        raise DamagedValueError(first_line(error)) from error
+
+
+def packed(text: str) -> bytes:
+    """Return a text compressed.
+
+    Raises:
+        StorageError: It is larger than what is unpacked again.
+    """
+    plain = text.encode()
+    if len(plain) > LARGEST_UNPACKED_BYTES:
+        raise StorageError(f"a record of {len(plain) / 1e6:.0f} MB is too large to be stored; let fewer take part")
+    return zlib.compress(plain)
+
+
+def unpacked(value: bytes) -> str:
+    """Return a text that was packed.
+
+    Raises:
+        DamagedValueError: It was not, or would be larger than anything that Tertulia writes.
+    """
+    unpacking = zlib.decompressobj()
+    try:
+        plain = unpacking.decompress(value, LARGEST_UNPACKED_BYTES)
+        if unpacking.unconsumed_tail:
+            raise DamagedValueError(f"it holds more than {LARGEST_UNPACKED_BYTES >> 20} MB")
+        if not unpacking.eof:
+            raise DamagedValueError("it is cut off")
+        return plain.decode()
+    except (zlib.error, TypeError, UnicodeDecodeError) as error:
+        raise DamagedValueError(first_line(error)) from error
+
+
+@lru_cache(maxsize=4096)
+def identifier(value: Value) -> Value:
+    """Return the id of a run or a simulation, or NULL, as it is.
+
+    Raises:
+        DamagedValueError: It is nothing that can be an id.
+    """
+    if value is None or (isinstance(value, str) and _ID.fullmatch(value)):
+        return value
+    raise DamagedValueError(f"{value!a:.60} is no id")
 
 
 def searchable(text: str) -> str:

@@ -9,6 +9,9 @@ from pathlib import Path
 import typer
 
 from cli.environment import store_path
+from state.errors import TertuliaError
+from storage.database import open_to_look
+from tertulia.phrases import clean
 
 #: Runs that are offered, the newest ones.
 _MOST = 200
@@ -95,6 +98,7 @@ def _of_store(context: typer.Context, query: str, incomplete: str, last: str | N
     """
     path = store_path(context.params.get("store"))
     rows: list[tuple[str, ...]] = [] if last is None else [("@last", last)]
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
-        rows += store.execute(f"{query} ORDER BY id DESC LIMIT {_MOST}").fetchall()
+    with suppress(sqlite3.Error, TertuliaError), closing(open_to_look(path)) as store:
+        found = store.execute(f"{query} ORDER BY id DESC LIMIT {_MOST}").fetchall()
+        rows += [tuple(clean(str(value)) for value in row) for row in found]
     return [(value, ", ".join(about)) for value, *about in rows if value.startswith(incomplete)]

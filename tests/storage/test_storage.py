@@ -97,7 +97,7 @@ candidates = st.builds(
 )  # fmt: skip
 turns = st.builds(
     Turn, turn=st.just(1), round=st.integers(1, 99), speaker=st.none() | texts, text=texts,
-    sim_time_s=st.floats(0, allow_nan=False), ended=st.booleans(),
+    sim_time_s=st.floats(0, 1e9), ended=st.booleans(),
 )  # fmt: skip
 turn_records = st.builds(
     TurnRecord, turn=turns, prompt=st.none() | texts, scores=st.none() | st.dictionaries(names, floats, max_size=5),
@@ -106,19 +106,20 @@ turn_records = st.builds(
 )  # fmt: skip
 json_values = st.none() | st.booleans() | st.integers() | floats | texts | st.lists(st.integers(), max_size=3)
 extensions = st.builds(Extension, source=texts, hash=texts)
+ids = st.from_regex(r"[a-zA-Z0-9_][a-zA-Z0-9_-]{0,63}", fullmatch=True)
 #: Of a fork, the turns that it has in common with its parent are its first ones.
 runs = st.builds(
-    RunRecord, run=names, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
+    RunRecord, run=ids, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
     kind=st.sampled_from(["dialogue", "group_chat"]),
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
-    parameters=st.dictionaries(names, json_values, max_size=3),
+    parameters=st.dictionaries(names, json_values, max_size=3).map(lambda others: {"removal_factor": 0.5, **others}),
     participant_models=st.dictionaries(
         names,
         st.builds(ParticipantModel, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)),
         max_size=2,
     ),
     extensions=st.lists(extensions, max_size=2).map(tuple), rewritten=st.booleans(),
-    parent=st.none() | st.tuples(names, st.integers(1, 99)),
+    parent=st.none() | st.tuples(ids, st.integers(1, 99)),
 ).map(lambda run: run if run.parent is None else run.model_copy(update={"turns": run.parent[1] - 1}))  # fmt: skip
 
 

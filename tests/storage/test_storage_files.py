@@ -171,14 +171,10 @@ def test_a_bug_keeps_its_traceback() -> None:
 
 
 @pytest.mark.parametrize("change", ["DROP TABLE candidates", "ALTER TABLE turns RENAME COLUMN speaker TO orator"])
-def test_changed_tables_are_told_and_others_are_left_alone(path: Path, change: str) -> None:
+def test_changed_tables_are_told(path: Path, change: str) -> None:
     filled(path)
     with sqlite3.connect(path) as connection:
-        connection.execute("CREATE VIEW said AS SELECT turn, speaker FROM turns")
-        connection.execute("CREATE TABLE notes (note)")
-        connection.commit()
-        assert read_everything(path)
-        connection.execute("DROP VIEW said")
+        connection.execute("DROP VIEW each_turn")  # SQLite would rename the column in it too
         connection.execute(change)
     connection.close()
     with pytest.raises(StorageError, match=r"damaged or was altered .*(candidates|turns) is not as it was made"):

@@ -1,0 +1,183 @@
+"""A store that a stranger has made: reading it shows nothing that a terminal would obey, and ends in a line."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import sqlite3
+import zlib
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.commands import Cli, Result
+
+from cli.terminal.completion import complete_run
+from storage.contents import content_hash
+from storage.schema import BINARY, TABLES
+from storage.store import SqliteStore
+from storage.values import Value, checksum, read
+
+#: What a terminal would obey: a title, a colour, a C1 control, a change of direction; and what a path or a line would.
+HOSTILE = "x\x1b]0;mine\x07\x1b[2J\x9b31m\u202egpj/../\r\n\x00y"
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
+
+#: Values that only a stranger writes, for columns of text and for those of JSON.
+TEXTS = (HOSTILE,)
+DOCUMENTS = ("[" * 100_000, "[]", "3", "null", '{"a": ' + "9" * 10_000 + "}", "all texts")
+
+
+def _renamed(value: object) -> object:
+    """A document in which every text is hostile, keys and shape as they were."""
+    if isinstance(value, dict):
+        return {name: _renamed(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_renamed(inner) for inner in value]
+    return f"{value}{HOSTILE}" if isinstance(value, str) else value
+
+
+def command(*arguments: object) -> Result:
+    """Run a command in this process."""
+    from cli.main import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setattr("sys.argv", ["tertulia", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit:
+            main()
+    for stream in (out, err):
+        stream.flush()
+    return Result(exit.value.code or 0, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def craft(path: Path, table: str, column: str, value: str) -> None:
+    """Put a value into a column of every row, with a checksum or a hash that fits."""
+    columns = TABLES[table].checked
+
+    def fitting(*values: Value) -> int:
+        pairs = zip(columns, values, strict=True)
+        return checksum([value if name in BINARY else read(value) for name, value in pairs])
+
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.create_function("crafted", 2, lambda old, row: _crafted(str(read(old)), row, value))
+        connection.create_function("fitting", -1, fitting)
+        connection.create_function("row_hash", 1, lambda text: content_hash(str(read(text))))
+        key = "id" if table == "contents" else "''"
+        connection.execute(f"UPDATE OR IGNORE {table} SET {column} = crafted({column}, {key}) WHERE {column} NOT NULL")
+        if table == "contents":
+            connection.execute("UPDATE OR IGNORE contents SET hash = row_hash(text)")
+        if columns:
+            connection.execute(f"UPDATE {table} SET checksum = fitting({', '.join(columns)})")
+
+
+def _crafted(old: str, row: object, value: str) -> str:
+    if value != "all texts":
+        return f"{value}{row}"
+    try:
+        return json.dumps(_renamed(json.loads(old)))
+    except ValueError:
+        return f"{old}{HOSTILE}"
+
+
+def check(result: Result) -> None:
+    """It did what it should, or said in a line what is wrong; nothing that a terminal would obey was printed."""
+    assert "Traceback" not in result.err, result.err
+    assert result.code in (0, 1, 2, 3), result
+    assert not _OBEYED.search(result.out), repr(_OBEYED.search(result.out))
+    assert not _OBEYED.search(result.err), repr(_OBEYED.search(result.err))
+    if result.code == 1:
+        assert sum(line.startswith("error: ") for line in result.err.splitlines()) <= 1, result
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a dialogue, a meeting and a day of a town."""
+    path = tmp_path_factory.mktemp("whole") / "whole.db"
+    how = ("--rehearse", "--lambda", "0.5", "--store", path)
+    assert command("run", "tidewell", "--rounds", "2", *how).code == 0
+    assert command("run", "team_building", "--rounds", "2", *how).code == 0
+    assert command("simulate", "tidewell", "--days", "1", "--encounters-per-day", "1", *how).code == 0
+    return path
+
+
+def _columns() -> list[tuple[str, str, str]]:
+    """Return every column of text in every table, with its kind."""
+    return [
+        (table.name, column.name, column.kind)
+        for table in TABLES.values()
+        for column in table.declared
+        if column.kind in ("text", "json", "moment", "integer") and (table.name, column.name) != ("contents", "hash")
+    ]
+
+
+@pytest.mark.parametrize(("table", "column", "kind"), _columns())
+def test_a_crafted_column_is_shown_harmlessly_or_told(
+    whole: Path, tmp_path: Path, table: str, column: str, kind: str
+) -> None:
+    values = DOCUMENTS if kind == "json" else (HOSTILE, "all texts") if table == "contents" else (HOSTILE,)
+    path = tmp_path / "crafted.db"
+    with SqliteStore.open(whole) as store:
+        _, meeting, dialogue = (run.run for run in store.runs())
+    reading: list[tuple[str, ...]] = [("runs",), ("days", "@last", "--encounters"), ("search", "the")]
+    for run in (dialogue, meeting):
+        reading += [("show", run), ("show", run, "--turn", "1", "--json"), ("export", run, "--markdown", "-")]
+    for value in values:
+        path.write_bytes(whole.read_bytes())
+        craft(path, table, column, value)
+        for arguments in reading:
+            check(command(*arguments, "--store", path))
+
+
+BOMB = zlib.compress(bytes(64 * 1024 * 1024), 9)
+
+
+@pytest.mark.parametrize(("table", "column", "arguments"), [
+    ("traces", "trace", ("show", "@last", "--node", "all")), ("calls", "tokens", ("show", "@last", "--cost")),
+])  # fmt: skip
+def test_what_becomes_huge_is_not_unpacked(cli: Cli, table: str, column: str, arguments: tuple[str, ...]) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "2")
+    columns = TABLES[table].checked
+    with closing(sqlite3.connect("tertulia.db")) as connection, connection:
+        connection.execute(f"UPDATE {table} SET {column} = ?", (BOMB,))
+        connection.create_function("fitting", -1, lambda *values: checksum([
+            value if name in BINARY else read(value) for name, value in zip(columns, values, strict=True)
+        ]))  # fmt: skip
+        connection.execute(f"UPDATE {table} SET checksum = fitting({', '.join(columns)})")
+    cli(*arguments).complains(1, "damaged", "more than 32 MB")
+
+
+def test_the_same_conversations_of_two_simulations_are_the_same(cli: Cli) -> None:
+    how = ("simulate", "tidewell", "--days", "1", "--encounters-per-day", "2", "--rehearse", "--json")
+    first, second = (cli(*how).json["simulation"] for _ in range(2))
+    for number in (1, 2):
+        compared = cli("diff", f"{first}-1-{number}", f"{second}-1-{number}", "--exit-code", "--json")
+        assert (compared.code, compared.json["identical"]) == (0, True), compared.out
+
+
+def test_completion_executes_nothing_of_a_store(cli: Cli) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "1")
+    context: Any = SimpleNamespace(params={"store": Path("tertulia.db")})
+    assert len(complete_run(context, "")) == 2
+    with closing(sqlite3.connect("tertulia.db")) as connection, connection:
+        connection.execute("ALTER TABLE runs RENAME TO hidden")
+        connection.execute("CREATE VIEW runs AS SELECT 1 AS id, 'mine' AS run, 'x' AS scenario, 'y' AS status")
+    assert complete_run(context, "") == [("@last", "the newest run")]
+
+
+def test_an_export_does_not_write_through_a_link_that_was_foreseen(cli: Cli, tmp_path: Path) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "1")
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / f".tertulia-{os.getpid()}.part").symlink_to(precious)
+    before = os.umask(0o027)
+    try:
+        assert cli("export", "@last", "--jsonl", str(out / "run.jsonl")).code == 0
+    finally:
+        os.umask(before)
+    assert precious.read_text() == "kept"
+    assert (out / "run.jsonl").stat().st_mode & 0o777 == 0o640
