@@ -79,8 +79,7 @@ async def test_an_answer_without_end_is_read_to_the_limit_and_asked_for_once(
         assert f"see what answers at {hostile.address}/v1/chat/completions" in message
         assert len(message.splitlines()) == 1
         assert len(hostile.paths) == 1
-        assert hostile.taken + BUFFERED > MOST_BYTES
-        assert hostile.taken < MOST_BYTES + BUFFERED
+        assert MOST_BYTES / 2 < hostile.taken < MOST_BYTES + BUFFERED
 
 
 @pytest.mark.parametrize("status", ["200 OK", "400 Bad Request", "503 Busy"])
