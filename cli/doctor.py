@@ -13,7 +13,7 @@ from tertulia.installation import installation_document
 
 
 def doctor(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show what is installed, which device and precision will be used, and what mends what is missing.
+    """Show what is installed, which device, precision and threads will be used, and what mends what is missing.
 
     Example: tertulia doctor
     """
@@ -33,6 +33,8 @@ def _print_report(report: dict[str, Any]) -> None:
         table.add_row(name, version or "missing")
     table.add_row("device", report["device"] or "–")
     table.add_row("precision", report["precision"] or "–")
+    if report["threads"]:
+        table.add_row("threads", plain(f"{report['threads']} (waiting: {report['threads_wait']})"))
     ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
     table.add_row("embedded model", plain(f"{ready} ({report['cache']})"))
     table.add_row("store", plain(report["store"]))

@@ -10,6 +10,7 @@ import json
 import reprlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +19,14 @@ from pydantic import ValidationError
 
 from metrics.diversity import Dialogue
 from state.errors import NotFoundError, UsageError
+from state.files import open_regular
 from state.records import Record
 
 #: A JSON object of a file, after its file and line in words.
 Entry = tuple[str, dict[str, Any]]
+
+#: The largest file that is read: a thousand runs of a hundred rounds, each with all its records; and the longest line.
+_MOST_BYTES, _MOST_LINE_BYTES = 512 * 10**6, 16 * 10**6
 
 _SHAPE = 'each line is {"case": …, "dialogue": [["Ana", "Hello."], …]}'
 _EXPORT = "give the file as `tertulia export RUN --jsonl FILE` wrote it"
@@ -84,8 +89,10 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+        with open_regular(path, _MOST_BYTES) as file:
+            for number, line in enumerate(iter(partial(file.readline, _MOST_LINE_BYTES + 1), b""), start=1):
+                if len(line) > _MOST_LINE_BYTES:
+                    raise UsageError(f"{path} line {number}: has more than {_MOST_LINE_BYTES // 10**6} MB; {_SHAPE}")
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip()
                 if text:
                     yield number, text

@@ -3,7 +3,12 @@
 * `loading`: from a name to a model; `embedded`, `hub`: where its files come from.
 * `causal`: local models, on `decoding_state` and `attention` (keys, values, captured attention), `attention_scores`
   (Eq. 1), `decoding` and `grammar` (sampling of JSON replies), `tokenizer`.
-* `chat`: remote models, on `chat_names`, `remote_requests`, `chat_errors` and `repair`.
+* `chat`: remote models, on `chat_names`, `remote_requests`, `answer_limits`, `chat_errors` and `repair`.
+* `threads`: how the threads of torch wait, set before any module here imports it.
 * `rehearsal`: a stand-in without weights. `embedder`: sentence embeddings.
 * `batching`, `journal`: calls of a run, made in batches, stored, and never made twice.
 """
+
+from models.threads import wait_passively
+
+wait_passively()

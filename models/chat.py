@@ -4,7 +4,8 @@
 2. The reply is a JSON object: by schema where the provider can, and repaired in any case (`models.repair`). One that
    can't be read is asked for again, with what was wrong.
 3. Requests wait for their turn, and are repeated while a failure may pass (`models.remote_requests`); what fails for
-   good becomes one line (`models.chat_errors`). No key is ever in an error, a record or a representation.
+   good becomes one line (`models.chat_errors`), and so does an answer that no model gives
+   (`models.answer_limits`). No key is ever in an error, a record or a representation.
 
 Names and providers are in `models.chat_names`. LangChain is imported when a model is opened, and not before.
 """
@@ -18,6 +19,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from models.answer_limits import client_options, limit_answers
 from models.chat_errors import refuses_schemas, shortened_message
 from models.chat_names import ADDRESS, PROVIDERS, SEEDED, TRAITS, check_chat_name, key_variable, split_address
 from models.rehearsal import RehearsalTokenizer
@@ -82,12 +84,14 @@ def _init_client(provider: str, model: str, parameters: Parameters, key: str | N
         raise ModelError(f"hosted models need LangChain; run: {extra_hint('chat')}")
     from langchain.chat_models import init_chat_model
 
-    limits: dict[str, Any] = {} if provider == "ollama" else {"max_retries": 0}
+    limits = client_options(provider)
+    if provider != "ollama":
+        limits["max_retries"] = 0
     if parameters.max_reply_tokens is not None:
         limits["num_predict" if provider == "ollama" else "max_tokens"] = parameters.max_reply_tokens
     try:
         # Where graphs are traced, LangChain would stream; what is cut then reads as if it were whole.
-        return init_chat_model(model, model_provider=provider, disable_streaming=True, **limits, **options)
+        client = init_chat_model(model, model_provider=provider, disable_streaming=True, **limits, **options)
     except ImportError:
         install = known.install if known else f"pip install langchain-{provider.replace('_', '-')}"
         raise ModelError(f"{provider}:{model} needs another package; run: {install}") from None
@@ -95,6 +99,8 @@ def _init_client(provider: str, model: str, parameters: Parameters, key: str | N
         if known is None and "nsupported" in str(error):
             raise UsageError(f"unknown provider {provider!r}{nearest_hint(provider, PROVIDERS)}") from None
         raise ModelError(f"{provider}:{model} can't be opened: {shortened_message(error, key or '')}") from None
+    limit_answers(client)
+    return client
 
 
 class ChatModel:

@@ -25,9 +25,18 @@ _TEMPORARY = (408, 409, 425, 429)
 _SHOWN = 200
 
 
+class RefusedAnswerError(Exception):
+    """An answer that is not read, or a redirect that is not followed; the message goes on after the model's name."""
+
+
 def is_temporary(error: BaseException) -> bool:
-    """Return whether another attempt may succeed."""
+    """Return whether another attempt may succeed.
+
+    An answer that was refused would come again: a server sends gigabytes, or redirects, by how it is set up.
+    """
     if not isinstance(error, Exception) or getattr(error, "code", None) == "insufficient_quota":
+        return False
+    if _refusal(error) is not None:
         return False
     status = _status(error)
     if status is None:
@@ -90,6 +99,8 @@ def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, 
         timeout_s: Seconds that an attempt may take.
         attempts: How many were made.
     """
+    if (refusal := _refusal(error)) is not None:
+        return ModelError(f"{model} {refusal}")
     status = _status(error)
     times = f" ({attempts} times)" if attempts > 1 else ""
     message = shortened_message(error, key)
@@ -153,6 +164,11 @@ def _status(error: BaseException) -> int | None:
         if isinstance(status, int) and status >= 400:
             return status
     return None
+
+
+def _refusal(error: BaseException) -> RefusedAnswerError | None:
+    """Return the refusal behind an error of a provider's library; `None` where it has another cause."""
+    return next((cause for cause in _causes(error) if isinstance(cause, RefusedAnswerError)), None)
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

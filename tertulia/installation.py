@@ -10,6 +10,7 @@ from pathlib import Path
 
 from models.chat_names import PROVIDERS
 from models.embedded import CONVERSION, EMBEDDER_PACKAGE, PACKAGE
+from models.threads import threads_in_force
 from state.errors import NotFoundError
 from tertulia.documents import SCHEMA_VERSION, Document
 
@@ -80,12 +81,15 @@ def installation_document(cache: Path, store: Path, key_of: Callable[[str | None
     packages = {name: installed_version(name) for name in needed}
     missing = [name for name, version in packages.items() if version is None]
     device, precision = _device_and_precision() if packages["torch"] else (None, None)
+    threads, threads_wait = threads_in_force() if packages["torch"] else (None, None)
     return {
         "schema_version": SCHEMA_VERSION,
         "python": platform.python_version(),
         "packages": packages,
         "device": device,
         "precision": precision,
+        "threads": threads,
+        "threads_wait": threads_wait,
         "embedded_model_converted": (cache / CONVERSION).exists(),
         "cache": str(cache),
         "store": str(store),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from state.errors import NotFoundError, UsageError, nearest_hint
+from state.files import read_text
 from state.language_model import Embedder, LanguageModel
 from state.parameters import ALIASES, Parameters
 from state.records import Prompt, RunRecord, Unit
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 #: What stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
+
+#: The largest prompt file that is read: a million tokens, with what JSON writes around them.
+_MOST_PROMPT_BYTES = 16 * 10**6
 
 
 # --- scores ---------------------------------------------------------------------------------------------------------
@@ -44,10 +48,12 @@ def read_prompt(file: Path) -> tuple[Unit, ...]:
         UsageError: It can't be read as a prompt; the message names the place.
     """
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(read_text(file, _MOST_PROMPT_BYTES))
     except FileNotFoundError:
         raise NotFoundError(f"no prompt file {file}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"{file} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise UsageError(f"{file} can't be read: {error}") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{file} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None

@@ -19,12 +19,16 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from state.errors import NotFoundError, ScenarioError
+from state.files import read_text
 from state.records import Memory, MemoryKind, Persona, Utterance
 from state.text import one_line
 from worlds.yaml_file import message_of
 
 #: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
 END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")
+
+#: The largest file of a run that is read: everything that 25 people did in two days takes less than 20 MB.
+MOST_BYTES = 64 * 10**6
 
 T = TypeVar("T")
 
@@ -183,7 +187,7 @@ _TREE = TypeAdapter(dict[str, dict[str, dict[str, Any]]])
 def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     memory = home / "bootstrap_memory"
     for needed in (memory / "associative_memory" / "nodes.json", memory / "scratch.json"):
-        if not needed.is_file():
+        if not needed.exists():
             raise ScenarioError(f"{needed} is missing; every person of a run needs nodes.json and scratch.json")
     file = memory / "scratch.json"
     scratch = _checked(TypeAdapter(_Scratch), _load(file), file)
@@ -199,7 +203,7 @@ def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     )
     rest = scratch.model_extra or {}
     end_of_run = [field for field in END_OF_RUN_FIELDS if rest.get(field)]
-    if (memory / "spatial_memory.json").is_file():
+    if (memory / "spatial_memory.json").exists():
         end_of_run.append("spatial_memory.json")
     return PersonFiles(
         persona=persona,
@@ -244,7 +248,7 @@ def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
     rooms: dict[str, frozenset[str]] = {}
     for home in homes:
         file = home / "bootstrap_memory" / "spatial_memory.json"
-        if file.is_file():
+        if file.exists():
             for world, buildings in _checked(_TREE, _load(file), file).items():
                 for building, objects in buildings.items():
                     key = f"{world}:{building}"
@@ -257,9 +261,9 @@ def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
 
 def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ...]]:
     file, meta_file = folder / "master_movement.json", folder / "meta.json"
-    if not file.is_file():
+    if not file.exists():
         return {}, ("master_movement.json is not there: activities are from the people's own memories",)
-    if not meta_file.is_file():
+    if not meta_file.exists():
         return {}, ("meta.json is not there, so the steps of master_movement.json have no time: it is not used",)
     meta = _checked(TypeAdapter(_Meta), _load(meta_file), meta_file)
     try:
@@ -294,7 +298,7 @@ def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[
 
 def _load(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(read_text(file, MOST_BYTES))
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{file}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # no UTF-8, a number of thousands of digits, thousands of brackets

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from state.errors import NotFoundError, ScenarioError, nearest_hint
+from state.files import read_text
 
 #: A path to a value in the file: keys of mappings and indices of lists.
 Location = tuple[str | int, ...]
@@ -20,8 +21,18 @@ Problem = tuple[Location, str]
 
 Model = TypeVar("Model", bound=BaseModel)
 
+#: The largest scenario file that is read, and the most values in it, counted again wherever an alias or a merge key
+#: repeats them: 200 people with 16 memories each are 500 KB and 30,000 values, and take a second.
+MOST_BYTES, MAX_VALUES = 10**6, 30_000
+
 #: The deepest nesting of values that is read; a scenario has seven levels.
 MAX_DEPTH = 32
+
+#: The longest number that is read; a float has 25 characters at most.
+_MAX_DIGITS = 100
+
+#: Characters of a parser's message that an error shows: it may quote a key, an anchor or a tag of any length.
+_SHOWN = 300
 
 _shortened = reprlib.Repr()
 _shortened.maxstring = _shortened.maxother = _shortened.maxlong = 60
@@ -51,19 +62,21 @@ class YamlFile:
             ScenarioError: It is not YAML.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path, MOST_BYTES)
         except FileNotFoundError:
             raise NotFoundError(f"there is no scenario file {str(path)!r}") from None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
+        except ValueError as error:
             raise ScenarioError(f"{path}: can't be read as text: {error}") from None
         try:
             root = yaml.compose(text, Loader=_Loader)
             values = _Loader("").construct_document(root) if root else {}
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-            raise ScenarioError(_without_breaks(f"{path}{line}: not YAML: {error.problem}")) from None
+            raise ScenarioError(_without_breaks(f"{path}{line}: not YAML: {(error.problem or '')[:_SHOWN]}")) from None
         except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
-            raise ScenarioError(_without_breaks(f"{path}: not YAML: {error}")) from None
+            raise ScenarioError(_without_breaks(f"{path}: not YAML: {str(error)[:_SHOWN]}")) from None
         return cls(path, root, values)
 
     def parse(self, model: type[Model], others: Mapping[str, type[BaseModel]]) -> Model:
@@ -91,6 +104,7 @@ class YamlFile:
         """Return a problem as an error that names file, line and field."""
         location, words = problem
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+        field = field[:_SHOWN]
         return ScenarioError(
             f"{self.path}:{_line(self.root, location)}: {_without_breaks(f'{field}: ' * bool(field) + words)}"
         )
@@ -142,20 +156,36 @@ class _Loader(yaml.SafeLoader):
     """A YAML loader that leaves times as text, to be checked with their line, and refuses a repeated key.
 
     What is nested too deeply is refused where it begins to be, as composing it takes time by the square of its depth.
+    So is what has too many values: aliases and merge keys of a few lines can repeat them billions of times.
     """
 
-    depth = 0
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.depth = 0
+        #: How many values there are so far, those that aliases repeat among them; and how many of them a node has.
+        self.values = 0
+        self.values_of: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if self.depth == MAX_DEPTH:
-            message = f"a value lies more than {MAX_DEPTH} levels deep"
-            place = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(None, None, message, place)
+            raise _refused(f"a value lies more than {MAX_DEPTH} levels deep", event)
         self.depth += 1
+        before = self.values
         try:
-            return super().compose_node(parent, index)
+            node = super().compose_node(parent, index)
         finally:
             self.depth -= 1
+        if not isinstance(event, yaml.AliasEvent):
+            self.values += 1
+            self.values_of[id(node)] = self.values - before
+        elif id(node) in self.values_of:
+            self.values += self.values_of[id(node)]
+        else:
+            raise _refused("a value contains itself", event)
+        if self.values > MAX_VALUES:
+            raise _refused(f"there are more than {MAX_VALUES:,} values, those that aliases repeat among them", event)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -163,7 +193,7 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"{shown(key.value)} stands twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -173,18 +203,28 @@ class _Loader(yaml.SafeLoader):
 
     def construct_int(self, node: yaml.ScalarNode) -> Any:
         """Return an integer, or text with a colon as it is: YAML 1.1 reads `15:30` as a number to the base of 60."""
-        text = self.construct_scalar(node)
-        return text if ":" in text else self.construct_yaml_int(node)
+        return self.construct_scalar(node) if _is_text(node) else self.construct_yaml_int(node)
 
     def construct_float(self, node: yaml.ScalarNode) -> Any:
         """Return a float; see `construct_int`."""
-        text = self.construct_scalar(node)
-        return text if ":" in text else self.construct_yaml_float(node)
+        return self.construct_scalar(node) if _is_text(node) else self.construct_yaml_float(node)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_text)
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_float)
+
+
+def _refused(message: str, event: Any) -> yaml.MarkedYAMLError:
+    return yaml.composer.ComposerError(None, None, message, event.start_mark)
+
+
+def _is_text(node: yaml.ScalarNode) -> bool:
+    """Return whether a scalar that looks like a number is none, as it has a colon; refuse one of too many digits."""
+    if len(node.value) > _MAX_DIGITS:
+        message = f"a number takes {_MAX_DIGITS} characters at most, not {len(node.value):,}"
+        raise yaml.constructor.ConstructorError(None, None, message, node.start_mark)
+    return ":" in node.value
 
 
 def _in_words(problem: ErrorDetails, model: type[BaseModel], others: Mapping[str, type[BaseModel]]) -> str:

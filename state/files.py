@@ -1,0 +1,71 @@
+"""Files that a user hands over: only regular ones are read, and only up to a size that their kind has at most.
+
+A pipe or a device may block, or never end; a file of gigabytes takes the memory of the machine.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+#: What is no regular file, and what it is called in a message.
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+@contextmanager
+def open_regular(path: Path, most_bytes: int) -> Iterator[BinaryIO]:
+    """Open a regular file for reading while inside.
+
+    Args:
+        path: The file.
+        most_bytes: Its size at most.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        OSError: It is no regular file, or too large, or can't be read; `strerror` says which.
+    """
+    _check(os.stat(path), most_bytes)  # opening a device may do something
+    with open(path, "rb", opener=_without_waiting) as file:
+        _check(os.fstat(file.fileno()), most_bytes)  # it may be another by now
+        yield file
+
+
+def read_text(path: Path, most_bytes: int) -> str:
+    """Return the text of a regular file in UTF-8; see `open_regular`.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        OSError: It is no regular file, or too large, or can't be read; `strerror` says which.
+        UnicodeDecodeError: It is not UTF-8.
+    """
+    with open_regular(path, most_bytes) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:  # it has grown, or is of a file system that states no sizes
+        raise _too_large(most_bytes)
+    return content.decode("utf-8")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _check(status: os.stat_result, most_bytes: int) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file; save the content to a file and name that")
+    if status.st_size > most_bytes:
+        raise _too_large(most_bytes)
+
+
+def _too_large(most_bytes: int) -> OSError:
+    return OSError(errno.EFBIG, f"it is larger than {most_bytes // 10**6} MB, the most that is read of such a file")
