@@ -89,10 +89,14 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        with open_regular(path, _MOST_BYTES) as file:
+        left = _MOST_BYTES
+        with open_regular(path, left, may_be_pipe=True) as file:
             for number, line in enumerate(iter(partial(file.readline, _MOST_LINE_BYTES + 1), b""), start=1):
                 if len(line) > _MOST_LINE_BYTES:
                     raise UsageError(f"{path} line {number}: has more than {_MOST_LINE_BYTES // 10**6} MB; {_SHAPE}")
+                left -= len(line)
+                if left < 0:
+                    raise UsageError(f"{path}: has more than {_MOST_BYTES // 10**6} MB; give it in parts")
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip()
                 if text:
                     yield number, text

@@ -1,6 +1,7 @@
 """Files that a user hands over: only regular ones are read, and only up to a size that their kind has at most.
 
-A pipe or a device may block, or never end; a file of gigabytes takes the memory of the machine.
+A pipe or a device may block, or never end; a file of gigabytes takes the memory of the machine. Where a command reads
+what another writes, as in `tertulia metrics <(zcat runs.gz)`, a pipe is one that the user has made.
 """
 
 import errno
@@ -21,24 +22,26 @@ _KINDS = {
 
 
 @contextmanager
-def open_regular(path: Path, most_bytes: int) -> Iterator[BinaryIO]:
+def open_regular(path: Path, most_bytes: int, may_be_pipe: bool = False) -> Iterator[BinaryIO]:
     """Open a regular file for reading while inside.
 
     Args:
         path: The file.
-        most_bytes: Its size at most.
+        most_bytes: Its size at most; that of a pipe is not known before.
+        may_be_pipe: Whether it may be a pipe.
 
     Raises:
         FileNotFoundError: There is no such file.
         OSError: It is no regular file, or too large, or can't be read; `strerror` says which.
     """
-    _check(os.stat(path), most_bytes)  # opening a device may do something
+    _check(os.stat(path), most_bytes, may_be_pipe)  # opening a device may do something
     with open(path, "rb", opener=_without_waiting) as file:
-        _check(os.fstat(file.fileno()), most_bytes)  # it may be another by now
+        _check(os.fstat(file.fileno()), most_bytes, may_be_pipe)  # it may be another by now
+        os.set_blocking(file.fileno(), True)
         yield file
 
 
-def read_text(path: Path, most_bytes: int) -> str:
+def read_text(path: Path, most_bytes: int, may_be_pipe: bool = False) -> str:
     """Return the text of a regular file in UTF-8; see `open_regular`.
 
     Raises:
@@ -46,7 +49,7 @@ def read_text(path: Path, most_bytes: int) -> str:
         OSError: It is no regular file, or too large, or can't be read; `strerror` says which.
         UnicodeDecodeError: It is not UTF-8.
     """
-    with open_regular(path, most_bytes) as file:
+    with open_regular(path, most_bytes, may_be_pipe) as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:  # it has grown, or is of a file system that states no sizes
         raise _too_large(most_bytes)
@@ -57,10 +60,10 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
-def _check(status: os.stat_result, most_bytes: int) -> None:
+def _check(status: os.stat_result, most_bytes: int, may_be_pipe: bool) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(status.st_mode) and not (may_be_pipe and stat.S_ISFIFO(status.st_mode)):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
         raise OSError(errno.EINVAL, f"it is {kind}, not a regular file; save the content to a file and name that")
     if status.st_size > most_bytes:

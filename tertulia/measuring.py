@@ -48,7 +48,7 @@ def read_prompt(file: Path) -> tuple[Unit, ...]:
         UsageError: It can't be read as a prompt; the message names the place.
     """
     try:
-        document = json.loads(read_text(file, _MOST_PROMPT_BYTES))
+        document = json.loads(read_text(file, _MOST_PROMPT_BYTES, may_be_pipe=True))
     except FileNotFoundError:
         raise NotFoundError(f"no prompt file {file}") from None
     except OSError as error:
