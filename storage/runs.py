@@ -15,6 +15,7 @@ from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.meeting import Start
 from state.records import Extension, RunRecord, RunStatus
 from state.store import Dependents, RunStore
+from storage.cognition import NO_LIMIT
 from storage.contents import Contents
 from storage.database import MEMORY
 from storage.faults import DAMAGED, storage_faults
@@ -27,9 +28,6 @@ from storage.views import TURNS_OF_RUN
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-
-#: Past all turns: a run has all that it wrote itself.
-_NO_LIMIT = 2**62
 
 #: Fields of a run's record that are columns as they are.
 _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
@@ -84,7 +82,8 @@ class Runs(Contents, RunStore):
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
-        itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": _NO_LIMIT, "rounds": _NO_LIMIT}
+        # A run has all that it wrote itself.
+        itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": NO_LIMIT, "rounds": NO_LIMIT}
         if run.parent is None:
             return [itself]
         parent, turn = run.parent

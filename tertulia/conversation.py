@@ -57,6 +57,7 @@ async def drive(
             f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
         )
     context.broker.clear()
+    context.kept.clear()
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
