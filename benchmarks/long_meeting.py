@@ -10,6 +10,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -121,8 +122,8 @@ def many_writers(folder: Path, writers: int, runs: int) -> bool:
         turns = sum(len(store.turns(record.run)) for record in store.runs())
     took = time.perf_counter() - started
     print(f"  {statuses.count('finished')} of {writers * runs} runs finished, {turns} turns, in {took:.0f} s")
-    for error in failures:
-        print(f"  {error}")
+    for error, count in Counter(failures).items():
+        print(f"  {count} times: {error}")
     return not failures and statuses == ["finished"] * writers * runs
 
 

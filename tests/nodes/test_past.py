@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, a_memory
-from support.meeting_case import a_meeting_of, a_quay, an_attendee, held
+from support.meeting_case import a_quay, an_attendee, eager, held
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
@@ -190,9 +190,9 @@ class Work:
 
 async def work_of_a_round(after: int) -> Work:
     """Count what three rounds take after so many others, in which everybody searches their memory."""
-    people = a_meeting_of(3).participants
+    people = [an_attendee(f"Person {number}", **eager()) for number in range(3)]
     model = ScriptedModel(endings=itertools.repeat(True), speech=lambda _: "The crane is broken.")
-    meeting, unlimited = a_quay(participants=people, opening=None), {"max_turns": 10**6, "max_minutes": 1e6}
+    meeting, unlimited = a_quay(participants=tuple(people), opening=None), {"max_turns": 10**6, "max_minutes": 1e6}
     context = a_context(model, start=meeting, removal_factor=0, **unlimited)
     write_rounds(context, 1, after, seed=1)
     start: Any = first_state(context.meeting)
