@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup hooks demo test fuzz lint style types bench bench-runs soak clean
+.PHONY: setup hooks demo test fuzz lint style types bench bench-runs bench-long soak clean
 
 setup: $(VENV)/.installed
 
@@ -47,6 +47,9 @@ bench: setup
 
 bench-runs: setup
 	$(BIN)/python -m benchmarks.runs
+
+bench-long: setup
+	$(BIN)/python -m benchmarks.long_meeting
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak --kills 200

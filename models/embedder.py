@@ -1,9 +1,12 @@
 """Sentence embeddings (Reimers and Gurevych 2019): all-MiniLM-L6-v2 from a package, or any model by folder or id."""
 
 import importlib.util
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
 from models.embedded import EMBEDDER_PACKAGE
@@ -14,13 +17,16 @@ from state.text import first_line
 
 ID = "minilm"
 
+#: Texts whose vectors are kept, those that were asked for last: 100 MB at 384 dimensions. A town of 25 remembers fewer.
+_KEPT = 65_536
+
 
 class SentenceEmbedder:
-    """Implements `state.language_model.Embedder`; a text is embedded once per process."""
+    """Implements `state.language_model.Embedder`; a text is not embedded again while its vector is kept."""
 
     def __init__(self, id: str, model: SentenceTransformer) -> None:
         self.id, self._model = id, model
-        self._known: dict[str, list[float]] = {}
+        self._known: dict[str, NDArray[np.float32]] = {}  # those asked for last stand last
 
     @classmethod
     def open(cls, name: str, report: Report = ignore_activity) -> "SentenceEmbedder":
@@ -54,19 +60,22 @@ class SentenceEmbedder:
         Every text is embedded by itself, so its vector is the same to the last digit whatever it is embedded with: a
         resumed run or a fork does not embed known texts again, and would have other batches.
         """
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
+        known = {text: self._known[text] for text in texts if text in self._known}
+        if new := [text for text in dict.fromkeys(texts) if text not in known]:
             vectors = self._model.encode(new, batch_size=1, normalize_embeddings=True, show_progress_bar=False)
-            self._known.update(zip(new, vectors.tolist(), strict=True))
-        return [self._known[text] for text in texts]
+            known.update((text, vector.copy()) for text, vector in zip(new, vectors, strict=True))
+        for text in known:
+            self._known.pop(text, None)
+        self._known.update(known)
+        for text in [*itertools.islice(self._known, max(0, len(self._known) - _KEPT))]:
+            del self._known[text]
+        return [known[text].tolist() for text in texts]
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text: the mean over windows of that limit, weighted by their tokens."""
         return [self._embed_long(text) for text in texts]
 
     def _embed_long(self, text: str) -> list[float]:
-        import numpy as np
-
         tokenizer = self._model.tokenizer
         offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
             "offset_mapping"

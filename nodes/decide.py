@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from langgraph.runtime import Runtime
 
+from nodes.memory import Numbers
+from nodes.past import Thoughts
 from nodes.view import View
 from state.context import Context
 from state.graph_state import CognitionState, OpenBid
-from state.language_model import Embedder
 from state.meeting import Attendee
 
 #: The number of last lines that the topic is measured on.
@@ -23,10 +24,7 @@ _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Return the agent's open bid: the parts of willingness, and the similarity of their thought to earlier ones."""
     view = View.of(state, runtime.context)
-    *earlier, thought = view.thoughts()
-    similarity, highest = thought_similarity(
-        thought, earlier, view.context.embedder, view.context.parameters.similarity_cutoff
-    )
+    similarity, highest = thought_similarity(Thoughts.of(view), view.context.parameters.similarity_cutoff)
     bid = OpenBid(
         topic=topic_part(view),
         goal=goal_part(
@@ -79,21 +77,18 @@ def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
     return next(_PROPENSITY[pole] for pole in big_five if pole in _PROPENSITY)
 
 
-def thought_similarity(
-    thought: str, earlier: Sequence[str], embedder: Embedder, cutoff: float
-) -> tuple[float, float | None]:
+def thought_similarity(thoughts: Numbers, cutoff: float) -> tuple[float, float | None]:
     """Return S̄ and S_max of a new thought. Source: ChatAgents App. B, Eq. 3.
 
     Args:
-        thought: The new thought.
-        earlier: The n thoughts since the agent last spoke, oldest first; thought i (from 0) has the weight (i+1)/n.
-        embedder: For cosines; below 0 they count as 0.
+        thoughts: The embeddings of the n thoughts since the agent last spoke, oldest first, and of the new one: an
+            array `(n + 1, D)`. Thought i (from 0) has the weight (i+1)/n; cosines below 0 count as 0.
         cutoff: S̄ is the mean of the weighted similarities above it; 0 if there are none.
     """
-    if not earlier:
+    earlier, thought = thoughts[:-1], thoughts[-1]
+    if not len(earlier):
         return 0.0, None
-    vectors = np.array(embedder.embed([thought, *earlier]))
     weights = np.arange(1, len(earlier) + 1) / len(earlier)
-    weighted = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0) * weights
+    weighted = np.clip(earlier @ thought, 0.0, 1.0) * weights
     high = weighted[weighted > cutoff]
     return float(high.mean()) if len(high) else 0.0, float(weighted.max())

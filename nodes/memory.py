@@ -68,12 +68,28 @@ def retrieve_memories(
     if not stream:
         return []
     ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
-    recent = recency(ages_s, parameters.recency_decay)
     importance = np.array([memory.importance for memory in stream])
     vectors = np.array(embedder.embed([memory.text for memory in stream]))
-    relevance = np.array([vectors @ point for point in np.array(embedder.embed(list(points)))])
+    focal_points = np.array(embedder.embed(list(points)))
+    return [stream[index] for index in best_of_stream(ages_s, importance, vectors, focal_points, parameters)]
+
+
+def best_of_stream(
+    ages_s: Numbers, importance: Numbers, vectors: Numbers, focal_points: Numbers, parameters: Parameters
+) -> list[int]:
+    """Return the indices of the memories that bear on the focal points, of `N` with different texts, ascending.
+
+    Args:
+        ages_s: `(N,)`, their age in simulated seconds.
+        importance: `(N,)`, from 0 to 10.
+        vectors: `(N, D)`, their embeddings.
+        focal_points: `(P, D)`, those of the points.
+        parameters: Weights, decay and limits.
+    """
+    recent = recency(ages_s, parameters.recency_decay)
+    relevance = np.array([vectors @ point for point in focal_points])
     spans = [_span(values) for values in (*relevance, recent, importance)]
-    return [stream[index] for index in _best(relevance, recent, importance, spans, parameters)]
+    return _best(relevance, recent, importance, spans, parameters)
 
 
 def best_of(found: Recollection, parameters: Parameters) -> list[int]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.render import render
-from state.cognition import Assessment, Character, Finding
+from state.cognition import Character, Finding
 from state.context import Context
 from state.graph_state import CognitionInput, Mind
 from state.language_model import GenerationRequest, ReplyField
@@ -117,12 +117,6 @@ class View:
         """Return for each step of the agent's plan whether it is done, as last evaluated."""
         finding = self.finding("goal_summary")
         return list(finding.data["done"]) if finding else [False] * len(self.character.plan)
-
-    def thoughts(self) -> list[str]:
-        """Return the agent's thoughts since it last spoke, oldest first, that of this round last."""
-        store, run, since = self.context.store, self.context.run, self.mind["spoke"]
-        steps = (store.step(run, round, self.name, "assess", Assessment) for round in range(since + 1, self.round + 1))
-        return [step.thought for step in steps if step is not None]
 
     def time_left_s(self) -> float | None:
         """Return the seconds until the agent leaves or the meeting ends; `None` if neither is known."""

@@ -52,6 +52,8 @@ class Context:
         role: The role of whoever asks through this context.
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
+        kept: What nodes keep of what they have read of the run, so that nothing is read twice (`nodes/past.py`). It
+            follows from the store, so it never shows in the digits.
     """
 
     run: str
@@ -67,6 +69,7 @@ class Context:
     role: ModelRole = "speak"
     nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def of(self, agent: str, role: ModelRole | None = None) -> "Context":
         """Return the context as it is for an agent in a role. A role's model comes before a participant's."""

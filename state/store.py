@@ -209,8 +209,21 @@ class CognitionStore(Protocol):
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
         """Return the result of that step, read as a record of that kind; `None` if it was not taken."""
 
-    def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
-        """Return the results of a step wherever it was taken, by round and agent, in their order."""
+    def steps(
+        self, run: str, node: str, kind: type[AnyRecord], first: int = 0, last: int | None = None
+    ) -> dict[tuple[int, str], AnyRecord]:
+        """Return the results of a step in the rounds `first` to `last`, by round and agent, in their order.
+
+        Args:
+            run: The run.
+            node: The step.
+            kind: The class of its results.
+            first: The first round; 0 is what is before the first.
+            last: The last round (inclusive); `None` for the last that there is.
+
+        Raises:
+            StorageError: A turn in these rounds has not all that was stored with it.
+        """
 
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
         """Store what was executed in a turn, in place of what was stored of it."""

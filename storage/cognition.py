@@ -21,6 +21,9 @@ _COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "steps", "calls"]
     dict[Literal["unit_scores", "candidates", "steps", "calls"], int], config=ConfigDict(defer_build=True)
 )
 
+#: Past all turns and rounds.
+NO_LIMIT = 2**62
+
 _OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
 
 
@@ -48,11 +51,15 @@ class Cognition(Contents, CognitionStore):
         return self._record(kind, rows[0]["record"]) if rows else None
 
     @override
-    def steps(self, run: str, node: str, kind: type[AnyRecord]) -> dict[tuple[int, str], AnyRecord]:
-        self.check_run(run)
+    def steps(
+        self, run: str, node: str, kind: type[AnyRecord], first: int = 0, last: int | None = None
+    ) -> dict[tuple[int, str], AnyRecord]:
+        last = NO_LIMIT if last is None else last
+        self.check_run(run, first, last)
         # A fork may have prepared somebody anew: its own row is the last of its key.
         rows = Table(self.file, "steps").select(
-            f"{_OF_A_RUN} AND node = ? ORDER BY round, agent, depth DESC", run, node
+            f"{_OF_A_RUN} AND round BETWEEN ? AND ? AND node = ? ORDER BY round, agent, depth DESC",
+            *(run, first, last, node),
         )
         return {(row["round"], row["agent"]): self._record(kind, row["record"]) for row in rows}
 
@@ -66,19 +73,19 @@ class Cognition(Contents, CognitionStore):
         }
         Table(self.file, "traces").insert(row, replace=True)
 
-    def check_run(self, run: str) -> None:
-        """Check that every turn that was executed is stored, with all its steps.
+    def check_run(self, run: str, first: int = 1, last: int = NO_LIMIT) -> None:
+        """Check that every turn that was executed from `first` to `last` is stored, with all its steps.
 
         Raises:
             StorageError: One is not, or not whole.
         """
         broken = self.file.rows(
             """SELECT traces.run, traces.turn FROM traces JOIN lineage ON ancestor = traces.run AND turn <= rounds
-            WHERE lineage.run = ? AND (
+            WHERE lineage.run = ? AND turn BETWEEN ? AND ? AND (
                 (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
                 OR (SELECT count(*) FROM steps WHERE steps.run = traces.run AND round = traces.turn)
                     < json_extract(stored, '$.steps')) LIMIT 1""",
-            run,
+            *(run, first, last),
         )
         if broken:
             cause = "turn {turn} of run {run} is not whole".format_map(broken[0])

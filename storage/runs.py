@@ -16,6 +16,7 @@ from state.meeting import Start
 from state.parameters import Parameters
 from state.records import Extension, RunRecord, RunStatus
 from state.store import Dependents, RunStore
+from storage.cognition import NO_LIMIT
 from storage.contents import Contents
 from storage.database import MEMORY
 from storage.faults import DAMAGED, record_faults
@@ -28,9 +29,6 @@ from storage.views import TURNS_OF_RUN
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-
-#: Past all turns: a run has all that it wrote itself.
-_NO_LIMIT = 2**62
 
 #: Fields of a run's record that are columns as they are.
 _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
@@ -104,7 +102,8 @@ class Runs(Contents, RunStore):
         self.file.save_log()
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
-        itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": _NO_LIMIT, "rounds": _NO_LIMIT}
+        # A run has all that it wrote itself.
+        itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": NO_LIMIT, "rounds": NO_LIMIT}
         if run.parent is None:
             return [itself]
         parent, turn = run.parent

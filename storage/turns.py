@@ -9,7 +9,7 @@ from typing_extensions import override
 from state.errors import NotFoundError, StorageError
 from state.records import Candidate, Reply, Turn, TurnRecord
 from state.store import TurnStore
-from storage.cognition import Cognition
+from storage.cognition import NO_LIMIT, Cognition
 from storage.faults import DAMAGED, record_faults
 from storage.runs import Runs
 from storage.tables import Table
@@ -92,7 +92,9 @@ class Turns(Runs, Cognition, TurnStore):
 
     @override
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
-        rows = self._turn_rows("AND turn >= ? AND (? IS NULL OR turn <= ?) ORDER BY turn", run, first, last, last)
+        # BETWEEN: an OR with NULL would have every later turn read.
+        past_all = NO_LIMIT if last is None else last
+        rows = self._turn_rows("AND turn BETWEEN ? AND ? ORDER BY turn", run, first, past_all)
         if any(after["turn"] != before["turn"] + 1 for before, after in pairwise(rows)):
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
         if last is None:

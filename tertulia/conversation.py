@@ -4,12 +4,12 @@ Where a person has a seat, a turn is interrupted while they are asked; the other
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command
+from langgraph.types import Command, StateSnapshot
 
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
@@ -25,6 +25,9 @@ from tertulia.tracing import Tracer
 #: The nodes with which a turn begins, and the nodes one of which ends it.
 _FIRST = ("take_turn", "open_round")
 _LAST = ("record_turn", "record_speech", "record_silence")
+
+#: States that are read at once; a run goes on from one of its newest.
+_PAGE = 8
 
 #: What a participant is prepared from: where a fork changes it, they are prepared again.
 _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
@@ -57,10 +60,11 @@ async def drive(
             f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
         )
     context.broker.clear()
+    context.kept.clear()
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
-    async for snapshot in graph.aget_state_history(config):
+    async for snapshot in states_of(graph, config):
         if snapshot.values.get("finished"):
             return
         if snapshot.next and snapshot.next[0] in _FIRST:  # what a failed turn has left lies behind it: passed over
@@ -81,6 +85,15 @@ async def drive(
         emit(TurnFinished(context.run, context.store.turns(context.run, last := snapshot.values["turn"], last)[0]))
         if snapshot.values["finished"]:
             return
+
+
+async def states_of(graph: DialogueGraph | GroupGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+    """Yield the states of a run, newest first, a few read at once: LangGraph reads all that it is asked for."""
+    before: RunnableConfig | None = None
+    while page := [state async for state in graph.aget_state_history(config, before=before, limit=_PAGE)]:
+        for state in page:
+            yield state
+        before = page[-1].config
 
 
 async def _invoke(

@@ -1,14 +1,11 @@
 """Recall something from memory. Source: ChatAgents App. A (memory system), after Park et al. 2023, §4.1."""
 
-from datetime import timedelta
-
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.memory import retrieve_memories
+from nodes.past import recall_in_meeting
 from nodes.view import View, text_of
-from prompts.cognition import Question, line_of
-from state.cognition import Finding, Perception
+from prompts.cognition import Question
+from state.cognition import Finding
 from state.language_model import ReplyField
-from state.records import Memory
 
 #: The number of memories that are recalled at a time.
 _RECALLED = 3
@@ -30,32 +27,9 @@ async def recall(view: View) -> Finding:
     parameters = view.context.parameters.model_copy(
         update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED}
     )
-    stream = [*view.agent.memories, *noticed_before(view)]
-    found = retrieve_memories(stream, [query], view.now, view.context.embedder, parameters)
+    found = recall_in_meeting(view, query, parameters)
     data = {"query": query, "memories": [memory.id for memory in found]}
     return Finding(lines=tuple(memory.text for memory in found), data=data)
-
-
-def noticed_before(view: View) -> list[Memory]:
-    """Return the turns of this meeting that the agent noticed and no longer has in working memory, as memories."""
-    context = view.context
-    perceptions = context.store.steps(context.run, "perceive", Perception)
-    importance = {
-        perception.turn: perception.importance
-        for (_, agent), perception in perceptions.items()
-        if agent == view.name and perception.noticed
-    }
-    return [
-        Memory(
-            id=f"turn_{turn.turn}",
-            kind="event",
-            text=line_of(turn),
-            created=view.meeting.time + timedelta(seconds=turn.sim_time_s),
-            importance=importance[turn.turn],
-        )
-        for turn in context.store.turns(context.run, 1, view.round - 1)
-        if turn.speaker is not None and turn.turn in importance and turn.turn not in view.mind["noticed"]
-    ]
 
 
 MECHANISM = Mechanism(

@@ -69,6 +69,25 @@ def test_a_vector_does_not_depend_on_what_else_is_embedded() -> None:
     assert [embedder.embed([text])[0] for text in reversed(texts)] == together[::-1]
 
 
+def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> None:
+    from models import embedder as module
+
+    embedder = open_embedder("minilm")
+    texts = [f"Boat {number} is late." for number in range(6)]
+    expected = embedder.embed(texts)
+    encoded: list[str] = []
+    encode = embedder._model.encode
+    monkeypatch.setattr(embedder._model, "encode", lambda new, **how: encoded.extend(new) or encode(new, **how))
+    assert embedder.embed(texts) == expected
+    assert encoded == []
+    monkeypatch.setattr(module, "_KEPT", 4)
+    embedder.embed(texts[:2])
+    assert len(embedder._known) == 4
+    assert embedder.embed(texts) == expected  # more than are kept, in one call
+    assert sorted(encoded) == texts[2:4]
+    assert embedder.embed([]) == []
+
+
 def test_a_turn_of_the_shipped_town_from_end_to_end(monkeypatch, tmp_path, capsys) -> None:
     def run(*arguments: str) -> dict:
         monkeypatch.setattr("sys.argv", ["tertulia", *arguments, "--store", str(tmp_path / "p.db"), "--json"])

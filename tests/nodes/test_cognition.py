@@ -6,14 +6,13 @@ from typing import Any, cast
 import pytest
 from langgraph.runtime import Runtime
 from support.dialogue_case import a_context, a_memory
-from support.meeting_case import a_quay, an_attendee, at, held
+from support.meeting_case import a_quay, an_attendee, at
 from support.scripted import ScriptedModel
 
 from models.rehearsal import RehearsalTokenizer
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide, propensity_of
-from nodes.mechanisms.memory_retrieval import noticed_before
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.mechanisms.time_analysis import pace_of
 from nodes.mechanisms.topic_analysis import with_move
@@ -189,20 +188,6 @@ async def test_memory_retrieval_recalls_what_the_agent_asks_for() -> None:
     assert set(finding.lines) == {memory.text for memory in memories}
 
 
-async def test_memory_holds_what_was_noticed_and_has_left_working_memory() -> None:
-    scene = Scene(perception_threshold=0).says(("Bo", "First."), ("Cy", "Second."), None)
-    for round in (2, 3, 4):
-        perception = Perception(
-            turn=round - 1, similarities={}, relevance=0.5, named=False, noticed=round != 3, importance=4.0
-        )
-        scene.context.store.save_step("k3f9", round, "Ana", "perceive", perception)
-    view = await scene.view(noticed=[3])
-    assert [(memory.id, memory.text, memory.importance) for memory in noticed_before(view)] == [
-        ("turn_1", "Bo: First.", 4.0)
-    ]
-    assert noticed_before(await scene.view(noticed=[1, 3])) == []
-
-
 async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:
     scene = Scene(model=ScriptedModel(endings=[True, False, True], comments=["ask Bo", "thank them"]))
     scene.says(("Bo", "I can pay."))
@@ -318,16 +303,6 @@ async def test_deciding_brings_the_four_parts_to_the_race() -> None:
     assert 0 < bid["goal"] <= 0.51  # all is open, hardly any time is over
     assert (bid["similarity"], bid["similarity_max"]) == (0.0, None)
     assert state["minds"]["Ana"] == state["mind"]
-
-
-async def test_thoughts_since_one_spoke_are_what_a_thought_is_compared_with() -> None:
-    context, turns = await held(max_turns=12)
-    for name in context.meeting.names:
-        spoke = max((turn.round for turn in turns if turn.speaker == name), default=0)
-        state = {**Scene().state(name), "round": 12}
-        state["mind"]["spoke"] = spoke
-        thoughts = View.of(state, context).thoughts()  # type: ignore[arg-type]
-        assert len(thoughts) == 12 - spoke
 
 
 def test_propensity_is_given_or_follows_from_extraversion() -> None:

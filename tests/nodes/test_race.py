@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from models.rehearsal import RehearsalEmbedder
 from nodes.decide import goal_part, thought_similarity
 from nodes.floor import Contender, Outcome
 from nodes.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
@@ -134,15 +133,8 @@ def test_persistence_moves_the_mean_by_its_factor() -> None:
 # --- similarity of thoughts -----------------------------------------------------------------------------------------
 
 
-class Cosines:
-    """An embedder under which earlier thoughts have given cosines to the new one."""
-
-    id = "cosines"
-
-    def embed(self, texts: Any) -> list[list[float]]:
-        return [[1.0, 0.0]] + [[float(text), math.sqrt(1 - float(text) ** 2)] for text in texts[1:]]
-
-    embed_untruncated = embed
+def a_thought(cosine: float) -> list[float]:
+    return [cosine, math.sqrt(1 - cosine**2)]
 
 
 @pytest.mark.parametrize(
@@ -160,12 +152,12 @@ class Cosines:
 def test_similarity_is_the_mean_of_what_is_above_the_cut_off(
     cosines: list[float], cutoff: float, mean: float, highest: float
 ) -> None:
-    found = thought_similarity("new", [str(cosine) for cosine in cosines], Cosines(), cutoff)
+    found = thought_similarity(np.array([*map(a_thought, cosines), [1.0, 0.0]]), cutoff)
     assert found == pytest.approx((mean, highest))
 
 
 def test_without_an_earlier_thought_there_is_no_similarity() -> None:
-    assert thought_similarity("new", [], RehearsalEmbedder(), 0.7) == (0.0, None)
+    assert thought_similarity(np.array([[1.0, 0.0]]), 0.7) == (0.0, None)
 
 
 # --- willingness ----------------------------------------------------------------------------------------------------

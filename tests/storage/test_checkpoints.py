@@ -24,6 +24,7 @@ from state.errors import StorageError
 from state.records import Utterance
 from storage.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
 from storage.store import SqliteStore
+from tertulia.conversation import states_of
 
 Config = dict[str, Any]
 
@@ -100,6 +101,23 @@ async def test_history_is_listed_and_deleted() -> None:
         await checkpointer.adelete_thread("k3f9")
         assert await checkpointer.aget_tuple(thread("k3f9")) is None
         assert await checkpointer.aget_tuple(thread("m2aa")) is not None
+
+
+async def test_the_newest_of_many_checkpoints_is_found_without_reading_them_all() -> None:
+    steps = {}
+    for turns in (20, 200):
+        async with open_checkpoints(":memory:") as checkpointer:
+            graph = counting_graph(checkpointer, turns=turns)
+            await graph.ainvoke({"turn": 0}, thread("k3f9"), durability="sync")
+            listed = [state.values.get("turn") async for state in states_of(graph, thread("k3f9"))]
+            assert listed == [*reversed(range(turns + 1)), None]
+            counted: list[None] = []
+            checkpointer.conn.set_progress_handler(lambda counted=counted: counted.append(None), 10)
+            newest = await anext(states_of(graph, thread("k3f9")))
+            checkpointer.conn.set_progress_handler(None, 0)
+            assert newest.values["turn"] == turns
+            steps[turns] = len(counted)
+    assert steps[200] <= 1.2 * steps[20]
 
 
 async def test_a_fan_out_is_resumed_from_its_sends() -> None:

@@ -1,0 +1,231 @@
+"""What agents recall and thought in a long meeting: as the definitions have it, at a cost that does not grow."""
+
+import itertools
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from support.dialogue_case import a_context, a_memory
+from support.meeting_case import a_quay, an_attendee, eager, held
+from support.scripted import ScriptedModel
+from support.stored import a_run
+
+from graphs.group_chat import build_group_chat_graph
+from nodes.memory import retrieve_memories
+from nodes.past import GrowingArray, Thoughts, recall_in_meeting
+from nodes.view import View
+from prompts.cognition import line_of
+from state.cognition import Assessment, Finding, Perception
+from state.context import Context
+from state.graph_state import cognition_of, first_state
+from state.meeting import Meeting
+from state.parameters import Parameters
+from state.records import Memory, Turn, TurnRecord
+from storage.store import SqliteStore
+
+QUERIES = ("the crane", "a boat at the quay", "who pays", "nothing of the kind")
+LINES = ("The crane is broken.", "Who pays for it?", "My boat leaks.", "Is it about the quay?", "Bo is idle", "Hm.")
+
+#: Memories with a text that stands twice, one that is also said, and one that nobody recalls.
+MEMORIES = (
+    a_memory(1, "The crane cost nine thousand.", 9),
+    a_memory(2, "Ana: Hm.", 8),
+    a_memory(3, "The crane cost nine thousand.", 7, importance=8),
+    a_memory(4, "Ana is idle", 6),
+    a_memory(5, "Gulls sleep on one leg.", 5, importance=1),
+)
+
+
+def a_long_quay() -> Meeting:
+    ana = an_attendee("Ana", memories=MEMORIES)
+    return a_quay(participants=(ana, an_attendee("Bo", memories=()), an_attendee("Cy")))
+
+
+def write_rounds(context: Context, first: int, last: int, seed: int, run: str = "k3f9") -> None:
+    """Store what rounds leave: a turn, and what everybody perceived and thought; drawn, texts and times repeat."""
+    for round in range(first, last + 1):
+        drawn = random.Random(f"{seed} {round}")
+        for name in context.meeting.names:
+            noticed = drawn.random() < 0.7
+            importance = drawn.choice((2.0, 5.0, 5.0, 10 * drawn.random()))
+            perception = Perception(
+                turn=round - 1, similarities={}, relevance=0.5, named=False, noticed=noticed, importance=importance
+            )
+            context.store.save_step(run, round, name, "perceive", perception)
+            thought = drawn.choice((*LINES, f"I count {drawn.randrange(50)} boats."))
+            assessment = Assessment(situation="", thought=thought, emotion="calm", emotion_strength=0.5, done=())
+            context.store.save_step(run, round, name, "assess", assessment)
+        speaker = drawn.choice((*context.meeting.names, None))
+        text = "" if speaker is None else drawn.choice((*LINES, f"The {round % 7}th boat, number {round}."))
+        seconds = 8.0 * (round - round % 2) + 1 / 3  # two at the same moment
+        turn = Turn(turn=round, round=round, speaker=speaker, text=text, sim_time_s=seconds, ended=False)
+        context.store.save_turn(run, TurnRecord(turn=turn))
+
+
+def a_view(context: Context, name: str, round: int, **mind: Any) -> View:
+    start: Any = first_state(context.meeting)
+    minds = {agent: {**start["minds"][agent], **(mind if agent == name else {})} for agent in context.meeting.names}
+    return View.of(cognition_of({**start, "round": round, "sim_time_s": 8.0 * round, "minds": minds}, name), context)
+
+
+def noticed_before(view: View) -> list[Memory]:
+    """The definition: turns that the agent noticed and no longer has in working memory, all read anew."""
+    store, run = view.context.store, view.context.run
+    importance = {
+        perception.turn: perception.importance
+        for (round, agent), perception in store.steps(run, "perceive", Perception).items()
+        if agent == view.name and perception.noticed and round <= view.round
+    }
+    return [
+        Memory(
+            id=f"turn_{turn.turn}",
+            kind="event",
+            text=line_of(turn),
+            created=view.meeting.time + timedelta(seconds=turn.sim_time_s),
+            importance=importance[turn.turn],
+        )
+        for turn in store.turns(run, 1, view.round - 1)
+        if turn.speaker is not None and turn.turn in importance and turn.turn not in view.mind["noticed"]
+    ]
+
+
+def defined(view: View, query: str, parameters: Parameters) -> list[Memory]:
+    stream = [*view.agent.memories, *noticed_before(view)]
+    return retrieve_memories(stream, [query], view.now, view.context.embedder, parameters)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_recalled_is_what_retrieval_from_the_whole_stream_recalls(seed: int) -> None:
+    context, drawn = a_context(start=a_long_quay()), random.Random(seed)
+    parameters = context.parameters.model_copy(
+        update={"memory_items_min": 3, "memory_items_max": drawn.choice((1, 3, 9))}
+    )
+    write_rounds(context, 1, 160, seed)
+    found = 0
+    for round in sorted(drawn.sample(range(1, 161), 25)):
+        name, query = drawn.choice(context.meeting.names), drawn.choice(QUERIES)
+        noticed = sorted(drawn.sample(range(round), min(round, drawn.randrange(9))))
+        view = a_view(context, name, round, noticed=noticed)
+        expected = defined(view, query, parameters)
+        assert recall_in_meeting(view, query, parameters) == expected
+        elsewhere = replace(context, kept={})  # as a run that goes on in another process
+        assert recall_in_meeting(a_view(elsewhere, name, round, noticed=noticed), query, parameters) == expected
+        found += sum(memory.id.startswith("turn_") for memory in expected)
+    assert found > 10
+    early = a_view(context, "Bo", 3)
+    assert recall_in_meeting(early, "the crane", parameters) == defined(early, "the crane", parameters)
+
+
+def test_a_fork_recalls_what_its_parent_noticed_until_then() -> None:
+    parent = a_context(start=a_long_quay())
+    write_rounds(parent, 1, 80, seed=1)
+    record = a_run(run="f0rk", parent=("k3f9", 41))
+    parent.store.create_run(record, parent.start)
+    fork = replace(parent, run="f0rk", kept={})
+    write_rounds(fork, 41, 80, seed=2, run="f0rk")
+    for context, round, query in itertools.product((fork, parent), (30, 41, 60, 80), QUERIES):
+        view = a_view(context, "Ana", round, noticed=[round - 1])
+        assert recall_in_meeting(view, query, context.parameters) == defined(view, query, context.parameters)
+
+
+async def test_thoughts_since_one_spoke_are_what_a_thought_is_compared_with() -> None:
+    context, turns = await held(max_turns=12)
+    for name in context.meeting.names:
+        spoke = max((turn.round for turn in turns if turn.speaker == name), default=0)
+        assert len(Thoughts.of(a_view(context, name, 12, spoke=spoke))) == 12 - spoke
+
+
+def test_thoughts_are_the_same_read_round_by_round_and_at_once() -> None:
+    context = a_context(start=a_long_quay())
+    write_rounds(context, 1, 60, seed=3)
+    for round in range(1, 61):
+        spoke = max((end for end in (20, 21, 45) if end < round), default=0)
+        steps = (context.store.step("k3f9", at, "Bo", "assess", Assessment) for at in range(spoke + 1, round + 1))
+        expected = context.embedder.embed([step.thought for step in steps if step is not None])
+        found = Thoughts.of(a_view(context, "Bo", round, spoke=spoke))
+        assert found.tolist() == expected
+        assert np.array_equal(found, Thoughts.of(a_view(replace(context, kept={}), "Bo", round, spoke=spoke)))
+
+
+def test_an_array_keeps_the_digits_of_what_is_added() -> None:
+    array = GrowingArray(np.float32)
+    array.extend([[0.5, 0.25]] * 70)
+    assert array.rows.dtype == np.float32
+    array.extend([[1 / 3, 2.0]])
+    assert array.rows[69:].tolist() == [[0.5, 0.25], [1 / 3, 2.0]]
+
+
+# --- cost -----------------------------------------------------------------------------------------------------------
+
+
+class Work:
+    """Counts the steps of SQLite's machine, in tens, and the calls of Python."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._connection = store.file._connection
+        self.steps = self.calls = 0
+
+    def __enter__(self) -> "Work":
+        self._connection.set_progress_handler(self._step, 10)
+        sys.setprofile(self._call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        self._connection.set_progress_handler(None, 0)
+
+    def _step(self) -> int:
+        self.steps += 1
+        return 0
+
+    def _call(self, frame: Any, event: str, argument: Any) -> None:
+        self.calls += event == "call"
+
+
+async def work_of_a_round(after: int) -> Work:
+    """Count what three rounds take after so many others, in which everybody searches their memory."""
+    people = [an_attendee(f"Person {number}", **eager()) for number in range(3)]
+    model = ScriptedModel(endings=itertools.repeat(True), speech=lambda _: "The crane is broken.")
+    meeting, unlimited = a_quay(participants=tuple(people), opening=None), {"max_turns": 10**6, "max_minutes": 1e6}
+    context = a_context(model, start=meeting, removal_factor=0, **unlimited)
+    write_rounds(context, 1, after, seed=1)
+    start: Any = first_state(context.meeting)
+    minds = {name: {**mind, "noticed": [3, after - 1]} for name, mind in start["minds"].items()}
+    state = {**start, "round": after, "turn": after, "sim_time_s": 8.0 * after + 1, "minds": minds}
+    graph = build_group_chat_graph("self_driven", InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "k3f9"}}
+    await graph.ainvoke(state, config, context=context)  # what is kept is read here
+    work = Work(context.store)
+    with work:
+        for _ in range(3):
+            await graph.ainvoke(None, config, context=context)
+    used = context.store.steps("k3f9", "memory_retrieval", Finding, after + 2, after + 4)
+    assert len(used) == 3 * 3
+    return work
+
+
+async def test_a_round_after_a_thousand_costs_what_one_after_a_hundred_does() -> None:
+    early, late = await work_of_a_round(after=100), await work_of_a_round(after=1000)
+    assert late.steps <= 1.2 * early.steps
+    assert late.calls <= 1.2 * early.calls
+
+
+def test_the_index_of_an_earlier_turn_does_not_read_the_later_ones() -> None:
+    context = a_context(start=a_long_quay())
+    write_rounds(context, 1, 100, seed=1)
+
+    def steps(read: Callable[[], Any]) -> int:
+        with Work(context.store) as work:
+            read()
+        return work.steps
+
+    store = context.store
+    assert steps(lambda: store.turns("k3f9", 2, 2)) <= 2 * steps(lambda: store.turns("k3f9", 100, 100))
+    assert steps(lambda: store.steps("k3f9", "perceive", Perception, 50, 50)) < 40
+    assert len(store.steps("k3f9", "perceive", Perception, 99)) == 2 * 3
