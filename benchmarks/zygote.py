@@ -86,14 +86,15 @@ class Zygote:
 
     def start(
         self,
-        arguments: Sequence[str],
+        arguments: Sequence[object],
         stderr: Path,
         *,
         stdout: Path = Path(os.devnull),
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         largest_file: int | None = None,
-    ) -> "Forked":
+        program: str = "cli.main",
+    ) -> "ForkedCommand":
         """Start a command.
 
         Args:
@@ -103,6 +104,7 @@ class Zygote:
             folder: The working folder; this process's if `None`.
             environment: Variables that are set beside those of this process.
             largest_file: Bytes that a file may grow to.
+            program: The module whose `main` is called.
         """
         reading, writing = os.pipe()
         request = {
@@ -112,16 +114,17 @@ class Zygote:
             "folder": str(folder or Path.cwd()),
             "environment": {**os.environ, **_SETTINGS, **(environment or {})},
             "largest_file": largest_file,
+            "program": program,
         }
         try:
             with self._lock:
                 socket.send_fds(self._socket, [json.dumps(request).encode()], [writing])
         finally:
             os.close(writing)
-        return Forked(reading)
+        return ForkedCommand(reading)
 
 
-class Forked:
+class ForkedCommand:
     """A command in a process that was forked."""
 
     def __init__(self, pipe: int) -> None:
@@ -205,6 +208,7 @@ def _run(
     folder: str,
     environment: dict[str, str],
     largest_file: int | None,
+    program: str,
 ) -> None:
     """Run the command line, and end the process as the interpreter would."""
     code = 1
@@ -219,7 +223,8 @@ def _run(
         if largest_file is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         sys.argv = ["tertulia", *arguments]
-        import_module("cli.main").main()
+        import_module(program).main()
+        code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
