@@ -63,7 +63,24 @@ def swap_pages(store: Path, drawn: random.Random) -> str:
     return f"pages at {first} and {second} {how}"
 
 
-_VALUES = (None, 0, -1, 2**62, 1.5, "", "x", "\x1b[31m", "null", "[]", "{}", "[" * 5000, "9" * 5000, "k3f9", b"\xff\x00", b"")
+_VALUES = (
+    None,
+    0,
+    -1,
+    2**62,
+    1.5,
+    "",
+    "x",
+    "\x1b[31m",
+    "null",
+    "[]",
+    "{}",
+    "[" * 5000,
+    "9" * 5000,
+    "k3f9",
+    b"\xff\x00",
+    b"",
+)
 
 
 def alter_columns(store: Path, drawn: random.Random) -> str:

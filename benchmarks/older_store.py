@@ -77,7 +77,9 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, table: str) ->
             ]
             found["checksum"] = checksum([read(found[name]) for name in covered])
         marks = ", ".join("?" * len(columns))
-        target.execute(f"INSERT INTO {older} ({', '.join(columns)}) VALUES ({marks})", [found[name] for name in columns])
+        target.execute(
+            f"INSERT INTO {older} ({', '.join(columns)}) VALUES ({marks})", [found[name] for name in columns]
+        )
 
 
 def _encoded(table: str, column: str, value: Any) -> Any:

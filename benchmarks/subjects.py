@@ -10,6 +10,14 @@ Command = tuple[str, ...]
 #: A dialogue that nobody ends before its limit.
 ENDLESS = ("--set", "ending=continuation", "--set", "ending_threshold=1")
 
+#: A short conversation with a real model, in which everything still occurs that occurs in a long one.
+_SHORT = tuple(
+    argument
+    for setting in ("max_utterance_tokens=16", "scoring_responses=1", "max_rollbacks=1", "judge_runs=1")
+    for argument in ("--set", setting)
+)
+_NEIGHBOURS = str(Path(__file__).with_name("two_neighbours.yaml"))
+
 EXTENSION = ("--extension", str(Path(__file__).with_name("user_extension.py")))
 
 _REHEARSE = ("--rehearse",)
@@ -119,11 +127,12 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
                 after=(("resume", "@last"), ("gc", "--yes")),
             ),
         ),
-        "embedded model": tuple(
-            Subject("embedded model", begins, _RESUME, imports=(*REHEARSED, *EMBEDDED))
-            for begins in (
-                _dialogue(3, *seeded, by=("--model", "smollm2")),
-                _meeting("mothers_house", 1, *seeded, by=("--model", "smollm2")),
-            )
+        "embedded model": (
+            Subject(
+                "embedded model",
+                ("run", _NEIGHBOURS, "--model", "smollm2", *ENDLESS, *_SHORT, "--rounds", "3", *seeded),
+                _RESUME,
+                imports=(*REHEARSED, *EMBEDDED),
+            ),
         ),
     }
