@@ -28,9 +28,6 @@ from storage.store import SqliteStore
 #: One kill in so many is aimed at the first moments of a process, and as many at the last.
 EDGE_EVERY, EDGE_S = 8, 0.04
 
-#: Kills that are planned within one run.
-KILLS_PER_RUN = (1, 1, 2, 2, 3, 5)
-
 #: A process that takes longer hangs, in seconds.
 PATIENCE_S = 600
 
@@ -171,7 +168,7 @@ class Killer:
         self._run(subject.after, store, stderr)
         start_s = known - started if subject.prints_id else 0.0
         drive_s = ended - known if subject.prints_id else ended - started
-        return Measure(subject, begins, before, content(store), calls, start_s, drive_s)
+        return Measure(subject, begins, before, content(store, subject.is_in_order), calls, start_s, drive_s)
 
     def _prepared(self, subject: Subject) -> Path | None:
         """Return the store as it is before a process begins."""
@@ -214,7 +211,7 @@ class Killer:
         id = _id(process, stderr) if subject.prints_id else ""
         ahead_s = measure.drive_s
         goes_on = [argument.format(id=id) for argument in subject.goes_on]
-        calls_before = _calls(store) if subject.before and measure.calls else 0
+        calls_before = 0 if measure.before is None else _calls(measure.before)
         for _ in range(planned):
             if not _was_killed(process, time.perf_counter() + _delay_s(drawn, ahead_s)):
                 break
@@ -335,6 +332,6 @@ def _left(connection: sqlite3.Connection) -> tuple[str, int]:
 def problems(measure: Measure, store: Path) -> list[str]:
     """Return what is wrong with a store in which the same process was killed and went on."""
     found = [f"{lock.name} was left" for lock in store.parent.glob("*.lock")]
-    found += differences(measure.content, content(store))
+    found += differences(measure.content, content(store, measure.subject.is_in_order))
     with SqliteStore.open(store) as opened:
         return found + faults(opened)

@@ -2,8 +2,9 @@
 
 1. A rehearsed conversation is held, and every write, truncation and sync of SQLite is recorded
    (`benchmarks.write_recorder`).
-2. The recording is cut at any point. What a file was asked to keep by then is there; of what came later, each sector may
-   have reached the disk or not, in any order: nothing of it, all of it, a beginning, or any sectors.
+2. The recording is cut at any point. What a file was asked to keep by then is there; of what came later, each sector
+   may have reached the disk or not, in any order: nothing of it, all of it, a beginning, or any sectors. The file
+   system is taken to have a journal: with any sync it keeps which files there are.
 3. The store that this leaves is opened and resumed by the command line, and all that it then holds is compared with the
    undisturbed one. Where not even the run was kept, the store says that it has none.
 
@@ -52,10 +53,15 @@ def files_after_cut(events: Sequence[Event], cut: int, drawn: random.Random, fat
         fate: One of `FATES`.
     """
     files: dict[str, bytes] = {}
-    for name in dict.fromkeys(event.file for event in events[:cut]):
-        of_file = [event for event in events[:cut] if event.file == name]
-        kept = max((at + 1 for at, event in enumerate(of_file) if event.kind == "sync"), default=0)
-        if (content := _content_after(of_file[:kept], of_file[kept:], drawn, fate)) is not None:
+    before = list(enumerate(events[:cut]))
+    last_sync = max((at for at, event in before if event.kind == "sync"), default=-1)
+    for name in dict.fromkeys(event.file for _, event in before):
+        of_file = [(at, event) for at, event in before if event.file == name]
+        # A file system with a journal keeps, with any sync, all names that were given and taken before.
+        kept = [event.kind == "sync" or (event.kind == "delete" and at < last_sync) for at, event in of_file]
+        first = len(kept) - kept[::-1].index(True) if True in kept else 0
+        done = [event for _, event in of_file]
+        if (content := _content_after(done[:first], done[first:], drawn, fate)) is not None:
             files[name] = content
     return files
 

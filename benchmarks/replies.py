@@ -180,7 +180,24 @@ def _unquoted(values: Mapping[str, Any]) -> str:
 
 
 def _hostile_value(drawn: random.Random) -> Any:
-    plain = ("I will go.", True, "yes", 7, "seven", "go on", "stop", None, 10**400, 1e999, -1, [], {}, ["x"], "٣", 3.0)
+    plain: tuple[Any, ...] = (
+        "I will go.",
+        True,
+        "yes",
+        7,
+        "seven",
+        "go on",
+        "stop",
+        None,
+        10**400,
+        1e999,
+        -1,
+        [],
+        {},
+        ["x"],
+        "٣",
+        3.0,
+    )
     return drawn.choice(plain) if drawn.random() < 0.7 else hostile_text(drawn, 3)
 
 
@@ -192,8 +209,7 @@ def check_read(answer: str) -> bool:
     """
     try:
         reply = read_answer(answer, FIELDS, RehearsalTokenizer())
-    except UnusableReplyError as error:
-        assert str(error).strip()
+    except UnusableReplyError:
         return False
     check_fields(reply, FIELDS)
     assert json.loads(reply.text) == reply.fields
@@ -228,7 +244,7 @@ def read_replies(count: int, seed: str) -> Tally:
     return tally
 
 
-def _problems(check: Callable[[], object], what: str) -> list[str]:
+def _problems(check: Callable[[], object], what: str, limit_s: float = LIMIT_S) -> list[str]:
     """Return what is wrong with a reply: a check that fails, any other exception, or too long a time."""
     started = time.perf_counter()
     try:
@@ -236,7 +252,7 @@ def _problems(check: Callable[[], object], what: str) -> list[str]:
     except Exception as error:
         return [f"{what}: {type(error).__name__}: {error!s:.500}"]
     seconds = time.perf_counter() - started
-    return [f"{what}: {seconds:.1f} s"] if seconds > LIMIT_S else []
+    return [f"{what}: {seconds:.1f} s"] if seconds > limit_s else []
 
 
 # --- written by grammar ---------------------------------------------------------------------------------------------
@@ -312,13 +328,16 @@ def spoken_replies(count: int, seed: str, folder: Path) -> Tally:
         place = folder / str(number)
         place.mkdir(parents=True)
         model = FuzzedModel(hostile_pool(drawn), drawn.choice(FAULTS))
-        problems = _problems(partial(_speak, model, place, drawn), f"run {seed} {number} (kept: {place})")
+        problems = _problems(partial(_speak, model, place, drawn), f"run {seed} {number} (kept: {place})", _RUN_LIMIT_S)
         tally.count(problems, max(1, len(model.given)))
         if not problems:
             shutil.rmtree(place)
         number += 1
     return tally
 
+
+#: Seconds that a run of two dozen replies, some of them huge, may take with all that is read of it.
+_RUN_LIMIT_S = 60.0
 
 #: What is wrong with replies beside their texts.
 FAULTS = ("none", "none", "kinds", "missing", "raw", "all")
@@ -340,7 +359,7 @@ def _speak(model: FuzzedModel, place: Path, drawn: random.Random) -> None:
         started = time.perf_counter()
         result = command(*arguments, "--store", store)
         seconds = time.perf_counter() - started
-        assert seconds < LIMIT_S * (4 if arguments[0] == "run" else 1), f"{arguments[0]}: {seconds:.1f} s"
+        assert seconds < (_RUN_LIMIT_S if arguments[0] == "run" else LIMIT_S), f"{arguments[0]}: {seconds:.1f} s"
         return result
 
     with patch("models.loading.open_model", lambda *_, **__: model):

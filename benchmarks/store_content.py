@@ -46,16 +46,18 @@ _OF_SQLITE = re.compile(r"passages_fts(_\w+)?|sqlite_\w+")
 _VERSION_OF_CHANNEL = ("channel_versions", "versions_seen", "updated_channels", "id", "ts")
 
 
-def content(path: Path) -> dict[str, list[Any]]:
+def content(path: Path, calls_in_order: bool = True) -> dict[str, list[Any]]:
     """Return all that a store holds, by table; rows are sorted where their order says nothing.
 
     Args:
         path: The file; it is read, and what stands in its log with it.
+        calls_in_order: Whether the order of calls is compared too.
     """
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         connection.text_factory = lambda text: text.decode("utf-8", "surrogatepass")
-        return _Reader(connection, path).content()
+        found = _Reader(connection, path).content()
+    return found if calls_in_order else {**found, "calls": sorted(found["calls"], key=repr)}
 
 
 def differences(expected: Mapping[str, Sequence[Any]], found: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -64,7 +66,7 @@ def differences(expected: Mapping[str, Sequence[Any]], found: Mapping[str, Seque
     for table in dict.fromkeys([*expected, *found]):
         pair = [list(rows.get(table, ())) for rows in (expected, found)]
         if pair[0] != pair[1]:
-            lines.append(f"{table}: {_first_difference(*pair)}")
+            lines.append(f"{table}: {_first_difference(pair[0], pair[1])}")
     return lines
 
 

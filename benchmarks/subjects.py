@@ -37,6 +37,8 @@ class Subject:
         is_older: Whether the store is an older one when the process begins.
         after: Commands at the end, undisturbed.
         imports: What the process that forks it imports.
+        is_in_order: Whether calls are stored in the same order each time; a server answers as it pleases.
+        kills_per_run: How many kills are planned within one run; drawn.
     """
 
     kind: str
@@ -47,6 +49,8 @@ class Subject:
     is_older: bool = False
     after: tuple[Command, ...] = ()
     imports: tuple[str, ...] = REHEARSED
+    is_in_order: bool = True
+    kills_per_run: tuple[int, ...] = (1, 1, 2, 2, 3, 5)
 
     @property
     def prints_id(self) -> bool:
@@ -104,6 +108,7 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
                 _meeting("mothers_house", 2 * length, *seeded, by=remote),
                 (*_RESUME,),
                 imports=(*REHEARSED, *REMOTE),
+                is_in_order=False,
             ),
         ),
         "migration": (
@@ -130,9 +135,10 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
         "embedded model": (
             Subject(
                 "embedded model",
-                ("run", _NEIGHBOURS, "--model", "smollm2", *ENDLESS, *_SHORT, "--rounds", "3", *seeded),
+                ("run", _NEIGHBOURS, "--model", "smollm2", *ENDLESS, *_SHORT, "--rounds", "2", *seeded),
                 _RESUME,
                 imports=(*REHEARSED, *EMBEDDED),
+                kills_per_run=(5,),
             ),
         ),
     }

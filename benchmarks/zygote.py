@@ -46,7 +46,7 @@ READING = (
 #: What the embedded models need, beside.
 EMBEDDED = (
     "torch", "transformers.models.llama.modeling_llama", "models.causal", "models.embedded", "models.embedder",
-    "models.grammar", "llguidance.hf", "gguf", "sentence_transformers", "sentence_transformers.models",
+    "models.grammar", "llguidance.hf", "gguf", "sentence_transformers",
 )  # fmt: skip
 #: What a remote model needs, beside; participants' memories are embedded by an embedded model.
 REMOTE = (*EMBEDDED, "models.chat", "langchain_openai", "benchmarks.quick_retries")
