@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup hooks demo test fuzz lint style types bench bench-runs bench-long soak clean
+.PHONY: setup hooks demo test fuzz lint style types bench bench-runs bench-long soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -53,6 +53,10 @@ bench-long: setup
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak --kills 200
+
+# Half an hour: kills, hostile replies, damaged stores, power cuts.
+nightly: setup
+	$(BIN)/python -m benchmarks.nightly
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

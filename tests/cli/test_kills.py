@@ -1,14 +1,22 @@
-"""Kill it anywhere: what `make soak` does two hundred times, twenty times; and that it sees what it looks for."""
+"""Kill it anywhere: what `make soak` and `make nightly` do, a few times; and that they see what they look for."""
 
+import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.forked import Forked
 from support.meeting_case import a_quay, held
 
-from benchmarks.soak import commands_of, soak
+from benchmarks.damage import damaged_stores
+from benchmarks.kill_kinds import kill_kind
+from benchmarks.kills import Kill
+from benchmarks.power_loss import files_after_cut, power_cuts
 from benchmarks.store_checks import differences, faults
+from benchmarks.store_content import content
+from benchmarks.store_content import differences as differing_rows
+from benchmarks.write_recorder import Event
 from state.cognition import Assessment, Finding
 from state.records import Reply
 from storage.store import SqliteStore
@@ -16,10 +24,33 @@ from storage.store import SqliteStore
 RUN = "k3f9"
 
 
-def test_twenty_kills(tmp_path: Path) -> None:
-    kills = soak(commands_of("rehearsal", rounds=6), 20, seed=1, folder=tmp_path, seeds=1, start=Forked)
-    assert len(kills) == 20
-    assert any(kill.calls for kill in kills), "no kill met a turn under way"
+@pytest.mark.parametrize("kind", ["meeting of five", "dialogue", "fork", "town", "extension", "migration", "gc"])
+def test_kills(kind: str, tmp_path: Path) -> None:
+    kills: list[Kill] = []
+    tally = kill_kind(kind, 3, seed=1, folder=tmp_path / "kills", found=kills.append)
+    assert (tally.tried, tally.passed, tally.problems) == (3, 3, [])
+    assert len(kills) == 3
+
+
+def test_power_cuts(tmp_path: Path) -> None:
+    tally = power_cuts(5, seed=1, folder=tmp_path)
+    assert (tally.tried, tally.passed, tally.problems) == (5, 5, [])
+
+
+def test_what_a_power_cut_leaves() -> None:
+    events = [Event("create", "a"), Event("write", "a", 0, b"x" * 512), Event("sync", "a")]
+    events += [Event("write", "a", 512, b"y" * 1024)]
+    drawn = random.Random(1)
+    assert files_after_cut(events, 2, drawn, "lost") == {}
+    assert files_after_cut(events, 4, drawn, "lost") == {"a": b"x" * 512}
+    assert files_after_cut(events, 4, drawn, "kept") == {"a": b"x" * 512 + b"y" * 1024}
+    torn = {files_after_cut(events, 4, drawn, "sectors")["a"] for _ in range(50)}
+    assert torn == {b"x" * 512 + rest for rest in (b"", b"y" * 512, b"y" * 1024, bytes(512) + b"y" * 512)}
+
+
+def test_damaged_stores(tmp_path: Path) -> None:
+    tally = damaged_stores(2, "bits flipped", seed=1, folder=tmp_path / "stores")
+    assert (tally.tried, tally.passed, tally.problems) == (2, 2, [])
 
 
 # --- it would see it ------------------------------------------------------------------------------------------------
@@ -99,3 +130,44 @@ async def test_a_call_that_was_made_twice_is_counted() -> None:
         await held(a_quay(), store=store)
         the_same_call_again(store)
         assert faults(store) == ["1 calls were journalled twice"]
+
+
+LOST = (
+    ("DELETE FROM calls WHERE id = 7", "calls: "),
+    ("UPDATE steps SET record = json_set(record, '$.emotion_strength', 0.5) WHERE node = 'assess'", "steps: "),
+    ("UPDATE contents SET text = text || '!' WHERE id = 3", "contents: "),
+    ("DELETE FROM units WHERE id = 5", "prompts: "),
+    ("UPDATE calls SET id = 100 - id", "calls: "),
+    ("UPDATE runs SET label = 'x'", "runs: label"),
+    ("CREATE TABLE more (a)", "the schema: "),
+    ("PRAGMA user_version = 3", "the version: "),
+)
+
+
+@pytest.mark.parametrize(("change", "named"), LOST)
+async def test_what_sql_finds_is_compared(tmp_path: Path, change: str, named: str) -> None:
+    paths = [tmp_path / "first.db", tmp_path / "second.db"]
+    for path in paths:
+        with SqliteStore.open(path, create=True) as store:
+            await held(a_quay(), store=store)
+    expected = content(paths[0])
+    assert differing_rows(expected, content(paths[1])) == []
+    with closing(sqlite3.connect(paths[1])) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(change)
+        connection.commit()
+    found = differing_rows(expected, content(paths[1]))
+    assert any(line.startswith(named) for line in found), found
+
+
+def test_a_kill_that_loses_a_row_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_and_lose(store: Path) -> Kill:
+        with closing(sqlite3.connect(store)) as connection, connection:
+            connection.execute("DELETE FROM passages WHERE id = 1")
+        return Kill("lost", 0)
+
+    monkeypatch.setattr("benchmarks.kills.look_at", look_and_lose)
+    tally = kill_kind("dialogue", 2, seed=1, folder=tmp_path / "kills")
+    assert tally.passed < tally.tried
+    assert any("passages" in problem for problem in tally.problems)
+    assert list((tmp_path / "kills").iterdir()), "nothing is kept to look at"

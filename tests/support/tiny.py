@@ -1,11 +1,9 @@
 """Tiny models with random weights, and a real byte-level tokenizer, made on the spot."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
@@ -16,19 +14,14 @@ from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen2ForCausalLM,
 )
 
+from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
 from models.causal import CausalLanguageModel
 from state.language_model import ModelTraits
 
-CHAT_TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-VOCABULARY = 400
 _SHARED: dict[str, Any] = {
     "vocab_size": VOCABULARY,
     "hidden_size": 32,
@@ -77,28 +70,6 @@ def tiny_model(family: str) -> PreTrainedModel:
             if parameter.dim() > 1:
                 parameter.mul_(8)
     return model
-
-
-@cache
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
-    """Return a byte-level tokenizer with chat markup, trained on a few sentences."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(["The ferry leaves at noon and the baker knows it well. " * 20], trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<|endoftext|>",
-        eos_token="<|im_end|>",
-        additional_special_tokens=["<|im_start|>"],
-        chat_template=CHAT_TEMPLATE,
-    )
 
 
 def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> CausalLanguageModel:

@@ -1,0 +1,168 @@
+"""Attack Tertulia for half an hour and print what passed: `make nightly`.
+
+1. 1,000 processes are killed with `kill -9` (50 of them with the embedded model), go on, and must store the same.
+2. 100,000 hostile replies are read, written by grammars, and spoken in whole runs.
+3. 1,000 stores are damaged, and each read by a dozen commands, of at most 5 s.
+4. The power is cut at 200 moments of two conversations.
+
+One line for each part, and a total; exit code 1 if anything failed, with what to look at kept.
+"""
+
+import argparse
+import math
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks.damage import DAMAGES, damaged_stores
+from benchmarks.kill_kinds import kill_kind
+from benchmarks.power_loss import power_cuts
+from benchmarks.replies import read_replies, spoken_replies, written_replies
+from benchmarks.tally import Tally
+
+#: Processes at a time, and pieces that each part is made of.
+WORKERS, PIECES = 2, 2
+
+#: Problems that are printed of a part.
+_SHOWN = 10
+
+#: Tries a part of this size, with this seed, in this folder.
+Try = Callable[[int, int, Path], Tally]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A line of the table.
+
+    Attributes:
+        name: What it tries.
+        count: How many at full size.
+        run: Tries them.
+    """
+
+    name: str
+    count: int
+    run: Try
+
+
+def _kills(kind: str) -> Try:
+    return partial(_kill, kind)
+
+
+def _kill(kind: str, count: int, seed: int, folder: Path) -> Tally:
+    return kill_kind(kind, count, seed, folder)
+
+
+def _read(count: int, seed: int, folder: Path) -> Tally:
+    return read_replies(count, str(seed))
+
+
+def _written(count: int, seed: int, folder: Path) -> Tally:
+    return written_replies(count, str(seed))
+
+
+def _spoken(count: int, seed: int, folder: Path) -> Tally:
+    return spoken_replies(count, str(seed), folder)
+
+
+def _damage(kind: str, count: int, seed: int, folder: Path) -> Tally:
+    return damaged_stores(count, kind, seed, folder)
+
+
+#: The slowest first, so that both workers end at the same time.
+PARTS = (
+    Part("kills: embedded model", 50, _kills("embedded model")),
+    Part("kills: remote model", 90, _kills("remote model")),
+    Part("kills: meeting of nine", 120, _kills("meeting of nine")),
+    Part("kills: meeting of five", 160, _kills("meeting of five")),
+    Part("kills: dialogue", 150, _kills("dialogue")),
+    Part("kills: fork", 150, _kills("fork")),
+    Part("kills: town", 100, _kills("town")),
+    Part("kills: extension", 100, _kills("extension")),
+    Part("kills: migration", 40, _kills("migration")),
+    Part("kills: gc", 40, _kills("gc")),
+    Part("replies: spoken in runs", 20_000, _spoken),
+    Part("replies: written by grammar", 5_000, _written),
+    Part("replies: read as a remote model's", 75_000, _read),
+    *(Part(f"damaged stores: {kind}", 200, partial(_damage, kind)) for kind in DAMAGES),
+    Part("power cuts", 200, power_cuts),
+)
+
+
+def main() -> None:
+    """Print a line for each part and a total; exit with 1 if anything failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.nightly", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--scale", type=float, default=1.0, help="how much of the full size")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="parts whose name has this in it")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="tertulia-nightly-"))
+    parts = [part for part in PARTS if options.only in part.name]
+    started = time.perf_counter()
+    total = Tally()
+    for part, tally in tried(parts, options.scale, options.seed, folder):
+        total += tally
+        print(line_of(part.name, tally), flush=True)
+        for problem in tally.problems[:_SHOWN]:
+            print(f"    {problem[:1000]}", file=sys.stderr, flush=True)
+    total.seconds = time.perf_counter() - started
+    print(line_of("total", total))
+    if total.problems or total.passed < total.tried:
+        sys.exit(f"what failed is kept in {folder}")
+    shutil.rmtree(folder)
+
+
+def line_of(name: str, tally: Tally) -> str:
+    """Return the line of a part."""
+    return f"{name:34} {tally.tried:7,} tried {tally.passed:7,} passed {tally.seconds:6.0f} s"
+
+
+def tried(parts: list[Part], scale: float, seed: int, folder: Path) -> Iterator[tuple[Part, Tally]]:
+    """Try parts, in pieces, by several processes; yield each part when its last piece is done.
+
+    Args:
+        parts: What is tried.
+        scale: How much of the full size; of each part something is tried.
+        seed: Of all draws.
+        folder: For what is made.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    context = multiprocessing.get_context("spawn")
+    tallies = {part.name: Tally() for part in parts}
+    waiting: dict[Future[Tally], Part] = {}
+    with ProcessPoolExecutor(WORKERS, mp_context=context) as workers:
+        for part in parts:
+            for piece in range(PIECES):
+                count = math.ceil(part.count * scale / PIECES)
+                place = folder / f"{part.name.replace(' ', '_').replace(':', '')}-{piece}"
+                waiting[workers.submit(_timed, part.run, count, seed * PIECES + piece, place)] = part
+        for done in as_completed(list(waiting)):
+            part = waiting.pop(done)
+            tallies[part.name] += done.result()
+            if part not in waiting.values():
+                yield part, tallies[part.name]
+
+
+def _timed(run: Try, count: int, seed: int, folder: Path) -> Tally:
+    """Return what a piece of a part came to; a piece that can't be tried at all has failed."""
+    started = time.perf_counter()
+    try:
+        tally = run(count, seed, folder)
+    except Exception as error:
+        tally = Tally(count, 0, [f"it broke down: {type(error).__name__}: {error}"])
+    tally.seconds = time.perf_counter() - started
+    return tally
+
+
+if __name__ == "__main__":
+    main()
