@@ -8,7 +8,7 @@ from typing_extensions import override
 from state.errors import NotFoundError, StorageError, nearest_hint
 from state.records import Remembered, RunStatus, Stream
 from state.town import FORMED, Encounter, Simulation, Town, TownStore
-from storage.faults import record_faults
+from storage.faults import DAMAGED, record_faults
 from storage.ids import LISTED, resolve_id
 from storage.runs import checked_parameters
 from storage.streams import Streams
@@ -68,7 +68,19 @@ class Simulations(Streams, TownStore):
 
     def conversations(self) -> dict[str, str]:
         """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
-        return {row["run"]: row["simulation"] for row in self.file.rows("SELECT run, simulation FROM encounters")}
+        self._check_encounters()
+        return {row["run"]: row["simulation"] for row in Table(self.file, "encounters").select("")}
+
+    def _check_encounters(self) -> None:
+        """Check that no encounter is missing whose conversation is there; it is stored after the run is created."""
+        lost = self.file.rows(
+            """SELECT runs.run FROM simulations JOIN runs ON runs.run GLOB simulations.simulation || '-[0-9]*-[0-9]*'
+            WHERE runs.status = 'finished' AND NOT EXISTS (SELECT 1 FROM encounters WHERE encounters.run = runs.run)
+            LIMIT 1"""
+        )
+        if lost:
+            cause = "the encounter of conversation {run} is missing".format_map(lost[0])
+            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
 
     def town(self, simulation: str) -> Town:
         """Return the town as a simulation found it."""
@@ -104,6 +116,7 @@ class Simulations(Streams, TownStore):
 
     def encounters(self, simulation: str) -> list[Encounter]:
         """Return the encounters of a simulation in their order."""
+        self._check_encounters()
         return self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
 
     @override

@@ -29,11 +29,15 @@ def read_visits(
     visits: list[tuple[int, Visit]] = []
     for number in turns:
         trace = store.trace(run.run, number)
-        if trace is None and turn is not None:
+        if trace is not None:
+            visits += [(number, visit) for visit in trace.visits]
+        elif turn is None and number == run.turns and run.status != "finished":
+            continue  # killed before it was noted; the turn is taken again
+        elif visits or number == turns[-1]:  # of a run that an older one began, the first turns may lack theirs
             raise NotFoundError(
-                f"what was executed in turn {turn} of run {run.run} was not noted: an older Tertulia wrote it"
+                f"what was executed in turn {number} of run {run.run} is not in the store: an older Tertulia wrote it, "
+                "or it was removed since; --turn N shows another"
             )
-        visits += [(number, visit) for visit in trace.visits] if trace else []
     known = dict.fromkeys(visit.node for _, visit in visits)
     if node is not None and node not in known:
         where = f"turn {turn} of run {run.run}" if turn is not None else f"run {run.run}"

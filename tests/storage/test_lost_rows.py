@@ -39,3 +39,19 @@ def test_figures_are_not_taken_of_what_is_left(cli: Cli, tmp_path: Path, lost: s
         assert connection.execute(lost).rowcount == 1
     for command in ("stats", "timeline"):
         cli(command, run).complains(1, "tertulia.db is damaged")
+
+
+def test_a_trace_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+    for lost, turn in (("turn = 2", 2), ("turn > 0", 3)):
+        with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+            connection.execute(f"DELETE FROM traces WHERE {lost}")
+        cli("show", run, "--node", "all").complains(3, f"what was executed in turn {turn} of run {run} is not in the")
+
+
+def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute("DELETE FROM encounters WHERE number = 1").rowcount == 1
+    for command in (("runs",), ("days", "@last", "--encounters")):
+        cli(*command).complains(1, "the encounter of conversation ", "-1-1 is missing")
