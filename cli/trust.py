@@ -6,7 +6,7 @@ import typer
 
 from cli.environment import user_trust
 from cli.options import JsonOption, NoStoreOption
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.trust import change_trust
 
@@ -36,6 +36,8 @@ def trust(
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, **known.model_dump()})
         return
+    if not known.extensions and not known.places:
+        progress().print("nothing is trusted yet; what you name on the command line will be")
     for hash, source in known.extensions.items():
         data().print(plain(f"{source}  (content {hash})"))
     for place in known.places:

@@ -38,6 +38,7 @@ from state.language_model import (
 )
 from state.parameters import Parameters
 from state.records import Reply
+from state.text import whole_characters
 
 #: How often a model is asked again for a reply that can't be read.
 _REPEATS = 4
@@ -163,7 +164,7 @@ class ChatModel:
         assert request.prompt.source is not None
         fields = request.fields
         messages: list[tuple[str, str]] = [
-            (role, _sendable("\n".join(unit.text for unit in units)))
+            (role, whole_characters("\n".join(unit.text for unit in units)))
             for role, units in as_messages(request.prompt.source)
         ]
         last = messages.pop()[1] + "\n" if messages[-1][0] == "user" else ""
@@ -213,8 +214,3 @@ class ChatModel:
             if name not in type(self._client).model_fields:
                 raise ModelError(f"{self.id} takes no {name}; set {name}=1")
         return self._client.model_copy(update=sampling)
-
-
-def _sendable(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which can't be sent."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

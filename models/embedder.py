@@ -13,7 +13,7 @@ from models.embedded import EMBEDDER_PACKAGE
 from models.hub import load
 from state.errors import ModelError
 from state.language_model import Report, ignore_activity
-from state.text import first_line
+from state.text import first_line, whole_characters
 
 ID = "minilm"
 
@@ -62,7 +62,9 @@ class SentenceEmbedder:
         """
         known = {text: self._known[text] for text in texts if text in self._known}
         if new := [text for text in dict.fromkeys(texts) if text not in known]:
-            vectors = self._model.encode(new, batch_size=1, normalize_embeddings=True, show_progress_bar=False)
+            vectors = self._model.encode(
+                [*map(whole_characters, new)], batch_size=1, normalize_embeddings=True, show_progress_bar=False
+            )
             known.update((text, vector.copy()) for text, vector in zip(new, vectors, strict=True))
         for text in known:
             self._known.pop(text, None)
@@ -77,9 +79,9 @@ class SentenceEmbedder:
 
     def _embed_long(self, text: str) -> list[float]:
         tokenizer = self._model.tokenizer
-        offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
-            "offset_mapping"
-        ]
+        offsets = tokenizer(
+            whole_characters(text), add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
         width = int(self._model.max_seq_length or 256) - 2  # room for the two special tokens
         if len(offsets) <= width:
             return self.embed([text])[0]

@@ -15,6 +15,7 @@ from typing import Any
 
 from state.language_model import ReplyField, Tokenizer
 from state.records import Reply
+from state.text import whole_characters
 
 #: Number of characters of an answer that are read: no reply to any prompt here is longer.
 _LONGEST = 50_000
@@ -236,7 +237,7 @@ def _plain(text: str) -> str:
 
 def _one_line(text: str) -> str:
     """Return a text on one line; a control character stands for a break between words, half a pair becomes `�`."""
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = whole_characters(text)
     return " ".join("".join(" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text).split())
 
 

@@ -10,6 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from state.errors import ModelError
 from state.language_model import Role
+from state.text import whole_characters
 
 #: Stands for a message's content while the model's chat template is read.
 _PLACEHOLDER = "\ue000{}\ue001"
@@ -30,7 +31,7 @@ class HuggingFaceTokenizer:
 
         Half a surrogate pair, which tokenizers refuse, is read as U+FFFD.
         """
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = whole_characters(text)
         if self._markup is None:
             return self._encode_piece(text)
         tokens: list[int] = []

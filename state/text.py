@@ -14,3 +14,8 @@ def one_line(text: object) -> str:
 def first_line(text: object) -> str:
     """Return the first line of a text, or of the message of an error, that is not blank; empty if there is none."""
     return next((line.strip() for line in str(text).splitlines() if line.strip()), "")
+
+
+def whole_characters(text: str) -> str:
+    """Return a text with U+FFFD for each half of a surrogate pair, which no encoder and no tokenizer takes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

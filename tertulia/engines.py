@@ -210,8 +210,7 @@ def reopen_engines(run: RunRecord, access: ModelAccess) -> Engines:
 def _open(
     name: str, participants: Mapping[str, str], embedder: str, parameters: Parameters, access: ModelAccess
 ) -> Engines:
-    is_rehearsed = name == REHEARSAL
-    roles = {} if is_rehearsed else models_of_roles(parameters)
+    roles = {} if name == REHEARSAL else models_of_roles(parameters)
     access.require([name, *participants.values(), *roles.values()])
     opened = {name: access.language_model(name, parameters)}
 
@@ -221,10 +220,8 @@ def _open(
                 opened[wanted] = access.language_model(wanted, parameters)
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
-    participant_models = each(participants)
-    return Engines(
-        opened[name], participant_models, access.embedder(REHEARSAL if is_rehearsed else embedder), each(roles)
-    )
+    embedder = REHEARSAL if opened[name].traits.rehearsed else embedder
+    return Engines(opened[name], each(participants), access.embedder(embedder), each(roles))
 
 
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
