@@ -28,6 +28,9 @@ _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 #: No SQLite file that holds anything is shorter.
 _SMALLEST_PAGE_BYTES = 512
 
+#: How a journal ends that names a super-journal (https://www.sqlite.org/fileformat2.html, section 4.1).
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 
@@ -54,6 +57,7 @@ def open_connection(
         if path == MEMORY:
             return _prepared(MEMORY, path, isolation_level)
         _refuse_stump(Path(path))
+        _refuse_companions(os.path.realpath(path))
         try:
             place = Path(path).absolute().as_uri()
         except FileNotFoundError:
@@ -108,6 +112,23 @@ def _refuse_stump(path: Path) -> None:
     size = path.stat().st_size if os.path.isfile(path) else 0
     if 0 < size < _SMALLEST_PAGE_BYTES:
         raise StorageError(DAMAGED.format(path=path, cause=f"no more than {size} bytes are left of it"))
+
+
+def _refuse_companions(path: str) -> None:
+    """Refuse files beside a store through which SQLite would write to, or delete, a file that a stranger chose.
+
+    SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
+    super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
+    """
+    for ending in ("-wal", "-shm", "-journal"):
+        if os.path.islink(f"{path}{ending}"):
+            raise StorageError(
+                f"{path}{ending} is a link, so SQLite would write to another file; remove the link first"
+            )
+    with suppress(OSError), open(f"{path}-journal", "rb") as journal:
+        journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
+        if journal.read() == _JOURNAL_MAGIC:
+            raise StorageError(f"{path}-journal names a file that SQLite would delete; remove the journal first")
 
 
 def _prepared(

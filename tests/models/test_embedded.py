@@ -69,6 +69,12 @@ def test_a_vector_does_not_depend_on_what_else_is_embedded() -> None:
     assert [embedder.embed([text])[0] for text in reversed(texts)] == together[::-1]
 
 
+def test_half_a_character_is_embedded_like_its_replacement() -> None:
+    embedder = open_embedder("minilm")
+    assert embedder.embed(["late \ud800 again"]) == embedder.embed(["late \ufffd again"])
+    assert embedder.embed_untruncated(["late \ud800 again"]) == embedder.embed(["late \ufffd again"])
+
+
 def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> None:
     from models import embedder as module
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -253,3 +254,29 @@ def test_a_connection_trusts_no_schema_before_it_is_checked(stored: Path) -> Non
     with closing(open_connection(stored, create=False)) as connection:
         assert connection.execute("PRAGMA cell_size_check").fetchone() == (1,)
         assert connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH) < 10**8
+
+
+def test_no_file_is_deleted_that_a_journal_names(stored: Path, tmp_path: Path) -> None:
+    precious, journal = tmp_path / "precious", stored.with_name(f"{stored.name}-journal")
+    precious.write_text("kept")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(precious).encode()
+    header = magic + struct.pack(">IIIII", 0, 1, stored.stat().st_size // 4096, 512, 4096)
+    named = struct.pack(">I", 2**30 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    journal.write_bytes(header.ljust(512, b"\0") + named)
+    with pytest.raises(StorageError, match="names a file that SQLite would delete"):
+        SqliteStore.open(stored)
+    assert precious.read_text() == "kept"
+    journal.unlink()
+    journal.touch()
+    SqliteStore.open(stored).close()
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_no_file_is_written_through_a_link_beside_a_store(stored: Path, tmp_path: Path, ending: str) -> None:
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "link.db").symlink_to(stored)
+    stored.with_name(f"{stored.name}{ending}").symlink_to(tmp_path / "precious")
+    for path in (stored, tmp_path / "link.db"):
+        with pytest.raises(StorageError, match="is a link, so SQLite would write to another file"):
+            SqliteStore.open(path)
+    assert (tmp_path / "precious").read_text() == "kept"
