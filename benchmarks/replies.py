@@ -31,7 +31,7 @@ from state.records import Reply
 from storage.store import SqliteStore
 from tertulia.phrases import clean
 
-#: Seconds of a processor that a reply may take to be read, and a command.
+#: Seconds that a reply may take to be read, and a command.
 LIMIT_S = 5.0
 
 NASTY = (
@@ -246,12 +246,12 @@ def read_replies(count: int, seed: str) -> Tally:
 
 def _problems(check: Callable[[], object], what: str, limit_s: float = LIMIT_S) -> list[str]:
     """Return what is wrong with a reply: a check that fails, any other exception, or too long a time."""
-    started = time.process_time()
+    started = time.perf_counter()
     try:
         check()
     except Exception as error:
         return [f"{what}: {type(error).__name__}: {error!s:.500}"]
-    seconds = time.process_time() - started
+    seconds = time.perf_counter() - started
     return [f"{what}: {seconds:.1f} s"] if seconds > limit_s else []
 
 
@@ -356,9 +356,9 @@ def _speak(model: FuzzedModel, place: Path, drawn: random.Random) -> None:
     seed = str(drawn.randrange(2**32))
 
     def run(*arguments: object) -> Outcome:
-        started = time.process_time()
+        started = time.perf_counter()
         result = command(*arguments, "--store", store)
-        seconds = time.process_time() - started
+        seconds = time.perf_counter() - started
         assert seconds < (_RUN_LIMIT_S if arguments[0] == "run" else LIMIT_S), f"{arguments[0]}: {seconds:.1f} s"
         return result
 
