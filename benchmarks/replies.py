@@ -151,7 +151,7 @@ FIELDS = (
 
 def hostile_answer(drawn: random.Random) -> str:
     """Return an answer: a form filled in with hostile values, damaged in some way, or any text."""
-    values: dict[str, Any] = {field.name: _hostile_value(drawn) for field in FIELDS}
+    values: dict[str, Any] = {field.name: _hostile_value(field, drawn) for field in FIELDS}
     for name in list(values):
         if drawn.random() < 0.05:
             values[drawn.choice((name.upper(), name + " ", hostile_text(drawn, 1)))] = values.pop(name)
@@ -179,26 +179,22 @@ def _unquoted(values: Mapping[str, Any]) -> str:
     return "{" + ",\n".join(f"{name}: {value}" for name, value in values.items()) + "}"
 
 
-def _hostile_value(drawn: random.Random) -> Any:
-    plain: tuple[Any, ...] = (
-        "I will go.",
-        True,
-        "yes",
-        7,
-        "seven",
-        "go on",
-        "stop",
-        None,
-        10**400,
-        1e999,
-        -1,
-        [],
-        {},
-        ["x"],
-        "٣",
-        3.0,
-    )
-    return drawn.choice(plain) if drawn.random() < 0.7 else hostile_text(drawn, 3)
+#: Values that a patient reader takes for a field of that kind, and values that it takes for none.
+_FITTING: Mapping[str, tuple[Any, ...]] = {
+    "boolean": (True, False, "yes", "No", "true"),
+    "integer": (7, "seven", 3.0, "٣", "4 of 10"),
+    "choice": ("go on", "stop", "Stop.", "turn_1"),
+}
+_MISFITTING: tuple[Any, ...] = (None, 10**400, 1e999, -1, [], {}, ["x"], True, "yes", 7, "go on")
+
+
+def _hostile_value(field: ReplyField, drawn: random.Random) -> Any:
+    kind = drawn.random()
+    if kind < 0.05:
+        return drawn.choice(_MISFITTING)
+    if kind < 0.1 or field.kind not in _FITTING:
+        return hostile_text(drawn, 3) + drawn.choice(("", " So it is."))
+    return drawn.choice(_FITTING[field.kind])
 
 
 def check_read(answer: str) -> bool:

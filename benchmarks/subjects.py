@@ -85,7 +85,6 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
     dialogue = _dialogue(8 * length, *seeded)
     town = ("simulate", "tidewell", *_REHEARSE, "--encounters-per-day", "2", "--days", str(length), *seeded)
     extended = ("--set", "nodes.score=drawn_scores", *seeded, *EXTENSION)
-    remote = ("--model", "{server}", "--lambda", "0")
     say, change = (
         _forked(five, "--say", "Let us begin with what we agree on."),
         _forked(dialogue, "--lambda", "0.9"),
@@ -102,43 +101,26 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
             Subject("extension", _meeting("team_building", 3 * length, *extended), (*_RESUME, *EXTENSION)),
             Subject("extension", _dialogue(6 * length, *extended), (*_RESUME, *EXTENSION)),
         ),
-        "remote model": (
-            Subject(
-                "remote model",
-                _meeting("mothers_house", 2 * length, *seeded, by=remote),
-                (*_RESUME,),
-                imports=(*REHEARSED, *REMOTE),
-                is_in_order=False,
-            ),
-        ),
-        "migration": (
-            Subject(
-                "migration",
-                ("runs",),
-                ("runs",),
-                before=older,
-                left_unfinished=five,
-                is_older=True,
-                after=(("resume", "@last"), ("runs",)),
-            ),
-        ),
-        "gc": (
-            Subject(
-                "gc",
-                ("gc", "--yes"),
-                ("gc", "--yes"),
-                before=older,
-                left_unfinished=five,
-                after=(("resume", "@last"), ("gc", "--yes")),
-            ),
-        ),
-        "embedded model": (
-            Subject(
-                "embedded model",
-                ("run", _NEIGHBOURS, "--model", "smollm2", *ENDLESS, *_SHORT, "--rounds", "2", *seeded),
-                _RESUME,
-                imports=(*REHEARSED, *EMBEDDED),
-                kills_per_run=(5,),
-            ),
-        ),
+        "remote model": (_remote(_meeting("mothers_house", 2 * length, *seeded, by=("--model", "{server}"))),),
+        "migration": (_whole_store(("runs",), older, five, is_older=True),),
+        "gc": (_whole_store(("gc", "--yes"), older, five),),
+        "embedded model": (_embedded(seeded),),
     }
+
+
+def _remote(begins: Command) -> Subject:
+    imports = (*REHEARSED, *REMOTE)
+    return Subject("remote model", (*begins, "--lambda", "0"), _RESUME, imports=imports, is_in_order=False)
+
+
+def _whole_store(command: Command, before: tuple[Command, ...], unfinished: Command, is_older: bool = False) -> Subject:
+    """Return a command that changes a whole store, in which a run is unfinished; it is given again after a kill."""
+    kind = "migration" if is_older else "gc"
+    after = (("resume", "@last"), command)
+    return Subject(kind, command, command, before, left_unfinished=unfinished, is_older=is_older, after=after)
+
+
+def _embedded(seeded: Command) -> Subject:
+    begins = ("run", _NEIGHBOURS, "--model", "smollm2", *ENDLESS, *_SHORT, "--rounds", "2", *seeded)
+    imports = (*REHEARSED, *EMBEDDED)
+    return Subject("embedded model", begins, _RESUME, imports=imports, kills_per_run=(5,))

@@ -42,18 +42,22 @@ def open_regular(path: Path, most_bytes: int, may_be_pipe: bool = False) -> Iter
 
 
 def read_text(path: Path, most_bytes: int, may_be_pipe: bool = False) -> str:
-    """Return the text of a regular file in UTF-8; see `open_regular`.
+    """Return the text of a file in UTF-8; raises `UnicodeDecodeError`, and what `read_bytes` does."""
+    return read_bytes(path, most_bytes, may_be_pipe).decode("utf-8")
+
+
+def read_bytes(path: Path, most_bytes: int, may_be_pipe: bool = False) -> bytes:
+    """Return the content of a file; see `open_regular`.
 
     Raises:
         FileNotFoundError: There is no such file.
         OSError: It is no regular file, or too large, or can't be read; `strerror` says which.
-        UnicodeDecodeError: It is not UTF-8.
     """
     with open_regular(path, most_bytes, may_be_pipe) as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:  # it has grown, or is of a file system that states no sizes
         raise _too_large(most_bytes)
-    return content.decode("utf-8")
+    return content
 
 
 def _without_waiting(path: str, flags: int) -> int:

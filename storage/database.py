@@ -57,11 +57,11 @@ def open_connection(
         if path == MEMORY:
             return _prepared(MEMORY, path, isolation_level)
         _refuse_stump(Path(path))
-        _refuse_companions(os.path.realpath(path))
         try:
             place = Path(path).absolute().as_uri()
         except FileNotFoundError:
             raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
+        _refuse_companions(os.path.realpath(path))
         if create:
             _make_private(Path(path))
         try:
@@ -86,7 +86,7 @@ def _make_private(path: Path) -> None:
     Raises:
         StorageError: The log of a store that was moved away lies there. SQLite would delete it.
     """
-    if path.exists():
+    if os.path.exists(path):
         return
     refuse_lost_log(path)
     with suppress(OSError):  # SQLite says why, or another process has just made it
@@ -100,7 +100,7 @@ def refuse_lost_log(path: Path) -> None:
         StorageError: They do.
     """
     log = Path(f"{path}-wal")
-    if log.is_file() and log.stat().st_size:
+    if os.path.isfile(log) and log.stat().st_size:
         raise StorageError(
             f"{path} is not there, but {log.name} is: the last changes of a store that was moved without it; move it "
             "beside the store, under the store's name and -wal, or remove it"

@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 #: The largest scenario file that is read, and the most values in it, counted again wherever an alias or a merge key
 #: repeats them: 200 people with 16 memories each are 500 KB and 30,000 values, and take a second.
-MOST_BYTES, MAX_VALUES = 4 * 10**6, 100_000
+MOST_BYTES, MAX_VALUES = 2 * 10**6, 50_000
 
 #: The deepest nesting of values that is read; a scenario has seven levels.
 MAX_DEPTH = 32

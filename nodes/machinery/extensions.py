@@ -22,11 +22,15 @@ from nodes.machinery.objects import PREFIX, extension_of_object, source_hash
 from nodes.machinery.registry import Registry
 from nodes.mechanisms.mechanism import Mechanism
 from state.errors import ExtensionError, NotFoundError, TrustError, nearest_hint
+from state.files import read_bytes
 from state.records import Extension
 from state.text import first_line
 
 #: The group under which installed packages name their modules of nodes.
 ENTRY_POINTS = "tertulia.nodes"
+
+#: The largest file that is read as an extension.
+_MOST_BYTES = 16 * 10**6
 
 
 def installed() -> list[str]:
@@ -214,11 +218,11 @@ class Source:
                 )
         assert path is not None
         try:
-            return cls(name, path, path.read_bytes())
+            return cls(name, path, read_bytes(path, _MOST_BYTES))
         except FileNotFoundError:
             raise NotFoundError(f"there is no extension {name!r}; give its file with extensions=['FILE']") from None
         except (OSError, ValueError) as error:
-            raise ExtensionError(f"{name}: can't be read: {error}") from None
+            raise ExtensionError(f"{name}: can't be read: {getattr(error, 'strerror', None) or error}") from None
 
     @property
     def hash(self) -> str:

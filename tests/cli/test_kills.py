@@ -137,8 +137,8 @@ LOST = (
     ("UPDATE steps SET record = json_set(record, '$.emotion_strength', 0.5) WHERE node = 'assess'", "steps: "),
     ("UPDATE contents SET text = text || '!' WHERE id = 3", "contents: "),
     ("DELETE FROM units WHERE id = 5", "prompts: "),
-    ("UPDATE calls SET id = 100 - id", "calls: "),
-    ("UPDATE runs SET label = 'x'", "runs: label"),
+    ("UPDATE calls SET id = -id", "calls: "),
+    ("UPDATE runs SET label = 'x'", "runs: 1, label"),
     ("CREATE TABLE more (a)", "the schema: "),
     ("PRAGMA user_version = 3", "the version: "),
 )

@@ -153,6 +153,8 @@ def test_nothing_is_executed_or_read_that_is_neither_named_nor_trusted(tmp_path:
     os.mkfifo(pipe)
     with pytest.raises(TrustError):
         reload_extensions([Extension(source=str(pipe), hash=recorded.hash)])
+    with pytest.raises(ExtensionError, match="it is a pipe"):
+        load_extensions([], [str(pipe)])
     assert not marker.exists()
 
 
@@ -169,15 +171,15 @@ def test_what_has_moved_is_known_by_its_content(write: Callable[..., str], tmp_p
 
 
 def test_what_is_executed_is_what_was_hashed(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    source, read = write("NODES = (node('mine'),)"), Path.read_bytes
+    source, read = write("NODES = (node('mine'),)"), extensions.read_bytes
     (noted,) = load_extensions([source]).extensions
 
-    def read_and_replaced(path: Path) -> bytes:
-        content = read(path)
+    def read_and_replaced(path: Path, most_bytes: int) -> bytes:
+        content = read(path, most_bytes)
         path.write_text("raise AssertionError", encoding="utf-8")
         return content
 
-    monkeypatch.setattr(Path, "read_bytes", read_and_replaced)
+    monkeypatch.setattr(extensions, "read_bytes", read_and_replaced)
     assert set(reload_extensions([noted], trusted={noted.hash: source}).own_nodes) == {"mine"}
 
 

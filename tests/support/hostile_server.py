@@ -81,5 +81,9 @@ def answering(answer: Answer) -> Iterator[Hostile]:
 
 def head(status: str = "200 OK", **headers: str) -> bytes:
     """Return status line and headers; an underscore in a name stands for a hyphen."""
-    lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+    lines = [
+        f"HTTP/1.1 {status}",
+        "Connection: close",
+        *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
+    ]
     return "\r\n".join([*lines, "", ""]).encode()
