@@ -175,11 +175,11 @@ def runs_of(store: Path) -> list[str]:
 
 def answers(store: Path, asked: list[tuple[str, ...]]) -> list[str]:
     """Return what each command says of a store: its output, or a line that begins with `error: `."""
-    said = []
+    printed = []
     for arguments in asked:
         result = command(*arguments, "--store", store)
-        said.append(complaint(result) or result.out)
-    return said
+        printed.append(complaint(result) or result.out)
+    return printed
 
 
 def problems_of(store: Path, asked: list[tuple[str, ...]], before: list[str]) -> list[str]:

@@ -25,7 +25,7 @@ from storage.schema import CHECKSUM, TABLES
 Row = dict[str, Any]
 
 #: Columns that no two stores have in common: wall-clock times, and what only this file points by.
-_LEFT_OUT = {
+_PASSED_OVER = {
     "runs": {"id", "created"},
     "simulations": {"id", "created"},
     "calls": {"id", "seconds"},
@@ -124,10 +124,10 @@ class _Reader:
 
     def _resolved(self, table: str, row: Row) -> Row:
         """Return a row without what may differ, and with what it points to."""
-        left_out = _LEFT_OUT.get(table, set())
+        passed_over = _PASSED_OVER.get(table, set())
         resolved = {}
         for column, value in row.items():
-            if column == CHECKSUM or column in left_out:
+            if column == CHECKSUM or column in passed_over:
                 continue
             target = _target(table, column)
             if value is None or target is None:

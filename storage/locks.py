@@ -4,7 +4,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from state.errors import StorageError
@@ -25,8 +25,7 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     Raises:
         StorageError: Another driver has the run (the message names its process), or no file can be made there.
     """
-    identifier(run)  # the name of a file
-    path = store.with_name(f"{store.name}.{run}.lock")
+    path = _path_of(store, run)
     try:
         lock = _locked(path, run)
     except OSError as error:
@@ -43,6 +42,18 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
         # Removed while still locked: whoever opened it meanwhile sees that it is gone, and makes a new one.
         path.unlink(missing_ok=True)
         os.close(lock)
+
+
+def clear_lock(store: Path, run: str) -> None:
+    """Remove the file of a lock that nobody holds: a driver that was killed at its very end has left it."""
+    if os.path.lexists(_path_of(store, run)):
+        with suppress(StorageError), drive_lock(store, run):
+            pass
+
+
+def _path_of(store: Path, run: str) -> Path:
+    identifier(run)  # it becomes the name of a file
+    return store.with_name(f"{store.name}.{run}.lock")
 
 
 def _locked(path: Path, run: str) -> int:

@@ -21,7 +21,7 @@ from storage.contents import Contents
 from storage.database import MEMORY
 from storage.faults import DAMAGED, record_faults
 from storage.ids import LISTED, listed, resolve_id
-from storage.locks import drive_lock
+from storage.locks import clear_lock, drive_lock
 from storage.removal import delete_runs, delete_unused_texts, texts_of
 from storage.tables import Table
 from storage.values import Value, parsed, plain_json, record_of
@@ -75,6 +75,11 @@ class Runs(Contents, RunStore):
             StorageError: Another driver has it; the message names its process.
         """
         return nullcontext() if self.file.path == MEMORY else drive_lock(Path(self.path), run)
+
+    def clear_lock(self, run: str) -> None:
+        """Remove what the lock of a finished run has left (see `storage.locks.clear_lock`)."""
+        if self.file.path != MEMORY:
+            clear_lock(Path(self.path), run)
 
     @override
     def create_run(self, run: RunRecord, start: Start) -> None:

@@ -1,7 +1,5 @@
 """A store that a stranger has made: reading it shows nothing that a terminal would obey, and ends in a line."""
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -13,8 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.commands import Cli, Result
+from support.commands import Cli
 
+from benchmarks.in_process import CommandResult, command
 from cli.terminal.completion import complete_run
 from storage.contents import content_hash
 from storage.schema import BINARY, TABLES
@@ -37,20 +36,6 @@ def _renamed(value: object) -> object:
     if isinstance(value, list):
         return [_renamed(inner) for inner in value]
     return f"{value}{HOSTILE}" if isinstance(value, str) else value
-
-
-def command(*arguments: object) -> Result:
-    """Run a command in this process."""
-    from cli.main import main
-
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr("sys.argv", ["tertulia", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            main()
-    for stream in (out, err):
-        stream.flush()
-    return Result(exit.value.code or 0, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def craft(path: Path, table: str, column: str, value: str) -> None:
@@ -82,7 +67,7 @@ def _crafted(old: str, row: object, value: str) -> str:
         return f"{old}{HOSTILE}"
 
 
-def check(result: Result) -> None:
+def check(result: CommandResult) -> None:
     """It did what it should, or said in a line what is wrong; nothing that a terminal would obey was printed."""
     assert "Traceback" not in result.err, result.err
     assert result.code in (0, 1, 2, 3), result

@@ -1,7 +1,6 @@
 """A store that was cut off, or in which bits were flipped, gives what it gave before, or says that it is damaged."""
 
 import contextlib
-import io
 import json
 import random
 import sqlite3
@@ -11,10 +10,10 @@ from pathlib import Path
 import ormsgpack
 import pytest
 from hypothesis import settings
-from support.commands import Result
 from support.scripted import ScriptedModel
 from support.stored import STEPS
 
+from benchmarks.in_process import CommandResult, command
 from state.errors import StorageError, TertuliaError
 from storage.search import search
 from storage.store import SqliteStore
@@ -40,22 +39,6 @@ participants:
   - {name: Piotr, descriptions: [Piotr sleeps long.]}
   - {name: Zoe, descriptions: [Zoe hates silence.]}
 """
-
-
-def command(*arguments: object) -> Result:
-    """Run a command in this process."""
-    from cli.main import main
-
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr("sys.argv", ["tertulia", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            main()
-    texts = []
-    for stream in (out, err):
-        stream.flush()
-        texts.append(stream.buffer.getvalue().decode())
-    return Result(exit.value.code or 0, *texts)
 
 
 class Sound:
@@ -85,9 +68,9 @@ class Sound:
         self.path.write_bytes(self.content)
 
 
-def _run(result: Result) -> str:
+def _run(result: CommandResult) -> str:
     assert result.code == 0, result
-    return str(result.json["run"])
+    return str(json.loads(result.out)["run"])
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +107,7 @@ def passages(path: Path) -> list[object]:
         return [search(store.file, word, limit=1000) for word in ("the", "ferry", "crane", "I")]
 
 
-def documents(path: Path, sound: Sound) -> list[Result]:
+def documents(path: Path, sound: Sound) -> list[CommandResult]:
     """What commands say of it; a complaint says that it is damaged."""
     asked: list[tuple[object, ...]] = [("runs", "--json"), ("diff", sound.duo, sound.fork)]
     for run in (sound.duo, sound.fork, sound.trio):
@@ -133,22 +116,22 @@ def documents(path: Path, sound: Sound) -> list[Result]:
     return [command(*arguments, "--store", path) for arguments in asked]
 
 
-def driven(path: Path, sound: Sound) -> list[Result | object]:
+def driven(path: Path, sound: Sound) -> list[CommandResult | object]:
     """What a run comes to that is resumed, and one that is forked."""
     how = ("--json", "--store", path)
     resumed = command("resume", sound.trio, *how)
     forked = command("fork", sound.duo, "--at", "2", "--set", "removal_factor=0.2", *how)
-    outcome: list[Result | object] = []
+    outcome: list[CommandResult | object] = []
     for result in (resumed, forked):
         shown = command("show", json.loads(result.out)["run"], *how) if result.code == 0 else result
-        outcome.append(shown.json["turns"] if shown.code == 0 else shown)
+        outcome.append(json.loads(shown.out)["turns"] if shown.code == 0 else shown)
     return outcome
 
 
 def is_told(result: object) -> bool:
     """Whether a command said that its store is damaged, in one line."""
-    assert not isinstance(result, Result) or "Traceback" not in result.err
-    if not isinstance(result, Result) or result.code == 0:
+    assert not isinstance(result, CommandResult) or "Traceback" not in result.err
+    if not isinstance(result, CommandResult) or result.code == 0:
         return False
     (complaint,) = (line for line in result.err.splitlines() if line.startswith("error: "))
     assert "(in " not in complaint, complaint

@@ -255,6 +255,19 @@ def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(path: Path
         driver.communicate()
 
 
+def test_a_lock_that_was_left_is_cleared_and_one_that_is_held_is_not(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        lock = path.with_name(f"{path.name}.k3f9.lock")
+        store.clear_lock("k3f9")
+        assert not lock.exists()
+        lock.touch()
+        store.clear_lock("k3f9")
+        assert not lock.exists()
+        with store.drive_lock("k3f9"):
+            store.clear_lock("k3f9")
+            assert lock.exists()
+
+
 def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) -> None:
     with SqliteStore.open(path, create=True) as store:
         driven = pytest.raises(StorageError, match=f"pid {os.getpid()}")
