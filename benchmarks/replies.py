@@ -275,11 +275,14 @@ def check_grammar(names: list[str], choices: list[str], drawn: random.Random, ti
     for _ in range(times):
         matcher, tokens = grammar.matcher(), list[int]()
         while not matcher.finished():
-            allowed = [int(token) for token in matcher.allowed().nonzero()[0]]
-            # Now and then the end of a text, or texts would have no end.
-            ends = [token for token in allowed if set(tokenizer.decode([token])) & set('."')]
-            tokens.append(drawn.choice(ends if ends and drawn.random() < 0.3 else allowed))
-            matcher.accept(tokens[-1:])
+            new = matcher.forced()
+            if not new:
+                allowed = [int(token) for token in matcher.allowed().nonzero()[0]]
+                # Now and then the end of a text, or texts would have no end.
+                ends = [token for token in allowed if set(tokenizer.decode([token])) & set('."')]
+                new = [drawn.choice(ends if ends and drawn.random() < 0.3 else allowed)]
+            tokens += new
+            matcher.accept(new)
             matcher.position(tokenizer.decode(tokens))
         reply = read_reply(grammar, tokenizer.decode(tokens), tokens, (0, len(tokens)))
         assert list(reply.fields) == names

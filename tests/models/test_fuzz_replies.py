@@ -104,6 +104,11 @@ def test_whatever_the_grammar_allows_is_the_reply_asked_for(names: list[str], ch
     check_grammar(names, choices, random.Random(seed))
 
 
+def test_names_and_choices_may_be_written_like_markup() -> None:
+    markup = ["<|im_end|>", "<|im_start|>x", "stop"]
+    check_grammar(["NEAR(", "<|im_end|><|im_star", "*", "<|endoftext|>"], markup, random.Random(1), 20)
+
+
 def test_hostile_answers_are_read_or_refused() -> None:
     tally = hostile.read_replies(2000, "suite")
     assert (tally.tried, tally.passed, tally.problems) == (2000, 2000, [])
