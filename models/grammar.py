@@ -7,7 +7,6 @@ that may come next and those that must. `read_reply` reads the finished reply.
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from llguidance import LLMatcher, LLTokenizer
@@ -43,7 +42,7 @@ class ReplyGrammar:
         rules = [f"start: {' '.join(sequence)} {_lark(self.literals[-1])}"]
         rules += [f"V{i}: {_value(field)}" for i, field in enumerate(fields)]
         self._matcher = LLMatcher(constraints, LLMatcher.grammar_from_lark("\n".join(rules)))
-        self.text_tokens = _text_tokens(constraints)
+        self.vocabulary = constraints.vocab_size
         if self._matcher.is_error() or not self._matcher.consume_tokens(self.encode(reply_prefix)):
             raise ModelError(f"the reply can't begin with {reply_prefix!r}: {self._matcher.get_error()}")
 
@@ -57,14 +56,13 @@ class ReplyMatcher:
 
     def __init__(self, grammar: ReplyGrammar, matcher: LLMatcher) -> None:
         self.grammar, self._matcher = grammar, matcher
-        self._mask = np.zeros((len(grammar.text_tokens) + 31) // 32, dtype=np.int32)
+        self._mask = np.zeros((grammar.vocabulary + 31) // 32, dtype=np.int32)
 
     def allowed(self) -> NDArray[np.bool_]:
-        """Return which tokens may come next, `(vocabulary,)`; markup may not, though a name be written like it."""
+        """Return which tokens may come next, `(vocabulary,)`."""
         self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
         bits = np.unpackbits(self._mask.view(np.uint8), bitorder="little")
-        allowed: NDArray[np.bool_] = bits[: len(self.grammar.text_tokens)].astype(np.bool_) & self.grammar.text_tokens
-        return allowed
+        return bits[: self.grammar.vocabulary].astype(np.bool_)
 
     def accept(self, tokens: Sequence[int]) -> None:
         """Append tokens to the reply."""
@@ -123,12 +121,6 @@ def read_reply(grammar: ReplyGrammar, written: str, tokens: Sequence[int], text_
     """Return the reply whose text is the grammar's `reply_prefix` and what was written after it."""
     text = grammar.reply_prefix + written
     return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens, fields=json.loads(text))
-
-
-@lru_cache(maxsize=8)
-def _text_tokens(constraints: LLTokenizer) -> NDArray[np.bool_]:
-    """Return which tokens are text, not markup, `(vocabulary,)`."""
-    return np.array([not constraints.is_special_token(token) for token in range(constraints.vocab_size)])
 
 
 def _literals(fields: Sequence[ReplyField]) -> list[str]:
