@@ -158,7 +158,19 @@ class Runs(Contents, RunStore):
             -1 if limit is None else limit,
             also=f"{TURNS_OF_RUN} AS turns",
         )
+        if self.file.is_checked:
+            self._check_nothing_is_lost()
         return [self._run_record(row) for row in rows]
+
+    def _check_nothing_is_lost(self) -> None:
+        """Check that every run has its record, and every turn that was executed its row."""
+        for lost, what in (
+            ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
+            ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
+        ):
+            if found := self.file.rows(f"SELECT * FROM {lost} LIMIT 1"):
+                cause = f"{what.format_map(found[0])} is missing"
+                raise StorageError(DAMAGED.format(path=self.path, cause=cause))
 
     @override
     def start(self, run: str) -> Start:

@@ -74,6 +74,7 @@ def search(
 
 def _check(file: StoreFile) -> None:
     Table(file, "passages").select("")
+    Table(file, "runs").select("")
     try:
         file.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
     except StorageError as error:

@@ -48,6 +48,10 @@ class Simulations(Streams, TownStore):
 
     def all(self) -> list[Simulation]:
         """Return all simulations, newest first."""
+        lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
+        if found := self.file.rows(lost):
+            cause = "the record of simulation {simulation} is missing".format_map(found[0])
+            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
         return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
     def get(self, simulation: str) -> Simulation:

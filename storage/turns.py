@@ -1,7 +1,6 @@
 """Turns of a store file, and how each came about: candidates, scores, what was removed."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from typing_extensions import override
@@ -95,7 +94,8 @@ class Turns(Runs, Cognition, TurnStore):
         # BETWEEN: an OR with NULL would have every later turn read.
         past_all = NO_LIMIT if last is None else last
         rows = self._turn_rows("AND turn BETWEEN ? AND ? ORDER BY turn", run, first, past_all)
-        if any(after["turn"] != before["turn"] + 1 for before, after in pairwise(rows)):
+        numbers = [row["turn"] for row in rows]
+        if numbers != list(range(max(first, 1), max(first, 1) + len(rows))):
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
         if last is None:
             self.check_run(run)

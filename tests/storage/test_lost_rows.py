@@ -55,3 +55,30 @@ def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
         assert connection.execute("DELETE FROM encounters WHERE number = 1").rowcount == 1
     for command in (("runs",), ("days", "@last", "--encounters")):
         cli(*command).complains(1, "the encounter of conversation ", "-1-1 is missing")
+
+
+@pytest.mark.parametrize(
+    ("lost", "told", "commands"),
+    [
+        ("DELETE FROM runs WHERE id = 1", "the record of run ", [("runs",)]),
+        ("DELETE FROM simulations", "the record of simulation ", [("days",), ("runs",)]),
+        (
+            "DELETE FROM lineage WHERE depth = 1",
+            "incomplete",
+            [("stats", "@last"), ("replay", "@last", "--speed", "0")],
+        ),
+        ("DELETE FROM turns", "", [("runs",), ("runs", "--json")]),
+        ("DELETE FROM turns WHERE turn = 1", "", [("stats", "@last"), ("timeline", "@last"), ("show", "@last")]),
+        ("UPDATE runs SET run = 'zzzz' WHERE id = 1", "", [("search", "the"), ("runs",)]),
+    ],
+)
+def test_what_holds_the_others_is_missed(
+    cli: Cli, tmp_path: Path, lost: str, told: str, commands: list[tuple[str, ...]]
+) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+    cli("fork", run, "--at", "2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(lost).rowcount >= 1
+    for command in commands:
+        cli(*command).complains(1, "tertulia.db is damaged", told)
