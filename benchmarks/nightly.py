@@ -1,4 +1,4 @@
-"""Attack Tertulia for half an hour and print what passed: `make nightly`.
+"""Attack Tertulia for forty minutes and print what passed: `make nightly`.
 
 1. 1,000 processes are killed with `kill -9` (50 of them with the embedded model), go on, and must store the same.
 2. 100,000 hostile replies are read, written by grammars, and spoken in whole runs.

@@ -3,12 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
-from storage.checkpoints import Checkpoints
-from storage.database import open_connection
 from storage.store import SqliteStore
 from storage.tables import Table
 
@@ -82,13 +78,6 @@ def _records(store: SqliteStore, run: str) -> dict[str, dict[Any, Any]]:
         "prompt": {row["hash"]: 1 for row in store.file.rows("SELECT hash FROM prompts ORDER BY hash")},
         "unit": Counter(tuple(row.values()) for row in store.file.rows(f"{units} ORDER BY hash, unit, block")),
     }
-
-
-def last_checkpoint(store: Path, run: str) -> dict[str, Any] | None:
-    """Return the state of a run's last checkpoint."""
-    with closing(open_connection(store, create=False)) as connection:
-        found = Checkpoints(connection, store).get_tuple({"configurable": {"thread_id": run, "checkpoint_ns": ""}})
-    return found.checkpoint["channel_values"] if found else None
 
 
 def _first_difference(expected: object, found: object, where: str) -> str | None:

@@ -67,8 +67,7 @@ def open_model(
         return open_chat_model(name, limits or Parameters(), key, report)
     if name == embedded.ID:
         with quiet_libraries():
-            folder = str(embedded.folder(cache, report))
-            return _open_causal(name, folder, precision, embedded.TRAITS, report, False, False)
+            return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
         raise NotFoundError(f"no such folder: {name}")
     if "/" not in name and not Path(name).exists():
@@ -145,8 +144,8 @@ def _open_causal(
     precision: Precision,
     traits: ModelTraits | None,
     report: Report,
-    may_download: bool,
-    with_code: bool,
+    may_download: bool = False,
+    with_code: bool = False,
 ) -> LanguageModel:
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast

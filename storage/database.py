@@ -121,10 +121,11 @@ def _refuse_companions(path: str) -> None:
     super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
     """
     for ending in ("-wal", "-shm", "-journal"):
-        if os.path.islink(f"{path}{ending}"):
-            raise StorageError(
-                f"{path}{ending} is a link, so SQLite would write to another file; remove the link first"
-            )
+        beside = f"{path}{ending}"
+        if os.path.islink(beside):
+            raise StorageError(f"{beside} is a link, so SQLite would write to another file; remove the link first")
+        if os.path.exists(beside) and not os.path.isfile(beside):
+            raise StorageError(f"{beside} is no file, so SQLite could wait for it for ever; remove it first")
     with suppress(OSError), open(f"{path}-journal", "rb") as journal:
         journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
         if journal.read() == _JOURNAL_MAGIC:

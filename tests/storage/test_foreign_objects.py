@@ -272,6 +272,13 @@ def test_no_file_is_deleted_that_a_journal_names(stored: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_nothing_waits_for_a_pipe_beside_a_store(stored: Path, ending: str) -> None:
+    _pipe(stored.with_name(f"{stored.name}{ending}"))
+    with pytest.raises(StorageError, match="is no file, so SQLite could wait"):
+        SqliteStore.open(stored)
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
 def test_no_file_is_written_through_a_link_beside_a_store(stored: Path, tmp_path: Path, ending: str) -> None:
     (tmp_path / "precious").write_text("kept")
     (tmp_path / "link.db").symlink_to(stored)

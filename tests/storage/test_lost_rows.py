@@ -58,7 +58,7 @@ def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "told", "commands"),
+    ("lost", "words", "commands"),
     [
         ("DELETE FROM runs WHERE id = 1", "the record of run ", [("runs",)]),
         ("DELETE FROM simulations", "the record of simulation ", [("days",), ("runs",)]),
@@ -73,7 +73,7 @@ def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
     ],
 )
 def test_what_holds_the_others_is_missed(
-    cli: Cli, tmp_path: Path, lost: str, told: str, commands: list[tuple[str, ...]]
+    cli: Cli, tmp_path: Path, lost: str, words: str, commands: list[tuple[str, ...]]
 ) -> None:
     cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
     run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
@@ -81,4 +81,4 @@ def test_what_holds_the_others_is_missed(
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(lost).rowcount >= 1
     for command in commands:
-        cli(*command).complains(1, "tertulia.db is damaged", told)
+        cli(*command).complains(1, "tertulia.db is damaged", words)
