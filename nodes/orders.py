@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
+from nodes.address import is_named
 from nodes.floor import appointed, contenders_of, give_floor, last_speaker
 from nodes.retrieve import latest_turns
 from nodes.seat import is_persons
-from nodes.view import View, ask_model, is_named, text_of
+from nodes.view import View, ask_model, text_of
 from prompts.cognition import Question, ask_anybody, line_of
 from prompts.templates import template
 from state.context import Context

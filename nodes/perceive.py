@@ -3,7 +3,8 @@
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.view import View, is_named
+from nodes.address import is_named
+from nodes.view import View
 from state.cognition import Perception
 from state.context import Context
 from state.graph_state import CognitionState, Mind

@@ -1,6 +1,5 @@
 """An agent's view of a round of group chat, and how it asks its model."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -201,9 +200,3 @@ def last_turn(context: Context, round: int) -> Turn | None:
 def text_of(reply: Reply, field: str) -> str:
     """Return a text field of a reply on one line."""
     return one_line(reply.fields.get(field, ""))
-
-
-def is_named(name: str, text: str) -> bool:
-    """Whether a text contains a person's full name or first name as a whole word."""
-    forms = {name, name.split()[0]} if name.split() else {name}
-    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE) for form in forms)

@@ -1,7 +1,7 @@
 """What the graphs carry from node to node: ids and numbers only. Texts live in the store, by content hash or by key."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -107,6 +107,8 @@ class Mind(TypedDict):
         spoke: The round in which they last spoke; 0: not yet.
         spoken: How often they spoke.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
+        quiet: The number of consecutive rounds without a word of theirs.
+        unwilling: The number of consecutive rounds in which they were not willing.
         used: By mechanism, the round in which it was last used, and how often it was.
         noticed: The last turns that entered working memory, oldest first; 0 is how the meeting opened.
     """
@@ -116,6 +118,8 @@ class Mind(TypedDict):
     spoke: int
     spoken: int
     unheard: int
+    quiet: NotRequired[int]  # runs that were begun by earlier versions have neither
+    unwilling: NotRequired[int]
     used: dict[str, list[int]]
     noticed: list[int]
 
@@ -243,6 +247,8 @@ def first_state(start: Start) -> DialogueState | GroupState:
             spoke=0,
             spoken=0,
             unheard=0,
+            quiet=0,
+            unwilling=0,
             used={},
             noticed=[],
         )

@@ -80,6 +80,15 @@ class Attendee(Participant):
     model: str | None = Field(default=None, description="a model of their own; None: that of the run")
 
 
+class AttendanceChange(Record):
+    """Somebody who comes or leaves while a meeting goes on."""
+
+    agent: str
+    sim_time_s: float = Field(description="seconds since the meeting began")
+    joined: bool
+    reason: str | None = Field(default=None, description="why they leave")
+
+
 class Meeting(HasWithheld):
     """One starting point of a group chat. Source: ChatAgents §IV-B, Fig. 3."""
 
@@ -124,6 +133,24 @@ class Meeting(HasWithheld):
         """Return the times at which somebody comes or leaves, in seconds from the start, ascending."""
         times = (time for attendee in self.participants for time in (attendee.joins, attendee.leaves))
         return sorted({0.0, *(self.offset_s(time, 0.0) for time in times if time is not None)})
+
+    def attendance_changes(self, after_s: float, until_s: float) -> tuple[AttendanceChange, ...]:
+        """Return who comes and who leaves after one time and up to another, in order; both in seconds from the start.
+
+        Who is there from the start does not come.
+        """
+        changes = []
+        for attendee in self.participants:
+            name = attendee.persona.name
+            joins_s, leaves_s = self.offset_s(attendee.joins, 0.0), self.offset_s(attendee.leaves, float("inf"))
+            if joins_s > 0:
+                changes.append(AttendanceChange(agent=name, sim_time_s=joins_s, joined=True))
+            if leaves_s < float("inf"):
+                changes.append(
+                    AttendanceChange(agent=name, sim_time_s=leaves_s, joined=False, reason=attendee.leaves_for)
+                )
+        within = (change for change in changes if after_s < change.sim_time_s <= until_s)
+        return tuple(sorted(within, key=lambda change: change.sim_time_s))
 
     @property
     def opening_turn(self) -> Turn | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from state.cognition import Assessment, Bid
-from state.meeting import Meeting, Start
+from state.meeting import AttendanceChange, Meeting, Start
 from state.records import RunRecord, Turn
 from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
@@ -28,16 +28,6 @@ class TimelineTurn:
 
     turn: Turn
     thoughts: tuple[Thought, ...]
-
-
-@dataclass(frozen=True)
-class AttendanceChange:
-    """Somebody who came or left while the meeting went on."""
-
-    agent: str
-    sim_time_s: float
-    joined: bool
-    reason: str | None
 
 
 def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = ()) -> list[TimelineTurn]:
@@ -75,20 +65,11 @@ def turns_with_opening(store: Store, run: str, start: Start) -> list[Turn]:
     return [*([opening] if opening is not None else []), *store.turns(run)]
 
 
-def attendance_changes(start: Start, turns: Sequence[Turn]) -> list[AttendanceChange]:
+def attendance_changes(start: Start, turns: Sequence[Turn]) -> tuple[AttendanceChange, ...]:
     """Return who came after the start of a meeting and who left, up to the last of the turns, in order."""
     if not isinstance(start, Meeting) or not turns:
-        return []
-    until_s = turns[-1].sim_time_s
-    changes = []
-    for attendee in start.participants:
-        name = attendee.persona.name
-        joins_s, leaves_s = start.offset_s(attendee.joins, 0.0), start.offset_s(attendee.leaves, float("inf"))
-        if 0 < joins_s <= until_s:
-            changes.append(AttendanceChange(name, joins_s, joined=True, reason=None))
-        if leaves_s <= until_s:
-            changes.append(AttendanceChange(name, leaves_s, joined=False, reason=attendee.leaves_for))
-    return sorted(changes, key=lambda change: change.sim_time_s)
+        return ()
+    return start.attendance_changes(0.0, turns[-1].sim_time_s)
 
 
 def changes_before(turns: Sequence[Turn], changes: Sequence[AttendanceChange]) -> Iterator[list[AttendanceChange]]:

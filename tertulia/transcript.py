@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from state.meeting import Attendee, Meeting, Start
+from state.meeting import AttendanceChange, Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import Participant, RunRecord, Turn
 from state.store import Store
@@ -25,7 +25,7 @@ from tertulia.phrases import (
     stay,
 )
 from tertulia.rounds import AgentRound, read_round
-from tertulia.timeline import AttendanceChange, attendance_changes, changes_before, turns_with_opening
+from tertulia.timeline import attendance_changes, changes_before, turns_with_opening
 
 #: Characters of a removed unit that are shown.
 _SHOWN = 200

@@ -9,11 +9,11 @@ from rich.text import Text
 
 from cli.terminal.lines import utterance
 from cli.terminal.output import plain
-from state.meeting import Meeting, Start
+from state.meeting import AttendanceChange, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from tertulia.phrases import clean, clock, people_line, settings
-from tertulia.timeline import AttendanceChange, Thought, TimelineTurn, attendance_changes, changes_before
+from tertulia.timeline import Thought, TimelineTurn, attendance_changes, changes_before
 
 
 def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Sequence[TimelineTurn]) -> None:

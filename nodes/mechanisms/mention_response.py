@@ -1,7 +1,8 @@
 """Notice being addressed by name. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
+from nodes.address import is_named
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View, is_named
+from nodes.view import View
 from state.cognition import Finding
 
 

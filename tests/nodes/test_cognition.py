@@ -10,6 +10,7 @@ from support.meeting_case import a_quay, an_attendee, at
 from support.scripted import ScriptedModel
 
 from models.rehearsal import RehearsalTokenizer
+from nodes.address import is_named
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide, propensity_of
@@ -19,7 +20,7 @@ from nodes.mechanisms.topic_analysis import with_move
 from nodes.perceive import perceive
 from nodes.prepare import prepare
 from nodes.run_mechanisms import run_mechanisms
-from nodes.view import View, is_named
+from nodes.view import View
 from prompts.cognition import Question, ask_agent, ask_anybody, shared_units
 from prompts.names import listed
 from prompts.render import render
