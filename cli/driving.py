@@ -18,7 +18,7 @@ from state.records import Turn
 from state.seat import Answer, Invitation
 from storage.store import SqliteStore
 from tertulia.engines import ModelAccess
-from tertulia.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
 
 if TYPE_CHECKING:
     from state.context import Context
@@ -110,6 +110,8 @@ class LiveRun:
                 self._line.show(f"turn {event.turn}: {agent}{_STEP_PHRASES[event.step]}")
             case TurnFinished() if not self._as_json:
                 self._line.write(lambda: self._print_turn(event.run, event.turn))
+            case Noted():
+                self._line.write(lambda: progress().print(plain(f"note: {event.text}", "yellow")))
             case RunEnded():
                 self._line.write(lambda: _print_end(self._store, event, self._as_json))
             case _:

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import JsonOption, NoStoreOption
+from cli.option_values import read_settings
+from cli.options import JsonOption, NoStoreOption, SettingsOption
 from cli.terminal.completion import complete_scenario
 from cli.terminal.lines import meeting_heading
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.tables import Row, print_table
+from state.errors import UsageError
 from state.meeting import Meeting
 from tertulia.phrases import counted, grouped, people_line
 
@@ -22,11 +24,14 @@ def scenarios(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="SOURCE",
-            help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it.",
+            metavar="[check] [SOURCE]",
+            help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it. `check` says of a meeting "
+            "who can come to speak in it.",
             autocompletion=complete_scenario,
         ),
     ] = None,
+    checked: Annotated[str | None, typer.Argument(hidden=True, autocompletion=complete_scenario)] = None,
+    setting: SettingsOption = None,
     sample: Annotated[int | None, typer.Option(metavar="N", help="So many cases, evenly in time.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
     store: NoStoreOption = None,
@@ -34,13 +39,16 @@ def scenarios(
 ) -> None:
     """List what can be run: cases with their time, who begins and what is remembered until then, and meetings.
 
-    Example: tertulia scenarios ga:runs/the_ville --sample 20
+    Example: tertulia scenarios ga:runs/the_ville --sample 20, or tertulia scenarios check team_building
     """
     from tertulia.scenarios import list_scenarios, scenarios_document
     from worlds.catalog import describe
 
     if schema:
         _print_schema()
+        return
+    if checked is not None or source == "check":
+        _check(source, checked, setting, as_json)
         return
     listings = list_scenarios(source, sample)
     if as_json:
@@ -59,6 +67,22 @@ def _print_schema() -> None:
     from tertulia.scenarios import schema_document
 
     print(json.dumps(schema_document(), indent=2))
+
+
+def _check(command: str | None, checked: str | None, setting: list[str] | None, as_json: bool) -> None:
+    """Print who can come to speak in a meeting, and when."""
+    from tertulia.meeting_check import check_document, check_meeting, verdict
+
+    if command != "check" or checked is None:
+        raise UsageError("takes one SOURCE, or `check` and a SOURCE, such as: tertulia scenarios check team_building")
+    meeting, reach, warnings = check_meeting(checked, read_settings(setting))
+    if as_json:
+        print_json(check_document(meeting, reach, warnings))
+        return
+    rows = [Row((plain(person.agent, "bold"), f"{person.highest:.2f}", verdict(person))) for person in reach]
+    print_table(data(), ("", "W at most", f"reaches θ = {reach[0].threshold:g}"), rows)
+    for warning in warnings:
+        progress().print(plain(f"note: {warning}", "yellow"))
 
 
 def _print_meeting(meeting: Meeting) -> None:

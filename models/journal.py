@@ -84,7 +84,7 @@ def is_completed(call: Call) -> bool:
 
 def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
     """Return the parameters of a request besides its prompt, as JSON."""
-    defaults = {"minimum": 0, "maximum": 10, "choices": ()}
+    defaults = {"minimum": 0, "maximum": 10, "choices": (), "is_bounded": True}
     fields = [
         {
             name: list(value) if isinstance(value, tuple) else value
@@ -133,7 +133,8 @@ def _problem(field: ReplyField, value: object) -> str | None:
     """Return in words why the value of a field can't be used; `None` if it can."""
     if field.kind == "speech" and not (isinstance(value, str) and value.strip()):
         return "an empty reply"
-    if field.kind == "integer" and not (type(value) is int and field.minimum <= value <= field.maximum):
+    is_within = type(value) is int and (not field.is_bounded or field.minimum <= value <= field.maximum)
+    if field.kind == "integer" and not is_within:
         return f"no number from {field.minimum} to {field.maximum} as {field.name!r}"
     return None
 

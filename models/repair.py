@@ -201,7 +201,7 @@ def _integer(field: ReplyField, value: Any) -> int:
         number = int(value)
     elif type(value) is int:
         number = value
-    if number is None or not field.minimum <= number <= field.maximum:
+    if number is None or (field.is_bounded and not field.minimum <= number <= field.maximum):
         raise UnusableReplyError(f"{field.name!r} is no whole number from {field.minimum} to {field.maximum}")
     return number
 

@@ -3,40 +3,51 @@
 Source: ChatAgents App. B, Eq. 1 and 3. The race computes willingness itself, and evaluates it again during a silence.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from langgraph.runtime import Runtime
 
 from nodes.memory import Numbers
 from nodes.past import Thoughts
 from nodes.view import View
+from nodes.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
 from state.context import Context
-from state.graph_state import CognitionState, OpenBid
-from state.meeting import Attendee
+from state.graph_state import CognitionState, OpenBid, Parts
 
 #: The number of last lines that the topic is measured on.
 _LATEST_LINES = 3
-#: The propensity to speak, by extraversion.
-_PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 
 
 async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Return the agent's open bid: the parts of willingness, and the similarity of their thought to earlier ones."""
     view = View.of(state, runtime.context)
-    similarity, highest = thought_similarity(Thoughts.of(view), view.context.parameters.similarity_cutoff)
-    bid = OpenBid(
-        topic=topic_part(view),
-        goal=goal_part(
-            [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done],
-            view.elapsed_share(),
-        ),
-        emotion=view.mind["emotion_strength"],
-        personality=propensity_of(view.agent, view.character.big_five),
-        similarity=similarity,
-        similarity_max=highest,
+    parameters = view.context.parameters
+    address = address_of_agent(view)
+    need = need_to_speak(view.mind.get("quiet", 0), len(view.present), parameters)
+    parts = (
+        await rated_parts(view, address) if parameters.willingness == "rated" else computed_parts(view, address, need)
     )
-    return {"minds": {view.name: view.mind}, "bids": {view.name: bid}}
+    similarity, highest = thought_similarity(Thoughts.of(view), parameters.similarity_cutoff)
+    bid = OpenBid(**parts, address=address, need=need, similarity=similarity, similarity_max=highest)
+    return {"minds": {view.name: mind}, "bids": {view.name: bid}}
+
+
+def computed_parts(view: View, address: float, need: float) -> Parts:
+    """Return the parts of willingness from embeddings and from the agent's state.
+
+    Args:
+        view: The agent's view of the round.
+        address: How much the last line speaks to them, in [0, 1].
+        need: Their need to speak, in [0, 1].
+    """
+    parameters = view.context.parameters
+    pull = address * parameters.address_pull
+    open_shares = [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done]
+    return Parts(
+        topic=moved(topic_part(view), pull),
+        goal=goal_part(open_shares, view.elapsed_share(), parameters.goal_floor),
+        emotion=moved(view.mind["emotion_strength"], need),
+        personality=moved(propensity_of(view.agent, view.character.big_five), pull, need),
+    )
 
 
 def topic_part(view: View) -> float:
@@ -58,23 +69,6 @@ def topic_part(view: View) -> float:
     knowledge = vectors[1:].mean(0)
     length = float(np.linalg.norm(knowledge))
     return float(np.clip(vectors[0] @ knowledge / length, 0.0, 1.0)) if length else 0.0
-
-
-def goal_part(open_shares: Sequence[float], elapsed: float) -> float:
-    """Return S_goal: the open share of the agent's plan, weighted by half at the start and fully at the end.
-
-    Args:
-        open_shares: Shares of the steps that are not done; empty without a plan.
-        elapsed: Share of the agent's time in the meeting that is over, in [0, 1].
-    """
-    return min(1.0, sum(open_shares)) * (1 + elapsed) / 2
-
-
-def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
-    """Return S_personality before any silence: given by the scenario, or by extraversion."""
-    if agent.propensity is not None:
-        return agent.propensity
-    return next(_PROPENSITY[pole] for pole in big_five if pole in _PROPENSITY)
 
 
 def thought_similarity(thoughts: Numbers, cutoff: float) -> tuple[float, float | None]:

@@ -1,20 +1,19 @@
 """The floor: the contenders, and what is stored when it is given. The five speaking orders share this."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nodes.latency import adjusted_latency, base_latency, draw_latency, persistence_of
 from nodes.seat import answer_of, is_persons, is_raced_for, seconds_taken
-from nodes.view import character_of
+from nodes.view import View, character_of
+from nodes.willingness import address_of_agent, discomfort_of, moved, weighted_sum
 from state.cognition import Bid, Floor, WillingnessParts
 from state.context import Context
-from state.graph_state import GroupState, Mind, OpenBid
+from state.graph_state import GroupState, Mind, OpenBid, cognition_of
 from state.meeting import WillingnessWeights
 from state.parameters import Parameters
 from state.randomness import keyed_generator
-
-#: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
-_DISCOMFORT = {"extroverted": 0.5, "introverted": 0.1}
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,8 @@ class Contender:
         discomfort: Share of the remainder to 1 that a whole silence adds to S_personality, in [0, 1].
         base_latency: μ₀ and σ₀ in seconds.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
+        address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
+        stays_s: Seconds from the beginning of the round until they leave.
         wants_to_speak: Whether a person wants to say something; ignored for agents.
     """
 
@@ -37,6 +38,8 @@ class Contender:
     discomfort: float
     base_latency: tuple[float, float]
     unheard: int
+    address: float = 0.0
+    stays_s: float = math.inf
     wants_to_speak: bool = False
 
     def bid_after(self, silence_s: float, parameters: Parameters) -> Bid:
@@ -44,12 +47,14 @@ class Contender:
         similarity = 0.0 if self.bid is None else self.bid["similarity"]
         scale, spread = adjusted_latency(self.base_latency, similarity, parameters)
         parts = None if self.bid is None else self._parts_after(self.bid, silence_s, parameters)
-        willingness = None if parts is None else self._weighted(parts)
+        willingness = None if parts is None else weighted_sum(self.weights, **parts.model_dump())
         willing = self.wants_to_speak if willingness is None else willingness >= parameters.willingness_threshold
         return Bid(
             parts=parts,
             willingness=willingness,
             willing=willing,
+            address=self.address,
+            need=None if self.bid is None else self.bid["need"],
             similarity=similarity,
             similarity_max=None if self.bid is None else self.bid["similarity_max"],
             latency_scale_s=scale,
@@ -61,17 +66,8 @@ class Contender:
 
     def _parts_after(self, bid: OpenBid, silence_s: float, parameters: Parameters) -> WillingnessParts:
         pressure = self.discomfort * min(1.0, silence_s / parameters.silence_s)
-        personality = bid["personality"] + (1 - bid["personality"]) * pressure
+        personality = moved(bid["personality"], pressure)
         return WillingnessParts(topic=bid["topic"], goal=bid["goal"], emotion=bid["emotion"], personality=personality)
-
-    def _weighted(self, parts: WillingnessParts) -> float:
-        weights = self.weights
-        return (
-            weights.topic * parts.topic
-            + weights.goal * parts.goal
-            + weights.emotion * parts.emotion
-            + weights.personality * parts.personality
-        )
 
 
 @dataclass(frozen=True)
@@ -93,16 +89,16 @@ def _contender(state: GroupState, context: Context, name: str) -> Contender:
     poles = character_of(context, name).big_five
     is_asked = is_persons(name, context) and is_raced_for(context)  # else a person is asked once they have the floor
     answer = answer_of(context, state["round"], name) if is_asked else None
-    discomfort = attendee.silence_discomfort
+    bid = None if is_persons(name, context) else state["bids"][name]
     return Contender(
         name=name,
-        bid=None if is_persons(name, context) else state["bids"][name],
+        bid=bid,
         weights=attendee.weights,
-        discomfort=next(_DISCOMFORT[pole] for pole in poles if pole in _DISCOMFORT)
-        if discomfort is None
-        else discomfort,
+        discomfort=discomfort_of(attendee, poles),
         base_latency=base_latency(attendee.latency, context.parameters),
         unheard=state["minds"][name]["unheard"],
+        address=address_of_agent(View.of(cognition_of(state, name), context)) if bid is None else bid["address"],
+        stays_s=context.meeting.offset_s(attendee.leaves, math.inf) - state["sim_time_s"],
         wants_to_speak=bool(answer and answer.words),
     )
 
@@ -123,13 +119,30 @@ def with_latency(bid: Bid, context: Context, round: int, name: str, look: int = 
 
 
 def appointed(
-    state: GroupState, context: Context, contenders: Sequence[Contender], speaker: str, reason: str | None = None
+    state: GroupState, context: Context, contenders: Sequence[Contender], speakers: Sequence[str], reason: str | None
 ) -> Outcome:
-    """Return the outcome of a round in which a speaker was appointed; they begin after a sampled latency."""
+    """Return the outcome of a round in which a speaker is appointed; they begin after a sampled latency.
+
+    Args:
+        state: The state of the round.
+        context: Of the run.
+        contenders: Who is there.
+        speakers: Who is appointed, and then who is instead, where the one before leaves before their first word. The
+            round is a silence if all of them do.
+        reason: Why the first was chosen, where somebody chose.
+    """
+    stays_s = {contender.name: contender.stays_s for contender in contenders}
     bids = {contender.name: contender.bid_after(state["silence_s"], context.parameters) for contender in contenders}
-    bid = with_latency(bids[speaker], context, state["round"], speaker)
-    bids[speaker] = bid.model_copy(update={"won": True})
-    return Outcome(speaker, Floor(order=context.parameters.order, waited_s=bid.latency_s, reason=reason), bids)
+    gone: list[str] = []
+    for speaker in speakers:
+        bid = with_latency(bids[speaker], context, state["round"], speaker)
+        if (bid.latency_s or 0.0) < stays_s[speaker]:
+            bids[speaker] = bid.model_copy(update={"won": True})
+            floor = Floor(order=context.parameters.order, waited_s=bid.latency_s, gone=tuple(gone), reason=reason)
+            return Outcome(speaker, floor, bids)
+        gone.append(speaker)
+        reason = f"{speaker} has to leave first: the next"
+    return Outcome(None, Floor(order=context.parameters.order, waited_s=None, gone=tuple(gone), reason=reason), bids)
 
 
 def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupState:
@@ -141,8 +154,12 @@ def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupSt
     minds: dict[str, Mind] = {}
     for name, bid in outcome.bids.items():
         mind = state["minds"][name]
-        unheard = mind["unheard"] + 1 if bid.willing and not bid.won else 0
-        minds[name] = {**mind, "unheard": unheard}
+        minds[name] = {
+            **mind,
+            "unheard": mind["unheard"] + 1 if bid.willing and not bid.won else 0,
+            "quiet": 0 if bid.won else mind.get("quiet", 0) + 1,
+            "unwilling": 0 if bid.willing or bid.won else mind.get("unwilling", 0) + 1,
+        }
     waited_s = outcome.floor.waited_s or 0.0
     return {"speaker": outcome.speaker or "", "sim_time_s": state["sim_time_s"] + waited_s, "minds": minds}
 

@@ -32,14 +32,13 @@ async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState
     context = runtime.context
     names, last = context.meeting.names, last_speaker(state, context)
     start = names.index(last) + 1 if last is not None else 0
-    following = [*names[start:], *names[:start]]
-    speaker = next(name for name in following if name in state["present"])
-    return _give_floor_to(state, context, speaker)
+    following = [name for name in (*names[start:], *names[:start]) if name in state["present"]]
+    return _give_floor_to(state, context, following)
 
 
 async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     """Give the floor to a uniformly sampled agent."""
-    return _give_floor_to(state, runtime.context, _draw_candidate(state, runtime.context))
+    return _give_floor_to(state, runtime.context, _drawn_order(state, runtime.context))
 
 
 async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupState:
@@ -69,9 +68,9 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         reply = await ask_model(context, state["round"], "", "centralised", prompt, fields, attempt)
         picked = _named(reply, candidates)
         if picked is not None:
-            return _give_floor_to(state, context, picked, text_of(reply, "reason"))
+            return _give_floor_to(state, context, _drawn_order(state, context, picked), text_of(reply, "reason"))
     return _give_floor_to(
-        state, context, _draw_candidate(state, context), "the moderator named nobody who is there: drawn"
+        state, context, _drawn_order(state, context), "the moderator named nobody who is there: drawn"
     )
 
 
@@ -82,24 +81,26 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
     """
     context, last = runtime.context, last_speaker(state, runtime.context)
     if last is None or last not in state["present"]:
-        return _give_floor_to(state, context, _draw_candidate(state, context), "nobody there to name the next: drawn")
+        return _give_floor_to(state, context, _drawn_order(state, context), "nobody there to name the next: drawn")
     candidates = _candidates(state, context)
     if is_persons(last, context):
         picked = _named_in(latest_turns(context, state["turn"], context.parameters.working_memory), last, candidates)
         reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
-        return _give_floor_to(state, context, picked or _draw_candidate(state, context), reason)
+        return _give_floor_to(state, context, _drawn_order(state, context, picked), reason)
     view = View.of(cognition_of(state, last), context)
     question = Question("designate", form={"next": f"one of {', '.join(candidates)}"}, example={"next": "Kim"})
     fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
     for attempt in range(_ATTEMPTS):
         picked = _named(await view.ask("designated", question, fields, attempt), candidates)
         if picked is not None:
-            return _give_floor_to(state, context, picked, f"named by {last}")
-    return _give_floor_to(state, context, _draw_candidate(state, context), _NAMED_NOBODY.format(last))
+            return _give_floor_to(state, context, _drawn_order(state, context, picked), f"named by {last}")
+    return _give_floor_to(state, context, _drawn_order(state, context), _NAMED_NOBODY.format(last))
 
 
-def _give_floor_to(state: GroupState, context: Context, speaker: str, reason: str | None = None) -> GroupState:
-    outcome = appointed(state, context, contenders_of(state, context), speaker, reason)
+def _give_floor_to(
+    state: GroupState, context: Context, speakers: Sequence[str], reason: str | None = None
+) -> GroupState:
+    outcome = appointed(state, context, contenders_of(state, context), speakers, reason)
     return give_floor(state, context, outcome)
 
 
@@ -108,9 +109,13 @@ def _candidates(state: GroupState, context: Context) -> list[str]:
     return [name for name in state["present"] if name != last]
 
 
-def _draw_candidate(state: GroupState, context: Context) -> str:
+def _drawn_order(state: GroupState, context: Context, first: str | None = None) -> list[str]:
+    """Return the candidates in a drawn order, behind the one who was chosen, if anybody was."""
     generator = keyed_generator(context.seed, round=state["round"], node="random_order")
-    return generator.choice(_candidates(state, context))
+    candidates = _candidates(state, context)
+    first = generator.choice(candidates) if first is None else first
+    others = [name for name in candidates if name != first]
+    return [first, *generator.sample(others, len(others))]
 
 
 def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str]) -> str | None:

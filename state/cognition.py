@@ -80,6 +80,36 @@ class Assessment(Record):
     done: tuple[bool, ...] = Field(description="by step of the plan, whether it is done, as the agent sees it")
 
 
+#: The highest rating of a part of willingness; the lowest is 0.
+HIGHEST_RATING = 10
+
+
+class Rating(Record):
+    """A model's rating of a part of its agent's willingness, with the reason."""
+
+    rating: int = Field(description="as it was given; what is outside 0 to 10 counts as the nearer end")
+    reason: str
+
+
+class WillingnessRatings(Record):
+    """The parts of willingness as a model rates them: the parameter `willingness=rated`."""
+
+    topic: Rating
+    goal: Rating
+    emotion: Rating
+    personality: Rating
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The four ratings as they were given."""
+        return tuple(rated.rating for rated in (self.topic, self.goal, self.emotion, self.personality))
+
+    @property
+    def is_off_scale(self) -> bool:
+        """Whether one of them is outside the scale."""
+        return any(not 0 <= value <= HIGHEST_RATING for value in self.values)
+
+
 class WillingnessParts(Record):
     """The four parts of willingness. Source: ChatAgents App. B, Eq. 1."""
 
@@ -93,25 +123,32 @@ class Bid(Record):
     """An agent's bid in the competition for the floor. Source: ChatAgents App. B, Eq. 1 to 6.
 
     Attributes:
-        parts: The parts of willingness at the last evaluation, the silence so far included; `None` for a person.
+        parts: The parts of willingness at the last evaluation, with all that moves them; `None` for a person.
         willingness: W, their weighted sum; `None` for a person.
         willing: Whether W reached θ; for a person, whether they wanted to say something.
+        address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
+        need: Their need to speak, in [0, 1]; `None` for a person.
         similarity: S̄, the mean weighted similarity of the thought to earlier ones above the cut-off; 0: none was.
         similarity_max: S_max of Eq. 3; `None` without an earlier thought.
         latency_scale_s, latency_spread_s: μ and σ of Eq. 4 and 5.
         persistence: The factor on the draw: below 1 for an agent who was willing before and did not get the floor.
-        latency_s: The draw with its factor, or the time that a person took; `None` where nothing was drawn.
+        yielded_s: Seconds for which they waited for somebody else, who was asked by name.
+        latency_s: The draw with its factor, or the time that a person took, and `yielded_s`; `None` where nothing was
+            drawn.
         won: Whether they got the floor.
     """
 
     parts: WillingnessParts | None
     willingness: float | None = Field(ge=0)
     willing: bool
+    address: float = Field(default=0.0, ge=0, le=1)
+    need: float | None = None
     similarity: float = Field(ge=0, le=1)
     similarity_max: float | None
     latency_scale_s: float = Field(gt=0)
     latency_spread_s: float = Field(ge=0)
     persistence: float = Field(gt=0, le=1)
+    yielded_s: float = Field(default=0.0, ge=0)
     latency_s: float | None
     won: bool
 
@@ -124,6 +161,7 @@ class Floor(Record):
         waited_s: Seconds from the round's beginning to the first word; `None` in a round of silence.
         looks: How often willingness was evaluated.
         tied: The agents who tied for the floor, where there was a tie.
+        gone: Those who would have been faster, and had to leave before their first word.
         reason: Why the speaker was chosen, where somebody chose.
     """
 
@@ -131,6 +169,7 @@ class Floor(Record):
     waited_s: float | None
     looks: int = 1
     tied: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     reason: str | None = None
 
 

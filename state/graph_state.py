@@ -109,6 +109,8 @@ class Mind(TypedDict):
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         quiet: The number of consecutive rounds without a word of theirs.
         unwilling: The number of consecutive rounds in which they were not willing.
+        off_scale, same_ratings: Where a model rates the parts of willingness, how often it left the scale, and for how
+            many rounds its ratings have been the same.
         used: By mechanism, the round in which it was last used, and how often it was.
         noticed: The last turns that entered working memory, oldest first; 0 is how the meeting opened.
     """
@@ -120,23 +122,33 @@ class Mind(TypedDict):
     unheard: int
     quiet: NotRequired[int]  # runs that were begun by earlier versions have neither
     unwilling: NotRequired[int]
+    off_scale: NotRequired[int]
+    same_ratings: NotRequired[int]
     used: dict[str, list[int]]
     noticed: list[int]
 
 
-class OpenBid(TypedDict):
-    """An agent's bid for the floor before the race.
-
-    Attributes:
-        topic, goal, emotion, personality: The parts of willingness, before any silence of this round.
-        similarity: S̄ of the new thought.
-        similarity_max: S_max of the new thought; `None` without an earlier one.
-    """
+class Parts(TypedDict):
+    """The parts of an agent's willingness, in [0, 1], before any silence of the round. Source: ChatAgents Eq. 1."""
 
     topic: float
     goal: float
     emotion: float
     personality: float
+
+
+class OpenBid(Parts):
+    """An agent's bid for the floor before the race.
+
+    Attributes:
+        address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
+        need: Their need to speak, in [0, 1], which grows while they say nothing.
+        similarity: S̄ of the new thought.
+        similarity_max: S_max of the new thought; `None` without an earlier one.
+    """
+
+    address: float
+    need: float
     similarity: float
     similarity_max: float | None
 

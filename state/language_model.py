@@ -109,6 +109,7 @@ class ReplyField:
         kind: `speech` is text without line breaks or markup characters, `text` any single-line text, `choice` one of
             several texts.
         minimum, maximum: Bounds of an integer, inclusive.
+        is_bounded: Whether an integer outside them is refused; else it is returned as a remote model gave it.
         max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one.
         choices: The texts that a choice is one of, at least one.
     """
@@ -119,6 +120,7 @@ class ReplyField:
     maximum: int = 10
     max_tokens: int = 80
     choices: tuple[str, ...] = ()
+    is_bounded: bool = True
 
 
 @dataclass(frozen=True)

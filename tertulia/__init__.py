@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from state.seat import Answer, Invitation
     from tertulia.api import diff, resume, run, stream
     from tertulia.declaring import mechanism, node, scorer
-    from tertulia.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
+    from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
     from tertulia.stored_run import Run
     from tertulia.stores import Store, open_store
 
@@ -51,7 +51,7 @@ _PUBLIC = {
     "tertulia.stores": ("Store", "open_store"),
     "tertulia.stored_run": ("Run",),
     "tertulia.declaring": ("mechanism", "node", "scorer"),
-    "tertulia.events": ("Event", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
+    "tertulia.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
     "nodes.machinery.node": ("Node",),
     "nodes.mechanisms.mechanism": ("Mechanism",),
     "state.cognition": ("Finding",),
@@ -77,6 +77,7 @@ __all__ = [
     "Node",
     "NodeError",
     "NotFoundError",
+    "Noted",
     "Parameters",
     "Record",
     "Run",

@@ -19,7 +19,8 @@ from state.errors import UsageError
 from state.graph_state import DialogueState, GroupState, Mind, first_state
 from state.meeting import Attendee, Meeting
 from state.seat import Ask
-from tertulia.events import Emit, StepStarted, TurnFinished, ignore
+from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
+from tertulia.meeting_check import notes_of_round, warnings_of
 from tertulia.tracing import Tracer
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.
@@ -47,7 +48,7 @@ async def drive(
     Args:
         context: The run; its id names the thread of checkpoints.
         checkpointer: Where they are.
-        emit: Takes `StepStarted` for each step as it begins, and `TurnFinished` once a turn is stored.
+        emit: Takes `StepStarted` for each step as it begins, `TurnFinished` once a turn is stored, and `Noted`.
         ask: Asks the person who has the seat, where the run has one, and returns what they answer; `None` from it: they
             leave. Meanwhile the others think.
 
@@ -73,6 +74,9 @@ async def drive(
     else:
         await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
         entry = await _enter(graph, config, context)
+        if isinstance(context.start, Meeting):
+            for text in warnings_of(context.start, context.parameters):
+                emit(Noted(context.run, text))
     tracer = Tracer()
     while True:
         asks = await _invoke(graph, entry, config, context, tracer, emit, ask)
@@ -83,6 +87,8 @@ async def drive(
         tracer = Tracer()
         snapshot = await graph.aget_state(config)
         emit(TurnFinished(context.run, context.store.turns(context.run, last := snapshot.values["turn"], last)[0]))
+        for text in notes_of_round(context, cast(GroupState, snapshot.values)):
+            emit(Noted(context.run, text))
         if snapshot.values["finished"]:
             return
 

@@ -55,6 +55,19 @@ class TurnFinished:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Something about a run that its user should know, and that does not stop it.
+
+    Attributes:
+        run: The run's id.
+        text: What it is, as a sentence without a full stop.
+    """
+
+    run: str
+    text: str
+
+
+@dataclass(frozen=True)
 class RunEnded:
     """A run is no longer driven; how it ended is in the store.
 
@@ -119,7 +132,9 @@ class SimulationEnded:
     error: TertuliaError | None = None
 
 
-Event = RunStarted | StepStarted | TurnFinished | RunEnded | SimulationStarted | EncounterFinished | SimulationEnded
+Event = (
+    RunStarted | StepStarted | TurnFinished | Noted | RunEnded | SimulationStarted | EncounterFinished | SimulationEnded
+)
 
 #: Takes events as they happen, in the thread that drives.
 Emit = Callable[[Event], None]

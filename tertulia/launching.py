@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +27,7 @@ from tertulia.arguments import (
 )
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
-from tertulia.events import Emit, RunStarted
+from tertulia.events import Emit, Noted, RunStarted
 from tertulia.progress_bar import ProgressBar
 from tertulia.session import Drive, events_of
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
@@ -161,6 +162,8 @@ class RunLauncher:
                 for event in events:
                     if isinstance(event, RunStarted):
                         run = event.run.run
+                    if isinstance(event, Noted):
+                        warnings.warn(event.text, stacklevel=3)
                     bar.show(event)
         except BaseException as error:
             bar.close()

@@ -179,13 +179,14 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
     """Refuse settings that a start can't have.
 
     Raises:
-        ScenarioError: Somebody could never reach θ of willingness.
+        ScenarioError: Nobody could ever reach θ of willingness.
         SettingError: A speaking order is set for a dialogue of two.
     """
     from worlds.meeting_file import check_weights
 
     if isinstance(start, Meeting):
-        check_weights(start, parameters.willingness_threshold)
+        if parameters.order == "self_driven" and parameters.seat is None:
+            check_weights(start, parameters.willingness_threshold)
     elif "order" in settings:
         problem = f": {start.scenario} is a dialogue of two, who speak in turn; speaking orders are for meetings"
         raise SettingError("order", settings["order"], problem)

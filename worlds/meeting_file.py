@@ -29,7 +29,7 @@ limits: {rounds: 40}
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from datetime import time as clock_time
 from typing import Annotated, Any, Literal, get_args
@@ -351,9 +351,8 @@ class MeetingScenario(Composed):
             if name in without_aliases(self.parameters):
                 yield location, "is set under parameters too; keep one of the two"
         threshold = Parameters().with_settings(self.settings()).willingness_threshold
-        for number, person in enumerate(self.participants):
-            if problem := _out_of_reach(person.name, person.weights, threshold):
-                yield ("participants", number, "weights"), problem
+        if problem := _out_of_reach({person.name: person.weights for person in self.participants}, threshold):
+            yield ("participants",), problem
 
     def _time_problems(self) -> Iterator[Problem]:
         start = self.time
@@ -390,26 +389,28 @@ class MeetingScenario(Composed):
 
 
 def check_weights(meeting: Meeting, threshold: float) -> None:
-    """Check that the willingness of every participant can reach a threshold.
+    """Check that the willingness of somebody can reach a threshold.
 
     Args:
         meeting: The meeting.
         threshold: θ, as the run has it.
 
     Raises:
-        ScenarioError: Somebody could never speak; the message names the first of them.
+        ScenarioError: Nobody could ever speak.
     """
-    for attendee in meeting.participants:
-        if problem := _out_of_reach(attendee.persona.name, attendee.weights, threshold):
-            raise ScenarioError(f"{meeting.scenario}: {problem}")
+    weights = {attendee.persona.name: attendee.weights for attendee in meeting.participants}
+    if problem := _out_of_reach(weights, threshold):
+        raise ScenarioError(f"{meeting.scenario}: {problem}")
 
 
-def _out_of_reach(name: str, weights: WillingnessWeights, threshold: float) -> str | None:
-    if weights.total + _ROUNDING >= threshold:
+def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -> str | None:
+    """Return why nobody can ever speak; `None` where somebody can."""
+    highest = max(weights, key=lambda name: weights[name].total)
+    if weights[highest].total + _ROUNDING >= threshold:
         return None
     return (
-        f"the weights of {name!r} add up to {weights.total:g}, so that they can't reach "
-        f"willingness_threshold={threshold:g}; raise them, or lower it"
+        f"nobody can reach willingness_threshold={threshold:g}: the highest weights, those of {highest!r}, add up to "
+        f"{weights[highest].total:g}; raise them, or lower it"
     )
 
 

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nodes.decide import goal_part, thought_similarity
+from nodes.decide import thought_similarity
 from nodes.floor import Contender, Outcome
 from nodes.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
 from nodes.race import run_race
+from nodes.willingness import goal_part, moved, need_to_speak
 from state.cognition import Bid
 from state.graph_state import OpenBid
 from state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights
@@ -31,9 +32,11 @@ def with_settings(**settings: Any) -> Parameters:
 
 def a_contender(name: str = "Ana", **changes: Any) -> Contender:
     bid: dict[str, Any] = {
-        "topic": 0.5, "goal": 0.5, "emotion": 0.5, "personality": 0.5, "similarity": 0.0, "similarity_max": None
+        "topic": 0.5, "goal": 0.5, "emotion": 0.5, "personality": 0.5, "address": 0.0, "need": 0.0,
+        "similarity": 0.0, "similarity_max": None,
     }  # fmt: skip
-    bid |= {key: changes.pop(key) for key in list(changes) if key in bid}
+    bid |= {key: changes[key] for key in changes if key in bid}
+    changes = {key: value for key, value in changes.items() if key == "address" or key not in bid}
     known: dict[str, Any] = {
         "weights": WillingnessWeights(), "discomfort": 0.0, "base_latency": (2.0, 1.0), "unheard": 0
     }  # fmt: skip
@@ -186,10 +189,26 @@ def test_silence_adds_to_personality_alone_up_to_a_whole_silence() -> None:
 
 @pytest.mark.parametrize(
     ("open_shares", "elapsed", "part"),
-    [([], 0.5, 0.0), ([0.5, 0.5], 0.0, 0.5), ([0.5, 0.5], 1.0, 1.0), ([0.25], 0.5, 0.1875)],
+    [([], 0.5, 0.2), ([0.5, 0.5], 0.0, 0.6), ([0.5, 0.5], 1.0, 1.0), ([0.25], 0.5, 0.2 + 0.8 * 0.1875)],
 )
-def test_goals_weigh_more_as_time_runs_out(open_shares: list[float], elapsed: float, part: float) -> None:
-    assert goal_part(open_shares, elapsed) == pytest.approx(part)
+def test_goals_weigh_more_as_time_runs_out_and_fall_to_a_floor(
+    open_shares: list[float], elapsed: float, part: float
+) -> None:
+    assert goal_part(open_shares, elapsed, floor=0.2) == pytest.approx(part)
+
+
+@given(st.floats(0, 1), st.lists(st.floats(0, 1), max_size=4))
+def test_moves_go_up_towards_1_in_any_order_and_a_whole_one_arrives(part: float, shares: list[float]) -> None:
+    assert part <= moved(part, *shares) <= 1
+    assert moved(part, *shares) == pytest.approx(moved(part, *reversed(shares)))
+    assert moved(part, *(0.0 for _ in shares)) == part
+    assert moved(part, 1.0, *shares) == pytest.approx(1.0)
+
+
+def test_the_need_to_speak_is_full_after_patience_or_twice_the_people() -> None:
+    assert [need_to_speak(quiet, 5, DEFAULTS) for quiet in (0, 6, 12, 40)] == [0.0, 0.5, 1.0, 1.0]
+    assert need_to_speak(9, 9, DEFAULTS) == 0.5
+    assert need_to_speak(40, 5, with_settings(patience_rounds="null")) == 0.0
 
 
 # --- the race -------------------------------------------------------------------------------------------------------

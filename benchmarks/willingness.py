@@ -1,0 +1,119 @@
+"""Who gets to want to speak: rehearsed meetings of many seeds (`python -m benchmarks.willingness`).
+
+For every shipped meeting: the longest time, in rounds, that anybody who was there was not willing; the evenness of the
+utterances; and how often the next speaker was one who had been asked by name, and one who had not.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise, repeat
+from pathlib import Path
+
+from metrics.participation import evenness
+from nodes.address import address_of
+from state.cognition import Bid
+from state.meeting import Meeting
+from state.store import Store
+
+MEETINGS = ("team_building", "ferry_timetable", "mothers_house")
+
+
+@dataclass
+class Behaviour:
+    """What a run shows.
+
+    Attributes:
+        unwilling: By agent, the most rounds in a row in which they were there and not willing.
+        spoken: By agent, their utterances.
+        wanted: By agent, the rounds in which they were willing.
+        asked, asked_next: Chances of agents who had just been asked by name to speak next, and those they took.
+        others, others_next: The same of those who had not, after such a line.
+        rounds: How many rounds there were.
+    """
+
+    unwilling: dict[str, int] = field(default_factory=dict)
+    spoken: dict[str, int] = field(default_factory=dict)
+    wanted: dict[str, int] = field(default_factory=dict)
+    asked: int = 0
+    asked_next: int = 0
+    others: int = 0
+    others_next: int = 0
+    rounds: int = 0
+
+
+def rehearse(scenario: str, seed: int, rounds: int) -> Behaviour:
+    """Return how a rehearsed run of a meeting went."""
+    import tertulia
+    from storage.store import SqliteStore
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "willingness.db"
+        run = tertulia.run(scenario, seed=seed, rounds=rounds, rehearse=True, store=path, progress=False)
+        with SqliteStore.open(path, create=False) as store:
+            return observe(store, run.id)
+
+
+def observe(store: Store, run: str) -> Behaviour:
+    """Return how a stored run of a meeting went."""
+    meeting, bids, turns = store.start(run), store.steps(run, "bid", Bid), store.turns(run)
+    assert isinstance(meeting, Meeting)
+    seen = Behaviour(rounds=len(turns))
+    lasting: dict[str, int] = {}
+    for (_, agent), bid in sorted(bids.items()):
+        lasting[agent] = 0 if bid.willing else lasting.get(agent, 0) + 1
+        seen.unwilling[agent] = max(seen.unwilling.get(agent, 0), lasting[agent])
+        seen.spoken[agent] = seen.spoken.get(agent, 0) + bid.won
+        seen.wanted[agent] = seen.wanted.get(agent, 0) + bid.willing
+    for line, following in pairwise([*([meeting.opening_turn] if meeting.opening_turn is not None else []), *turns]):
+        present = [agent for round, agent in bids if round == following.round]
+        asked = address_of(line, present).asked
+        if not asked:
+            continue
+        for agent in present:
+            if agent in asked:
+                seen.asked, seen.asked_next = seen.asked + 1, seen.asked_next + (following.speaker == agent)
+            else:
+                seen.others, seen.others_next = seen.others + 1, seen.others_next + (following.speaker == agent)
+    return seen
+
+
+def table(scenario: str, seen: list[Behaviour]) -> Iterator[str]:
+    """Yield the figures of the runs of a meeting."""
+    agents = {agent for run in seen for agent in run.spoken}
+    worst = max((run.unwilling.get(agent, 0), agent) for run in seen for agent in agents)
+    even = sorted(evenness(list(run.spoken.values())) or 0.0 for run in seen)
+    rounds = sum(run.rounds for run in seen)
+    yield f"{scenario}: {len(seen)} runs, {rounds} rounds"
+    yield f"  longest without willingness: {worst[0]} rounds ({worst[1]})"
+    yield f"  evenness: {even[0]:.2f} to {even[-1]:.2f}, median {even[len(even) // 2]:.2f}"
+    for agent in sorted(agents):
+        spoken, wanted = (sum(getattr(run, of).get(agent, 0) for run in seen) for of in ("spoken", "wanted"))
+        longest = max(run.unwilling.get(agent, 0) for run in seen)
+        yield f"    {agent:16} spoke in {spoken / rounds:.0%}, wanted to in {wanted / rounds:.0%}, longest {longest}"
+    if asked := sum(run.asked for run in seen):
+        others = sum(run.others for run in seen)
+        taken = sum(run.asked_next for run in seen) / asked
+        by_others = sum(run.others_next for run in seen) / max(1, others)
+        yield f"  next to speak: {taken:.0%} of {asked} who were asked by name, {by_others:.0%} of {others} others"
+
+
+def main() -> None:
+    """Print the figures of every meeting."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("scenarios", nargs="*", default=MEETINGS)
+    given = parser.parse_args()
+    with ProcessPoolExecutor(given.workers) as pool:
+        for scenario in given.scenarios:
+            seeds = range(1, given.seeds + 1)
+            seen = list(pool.map(rehearse, repeat(scenario), seeds, repeat(given.rounds)))
+            print("\n".join(table(scenario, seen)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Let a model rate the parts of its agent's willingness, each with a reason: the parameter `willingness=rated`.
+
+The paper computes the topic and derives the other parts (ChatAgents App. B); a capable model can weigh all four itself.
+"""
+
+from nodes.view import View, text_of
+from prompts.cognition import Question
+from prompts.templates import template
+from state.cognition import HIGHEST_RATING, Assessment, Rating, WillingnessRatings
+from state.graph_state import Mind, Parts
+from state.language_model import ReplyField
+
+#: The parts in the order of Eq. 1, and how an answer could look.
+_PARTS: dict[str, tuple[int, str]] = {
+    "topic": (6, "I know this better than they do."),
+    "goal": (3, "Nothing of mine depends on it."),
+    "emotion": (7, "It has bothered me for a while."),
+    "personality": (4, "I would rather listen first."),
+}
+
+
+async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
+    """Ask the agent's model for the parts of willingness, and store its ratings.
+
+    Nothing else moves the parts: the model is told that its agent was asked, and how long it has been quiet.
+
+    Returns:
+        The parts, and the agent's mind with what is noted of the ratings.
+
+    Args:
+        view: The agent's view of the round.
+        address: How much the last line speaks to them, in [0, 1].
+    """
+    context, texts = view.context, template("cognition")
+    assessment = context.store.step(context.run, view.round, view.name, "assess", Assessment)
+    items = [] if assessment is None else [assessment.situation, assessment.thought]
+    items += [texts.fill("willingness.asked", {})] if address == 1 else []
+    quiet = view.mind.get("quiet", 0)
+    items += [texts.fill("willingness.quiet", {"number": quiet})] if quiet else []
+    form: dict[str, object] = {}
+    example: dict[str, object] = {}
+    fields = []
+    for part, (rating, reason) in _PARTS.items():
+        form |= {part: f"0 to {HIGHEST_RATING}", f"{part}_reason": "a few words"}
+        example |= {part: rating, f"{part}_reason": reason}
+        fields.append(ReplyField(part, "integer", maximum=HIGHEST_RATING, is_bounded=False))
+        fields.append(ReplyField(f"{part}_reason", "text", max_tokens=context.parameters.max_reason_tokens))
+    reply = await view.ask("decide", Question("willingness", form, example, [item for item in items if item]), fields)
+    topic, goal, emotion, personality = (
+        Rating(rating=int(reply.fields.get(part, 0)), reason=text_of(reply, f"{part}_reason")) for part in _PARTS
+    )
+    ratings = WillingnessRatings(topic=topic, goal=goal, emotion=emotion, personality=personality)
+    context.store.save_step(context.run, view.round, view.name, "decide", ratings)
+    parts = Parts(topic=_share(topic), goal=_share(goal), emotion=_share(emotion), personality=_share(personality))
+    before = context.store.step(context.run, view.round - 1, view.name, "decide", WillingnessRatings)
+    is_same = before is not None and before.values == ratings.values
+    return parts, {
+        **view.mind,
+        "off_scale": view.mind.get("off_scale", 0) + ratings.is_off_scale,
+        "same_ratings": view.mind.get("same_ratings", 0) + 1 if is_same else 1,
+    }
+
+
+def _share(rating: Rating) -> float:
+    """Return a rating as a part in [0, 1]; what is off the scale counts as its nearer end."""
+    return min(1.0, max(0.0, rating.rating / HIGHEST_RATING))

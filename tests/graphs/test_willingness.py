@@ -1,0 +1,190 @@
+"""Who wants to speak in a meeting, and who answers: nobody is locked out, and who is asked by name speaks next."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.dialogue_case import a_context
+from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
+
+from benchmarks.willingness import Behaviour, observe
+from graphs.group_chat import ORDERS
+from models.rehearsal import RehearsalModel
+from nodes.willingness import reach_of
+from state.cognition import Bid, Floor
+from state.language_model import GenerationRequest
+from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
+from state.records import Reply, Turn
+from worlds.catalog import resolve
+
+
+class Asker(RehearsalModel):
+    """Whoever speaks asks somebody else by name, drawn by the keyed generator; it decides nothing else."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.names = names
+
+    def _reply(self, request: GenerationRequest, generator: random.Random) -> Reply:
+        reply = super()._reply(request, generator)
+        speech = next((field.name for field in request.fields if field.kind == "speech"), None)
+        if speech is None:
+            return reply
+        other = generator.choice([name for name in self.names if name != speech])
+        text = f"{other}, where is the key?"
+        return reply.model_copy(update={"fields": {**reply.fields, speech: text}})
+
+
+def without_weights(attendee: Attendee, **changes: Any) -> Attendee:
+    return attendee.model_copy(update={"weights": WillingnessWeights(), **changes})
+
+
+async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 60, **changes: Any) -> Behaviour:
+    context, _ = await held(meeting, model, max_turns=rounds, **changes)
+    return observe(context.store, context.run)
+
+
+# --- nobody is locked out -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", ["team_building", "ferry_timetable", "mothers_house"])
+async def test_everybody_of_a_shipped_meeting_is_willing_once_in_any_twenty_rounds(scenario: str) -> None:
+    """20 seeds of 100 rounds are `python -m benchmarks.willingness`."""
+    meeting = resolve(scenario)
+    assert isinstance(meeting, Meeting)
+    assert {attendee.weights for attendee in meeting.participants} == {WillingnessWeights()}
+    seen = await behaviour_of(meeting, rounds=40)
+    assert set(seen.unwilling) >= set(meeting.present(0))
+    assert max(seen.unwilling.values()) < 20
+
+
+async def test_an_introvert_without_goals_and_whose_plan_is_done_are_willing_again() -> None:
+    quiet = an_attendee("Dee", big_five=("introverted",), goals=())
+    settled = an_attendee("Ana", goals=(Goal(text="have tea", sub_goals=("sit down",)),))
+    seen = await behaviour_of(with_people(quiet, settled, an_attendee("Bo")))
+    assert max(seen.unwilling.values()) < 20
+
+
+async def test_without_patience_the_need_to_speak_never_grows() -> None:
+    people = [an_attendee(name, propensity=0.0, weights=WillingnessWeights(topic=0.5)) for name in ("Ana", "Bo", "Cy")]
+    people[0] = an_attendee("Ana", weights=WillingnessWeights(topic=0.5, goal=0, emotion=0, personality=0))
+    context, _ = await held(with_people(*people), max_turns=30, patience_rounds="null")
+    assert {bid.need for bid in context.store.steps("k3f9", "bid", Bid).values()} == {0.0}
+    grown, _ = await held(with_people(*people), max_turns=30)
+    assert max(bid.need or 0.0 for bid in grown.store.steps("k3f9", "bid", Bid).values()) == 1.0
+
+
+# --- who is asked answers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", ["team_building", "ferry_timetable", "mothers_house"])
+async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases(scenario: str) -> None:
+    meeting = resolve(scenario)
+    assert isinstance(meeting, Meeting)
+    seen = await behaviour_of(meeting, Asker(meeting.names), rounds=50)
+    assert seen.asked > 30
+    assert seen.asked_next >= seen.asked / 2
+    assert seen.others_next < seen.others / 4
+
+
+async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak() -> None:
+    loud = [an_attendee(name, **eager(latency="proactive")) for name in ("Ana", "Bo", "Cy")]
+    slow = an_attendee("Jonas", propensity=0.0, latency="cautious", goals=())
+    meeting = with_people(*loud, slow)
+    asked = await behaviour_of(meeting, Asker(meeting.names))
+    assert asked.asked_next >= asked.asked / 2
+    deaf = await behaviour_of(meeting, Asker(meeting.names), address_pull=0, yield_s=0)
+    assert deaf.asked_next < deaf.asked / 2
+
+
+async def test_others_wait_for_who_is_asked_and_the_record_says_how_long() -> None:
+    people = [an_attendee(name, **eager()) for name in ("Ana", "Bo", "Cy")]
+    context, _ = await held(with_people(*people), Asker(("Ana", "Bo", "Cy")), max_turns=20, yield_s=3)
+    bids = context.store.steps("k3f9", "bid", Bid)
+    for (round, _), bid in bids.items():
+        asked = [name for name in context.meeting.names if bids[round, name].address == 1]
+        assert bid.yielded_s == (3 if asked and bid.address < 1 else 0)
+        assert bid.latency_s is None or bid.latency_s >= bid.yielded_s
+    assert any(bid.address == 1 for bid in bids.values())
+
+
+# --- presence -------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def schedules(draw: Any) -> Meeting:
+    """A meeting of up to five, of whom all but two may come late, or leave."""
+    people = [an_attendee(f"P{number}", **eager()) for number in range(draw(st.integers(2, 5)))]
+    for number, attendee in enumerate(people[2:], start=2):
+        joins = draw(st.none() | st.floats(0.05, 2))
+        leaves = draw(st.none() | st.floats(0.05, 4).map(lambda minutes, after=joins or 0: minutes + after))
+        times = {"joins": joins and at(joins), "leaves": leaves and at(leaves)}
+        people[number] = attendee.model_copy(update=times)
+    return with_people(*people)
+
+
+def is_there(meeting: Meeting, turn: Turn) -> bool:
+    return turn.speaker is None or turn.speaker in meeting.present(turn.sim_time_s)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(meeting=schedules(), seed=st.integers(0, 99), order=st.sampled_from(list(ORDERS)))
+async def test_nobody_says_a_word_who_has_not_come_or_has_left(meeting: Meeting, seed: int, order: str) -> None:
+    context = a_context(start=meeting, removal_factor=0, max_turns=12, order=order, seed=seed)
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from tertulia.conversation import drive
+
+    await drive(context, InMemorySaver())
+    assert all(is_there(meeting, turn) for turn in context.store.turns(context.run))
+
+
+async def test_who_leaves_before_the_first_word_does_not_get_the_floor_and_the_next_does() -> None:
+    """Bo is the fastest by far, and gone a second after the meeting begins."""
+    people = [
+        an_attendee("Ana", **eager(latency=(5.0, 0.0))),
+        an_attendee("Bo", **eager(latency=(2.0, 0.0), leaves=at(1 / 60))),
+        an_attendee("Cy", **eager(latency=(6.0, 0.0))),
+    ]
+    context, turns = await held(with_people(*people), max_turns=1)
+    floor = context.store.step("k3f9", 1, "", "floor", Floor)
+    assert floor is not None
+    assert (turns[0].speaker, floor.gone, floor.waited_s) == ("Ana", ("Bo",), pytest.approx(5.0))
+
+
+# --- who can reach the threshold ------------------------------------------------------------------------------------
+
+
+def test_reach_says_who_never_can_who_can_when_asked_and_after_how_many_rounds() -> None:
+    known = {"big_five": ("introverted",), "goals": ()}
+    meeting = with_people(
+        an_attendee("Never", weights=WillingnessWeights(topic=0.4, goal=0, emotion=0, personality=0), **known),
+        an_attendee("Mute", weights=WillingnessWeights(topic=0, goal=0.6, emotion=0, personality=0), **known),
+        an_attendee("Default", **known),
+        an_attendee("Keen", **eager()),
+    )
+    context = a_context(start=meeting, removal_factor=0)
+    never, mute, default, keen = reach_of(meeting, context.parameters)
+    assert (never.is_never, never.is_asked_enough, never.rounds) == (True, False, None)
+    assert (mute.is_never, mute.is_asked_enough, mute.rounds) == (False, False, None)
+    assert (default.is_never, default.is_asked_enough) == (False, True)
+    assert default.rounds is not None
+    assert 0 < default.rounds <= 12
+    assert keen.rounds == 0
+
+
+def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() -> None:
+    from nodes.willingness import moved, need_to_speak
+
+    meeting = a_quay(participants=(an_attendee("Dee", propensity=0.1, goals=()), an_attendee("Bo")))
+    parameters = a_context(start=meeting, removal_factor=0).parameters
+    dee, _ = reach_of(meeting, parameters)
+
+    def lowest(quiet: int) -> float:
+        need = need_to_speak(quiet, 2, parameters)
+        return 0.25 * (parameters.goal_floor + moved(0.0, need) + moved(0.1, need))
+
+    assert dee.rounds is not None
+    assert lowest(dee.rounds) >= 0.5 > lowest(dee.rounds - 1)
