@@ -24,13 +24,15 @@ def scenarios(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="[check] [SOURCE]",
+            metavar="check|SOURCE",
             help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it. `check` says of a meeting "
             "who can come to speak in it.",
             autocompletion=complete_scenario,
         ),
     ] = None,
-    checked: Annotated[str | None, typer.Argument(hidden=True, autocompletion=complete_scenario)] = None,
+    checked: Annotated[
+        str | None, typer.Argument(metavar="SOURCE", hidden=True, autocompletion=complete_scenario)
+    ] = None,
     setting: SettingsOption = None,
     sample: Annotated[int | None, typer.Option(metavar="N", help="So many cases, evenly in time.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,

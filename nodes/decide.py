@@ -23,9 +23,11 @@ async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
     parameters = view.context.parameters
     address = address_of_agent(view)
     need = need_to_speak(view.mind.get("quiet", 0), len(view.present), parameters)
-    parts = (
-        await rated_parts(view, address) if parameters.willingness == "rated" else computed_parts(view, address, need)
-    )
+    mind = view.mind
+    if parameters.willingness == "rated":
+        parts, mind = await rate_parts(view, address)
+    else:
+        parts = computed_parts(view, address, need)
     similarity, highest = thought_similarity(Thoughts.of(view), parameters.similarity_cutoff)
     bid = OpenBid(**parts, address=address, need=need, similarity=similarity, similarity_max=highest)
     return {"minds": {view.name: mind}, "bids": {view.name: bid}}

@@ -65,7 +65,11 @@ def verdict(person: Reach) -> str:
         return f"never: their weights add up to {person.highest:g}"
     certain = [
         *(["when asked by name"] if person.is_asked_enough else []),
-        *([] if person.rounds is None else ["always" if not person.rounds else f"after {person.rounds} quiet rounds"]),
+        *(
+            []
+            if person.rounds is None
+            else ["always" if not person.rounds else f"after {person.rounds} rounds without a word"]
+        ),
     ]
     return "; ".join(certain) or "when enough of topic, goal, feeling and character come together"
 
@@ -111,6 +115,6 @@ def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:
             context.store.step(context.run, state["round"], name, "decide", WillingnessRatings),
         )
         if rated is not None and rated.is_off_scale and mind.get("off_scale") == 1:
-            yield f"the model of {name} rates outside 0 to {HIGHEST_RATING}; the nearer end counts (tertulia stats: how often)"
+            yield f"the model of {name} rates outside 0 to {HIGHEST_RATING}; the nearer end counts (stats says how often)"
         if mind.get("same_ratings") == SAME_RATINGS:
             yield f"the model of {name} has given the same ratings {SAME_RATINGS} times; they carry no signal"
