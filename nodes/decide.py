@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from nodes.memory import Numbers
 from nodes.past import Thoughts
+from nodes.ratings import rate_parts
 from nodes.view import View
 from nodes.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
 from state.context import Context

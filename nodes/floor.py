@@ -54,7 +54,7 @@ class Contender:
             willingness=willingness,
             willing=willing,
             address=self.address,
-            need=None if self.bid is None else self.bid["need"],
+            need=None if self.bid is None else self.bid.get("need", 0.0),
             similarity=similarity,
             similarity_max=None if self.bid is None else self.bid["similarity_max"],
             latency_scale_s=scale,
@@ -97,7 +97,9 @@ def _contender(state: GroupState, context: Context, name: str) -> Contender:
         discomfort=discomfort_of(attendee, poles),
         base_latency=base_latency(attendee.latency, context.parameters),
         unheard=state["minds"][name]["unheard"],
-        address=address_of_agent(View.of(cognition_of(state, name), context)) if bid is None else bid["address"],
+        address=address_of_agent(View.of(cognition_of(state, name), context))
+        if bid is None
+        else bid.get("address", 0.0),
         stays_s=context.meeting.offset_s(attendee.leaves, math.inf) - state["sim_time_s"],
         wants_to_speak=bool(answer and answer.words),
     )

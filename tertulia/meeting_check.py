@@ -115,6 +115,6 @@ def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:
             context.store.step(context.run, state["round"], name, "decide", WillingnessRatings),
         )
         if rated is not None and rated.is_off_scale and mind.get("off_scale") == 1:
-            yield f"the model of {name} rates outside 0 to {HIGHEST_RATING}; the nearer end counts (stats says how often)"
+            yield f"the model of {name} rates outside 0 to {HIGHEST_RATING}; the nearer end counts"
         if mind.get("same_ratings") == SAME_RATINGS:
             yield f"the model of {name} has given the same ratings {SAME_RATINGS} times; they carry no signal"
