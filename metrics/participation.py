@@ -10,16 +10,18 @@ collections" (evenness).
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from pydantic import Field
 
-from state.cognition import Bid, InformationNeed
+from state.cognition import Bid, InformationNeed, WillingnessRatings
 from state.meeting import LatencyClass
 from state.records import Record, Turn
 
 #: Records of a step of cognition, by round and agent.
 BidsByKey = Mapping[tuple[int, str], Bid]
 NeedsByKey = Mapping[tuple[int, str], InformationNeed]
+RatingsByKey = Mapping[tuple[int, str], WillingnessRatings]
 
 
 class Latency(Record):
@@ -56,6 +58,14 @@ class AgentFigures(Person):
     mechanisms: dict[str, OnOff] | None
     wanting_after_silence: int | None = Field(description="those of the willing rounds that follow a recorded silence")
     speaking_after_silence: int = Field(description="those of the utterances that follow a recorded silence")
+    longest_unwilling: int | None = Field(
+        default=None, description="most rounds in a row in which they decided and were not willing"
+    )
+    rated: int | None = Field(
+        default=None, description="rounds in which a model rated their willingness; None where it was computed"
+    )
+    rated_off_scale: int | None = Field(default=None, description="those of them with a rating outside the scale")
+    distinct_ratings: int | None = Field(default=None, description="how many of them differ from each other")
     words: int | None
     speaking_time_s: float | None
     share_of_utterances: float | None = Field(description="in [0, 1]; None where nobody has spoken")
@@ -81,6 +91,7 @@ def participation(
     mechanisms: Sequence[str] = (),
     bids: BidsByKey | None = None,
     needs: NeedsByKey | None = None,
+    ratings: RatingsByKey | None = None,
 ) -> Participation:
     """Return the figures of a run.
 
@@ -92,6 +103,7 @@ def participation(
         mechanisms: Names of the run's mechanisms, in the order of the table.
         bids: Every bid of a group chat; `None` for a dialogue of two.
         needs: Every choice of mechanisms of a group chat; `None` for a dialogue of two.
+        ratings: Every rating of willingness, where models rate it.
     """
     rounds = {turn.round for turn in turns}
     after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
@@ -104,6 +116,7 @@ def participation(
         words = sum(map(word_count, spoken))
         bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
         wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
+        rated = [found for (r, who), found in (ratings or {}).items() if who == name and r in rounds]
         agents.append(
             AgentFigures(
                 **dict(person),
@@ -114,6 +127,12 @@ def participation(
                 mechanisms=None if needs is None else _on_off(name, needs, rounds, mechanisms),
                 wanting_after_silence=None if wanting is None else len(wanting & after_silence),
                 speaking_after_silence=sum(turn.round in after_silence for turn in spoken),
+                longest_unwilling=None
+                if bid_in is None
+                else _longest_run(not bid_in[r].willing for r in sorted(bid_in)),
+                rated=len(rated) if ratings else None,
+                rated_off_scale=sum(found.is_off_scale for found in rated) if ratings else None,
+                distinct_ratings=len({found.values for found in rated}) if ratings else None,
                 words=words,
                 speaking_time_s=words / speaking_rate_wpm * 60,
                 share_of_utterances=_share(len(spoken), len(utterances)),
@@ -129,6 +148,11 @@ def participation(
         sim_minutes=_ends_s(turns[-1], speaking_rate_wpm, silence_s) / 60 if turns else None,
         evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
     )
+
+
+def _longest_run(marks: Iterable[bool]) -> int:
+    """Return the length of the longest run of true marks."""
+    return max((len(list(run)) for mark, run in groupby(marks) if mark), default=0)
 
 
 def evenness(counts: Iterable[int]) -> float | None:

@@ -90,6 +90,7 @@ def _contender(state: GroupState, context: Context, name: str) -> Contender:
     is_asked = is_persons(name, context) and is_raced_for(context)  # else a person is asked once they have the floor
     answer = answer_of(context, state["round"], name) if is_asked else None
     bid = None if is_persons(name, context) else state["bids"][name]
+    view = View.of(cognition_of(state, name), context)
     return Contender(
         name=name,
         bid=bid,
@@ -97,9 +98,7 @@ def _contender(state: GroupState, context: Context, name: str) -> Contender:
         discomfort=discomfort_of(attendee, poles),
         base_latency=base_latency(attendee.latency, context.parameters),
         unheard=state["minds"][name]["unheard"],
-        address=address_of_agent(View.of(cognition_of(state, name), context))
-        if bid is None
-        else bid.get("address", 0.0),
+        address=address_of_agent(view) if bid is None else bid.get("address", 0.0),
         stays_s=context.meeting.offset_s(attendee.leaves, math.inf) - state["sim_time_s"],
         wants_to_speak=bool(answer and answer.words),
     )
@@ -121,7 +120,12 @@ def with_latency(bid: Bid, context: Context, round: int, name: str, look: int = 
 
 
 def appointed(
-    state: GroupState, context: Context, contenders: Sequence[Contender], speakers: Sequence[str], reason: str | None
+    state: GroupState,
+    context: Context,
+    contenders: Sequence[Contender],
+    speaker: str,
+    reason: str | None = None,
+    others: Sequence[str] = (),
 ) -> Outcome:
     """Return the outcome of a round in which a speaker is appointed; they begin after a sampled latency.
 
@@ -129,21 +133,22 @@ def appointed(
         state: The state of the round.
         context: Of the run.
         contenders: Who is there.
-        speakers: Who is appointed, and then who is instead, where the one before leaves before their first word. The
-            round is a silence if all of them do.
-        reason: Why the first was chosen, where somebody chose.
+        speaker: Who is appointed.
+        reason: Why, where somebody chose.
+        others: Who is appointed instead, in order, where those before leave before their first word. The round is a
+            silence if all of them do.
     """
     stays_s = {contender.name: contender.stays_s for contender in contenders}
     bids = {contender.name: contender.bid_after(state["silence_s"], context.parameters) for contender in contenders}
     gone: list[str] = []
-    for speaker in speakers:
-        bid = with_latency(bids[speaker], context, state["round"], speaker)
-        if (bid.latency_s or 0.0) < stays_s[speaker]:
-            bids[speaker] = bid.model_copy(update={"won": True})
+    for name in (speaker, *others):
+        bid = with_latency(bids[name], context, state["round"], name)
+        if (bid.latency_s or 0.0) < stays_s[name]:
+            bids[name] = bid.model_copy(update={"won": True})
             floor = Floor(order=context.parameters.order, waited_s=bid.latency_s, gone=tuple(gone), reason=reason)
-            return Outcome(speaker, floor, bids)
-        gone.append(speaker)
-        reason = f"{speaker} has to leave first: the next"
+            return Outcome(name, floor, bids)
+        gone.append(name)
+        reason = f"{name} has to leave first"
     return Outcome(None, Floor(order=context.parameters.order, waited_s=None, gone=tuple(gone), reason=reason), bids)
 
 

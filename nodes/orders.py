@@ -100,7 +100,8 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
 def _give_floor_to(
     state: GroupState, context: Context, speakers: Sequence[str], reason: str | None = None
 ) -> GroupState:
-    outcome = appointed(state, context, contenders_of(state, context), speakers, reason)
+    first, *others = speakers
+    outcome = appointed(state, context, contenders_of(state, context), first, reason, others)
     return give_floor(state, context, outcome)
 
 

@@ -142,7 +142,7 @@ class OpenBid(Parts):
 
     Attributes:
         address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
-        need: Their need to speak, in [0, 1], which grows while they say nothing. A node of one's own may leave both out.
+        need: Their need to speak, in [0, 1], which grows while they say nothing. A user's node may leave both out.
         similarity: S̄ of the new thought.
         similarity_max: S_max of the new thought; `None` without an earlier one.
     """

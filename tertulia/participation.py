@@ -2,7 +2,7 @@
 
 from metrics.participation import Latency, Participation, Person, participation
 from metrics.published import TEAM_BUILDING
-from state.cognition import Bid, Character, InformationNeed
+from state.cognition import Bid, Character, InformationNeed, WillingnessRatings
 from state.errors import NotFoundError
 from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
@@ -29,6 +29,7 @@ def read_participation(store: Store, run: RunRecord, start: Start) -> Participat
         mechanisms=start.mechanisms,
         bids=store.steps(run.run, "bid", Bid),
         needs=store.steps(run.run, "choose_mechanisms", InformationNeed),
+        ratings=store.steps(run.run, "decide", WillingnessRatings),
     )
 
 

@@ -350,8 +350,12 @@ class MeetingScenario(Composed):
         for name, (location, _) in self._fields_of_parameters().items():
             if name in without_aliases(self.parameters):
                 yield location, "is set under parameters too; keep one of the two"
-        threshold = Parameters().with_settings(self.settings()).willingness_threshold
-        if problem := _out_of_reach({person.name: person.weights for person in self.participants}, threshold):
+        parameters, weights = (
+            Parameters().with_settings(self.settings()),
+            {p.name: p.weights for p in self.participants},
+        )
+        problem = _out_of_reach(weights, parameters.willingness_threshold)
+        if problem and parameters.order == "self_driven":
             yield ("participants",), problem
 
     def _time_problems(self) -> Iterator[Problem]:

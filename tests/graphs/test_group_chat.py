@@ -23,7 +23,7 @@ from tertulia.conversation import drive
 
 
 async def test_every_round_is_one_turn_by_somebody_who_is_there_or_a_silence() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.6)
+    context, turns = await held(max_turns=30, willingness_threshold=0.75)
     assert [turn.turn for turn in turns] == [turn.round for turn in turns] == list(range(1, 31))
     spoken = [turn for turn in turns if turn.speaker is not None]
     silences = [turn for turn in turns if turn.speaker is None]
@@ -35,7 +35,7 @@ async def test_every_round_is_one_turn_by_somebody_who_is_there_or_a_silence() -
 
 
 async def test_the_clock_counts_thinking_speaking_and_silence() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.6)
+    context, turns = await held(max_turns=30, willingness_threshold=0.75)
     floors = context.store.steps("k3f9", "floor", Floor)
     now = 0.0
     for turn in turns:
@@ -51,7 +51,7 @@ async def test_the_clock_counts_thinking_speaking_and_silence() -> None:
 
 
 async def test_the_winner_is_the_fastest_of_the_willing_in_every_round() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.6)
+    context, turns = await held(max_turns=30, willingness_threshold=0.75)
     bids = context.store.steps("k3f9", "bid", Bid)
     for turn in turns:
         in_round = {agent: bid for (round, agent), bid in bids.items() if round == turn.round}
@@ -75,7 +75,7 @@ async def test_who_was_willing_and_not_heard_is_faster_next_time() -> None:
 
 
 async def test_a_silence_is_perceived_like_a_message() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.6)
+    context, turns = await held(max_turns=30, willingness_threshold=0.75)
     perceived = context.store.steps("k3f9", "perceive", Perception)
     silent = next(turn.turn for turn in turns[:-1] if turn.speaker is None)
     assert all(perceived[silent + 1, name].turn == silent for name in context.meeting.names)

@@ -43,6 +43,7 @@ GROUP_SETTINGS: list[dict[str, Any]] = [
         for order, rounds in zip(ORDERS, (12, 2, 2, 2, 2), strict=False)
     ),
     {"order": "self_driven", "max_turns": 4, "removal_factor": 0, "seat": "Bo"},
+    {"order": "self_driven", "max_turns": 3, "removal_factor": 0, "willingness": "rated", "willingness_threshold": 1},
 ]
 
 GRAPHS: list[tuple[Any, Any]] = [

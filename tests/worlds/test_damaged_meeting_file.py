@@ -103,16 +103,6 @@ from worlds.yaml_file import YamlFile
         ("[4.5, 2]", "[.nan, 2]", "31: participants[1].latency: the scale is from 0.001 to 3600 seconds, not nan"),
         ("goal: 0.5,", "goal: 1.5,", "22: participants[0].weights.goal: Input should be less than or equal to 1: 1.5"),
         (
-            "goal: 0.5,",
-            "goal: 0.1,",
-            "22: participants[0].weights: the weights of 'Ida Falk' add up to 0.5, so that they",
-        ),
-        (
-            "willingness_threshold: 0.6",
-            "willingness_threshold: 1.1",
-            "22: participants[0].weights: the weights of 'Ida Fa",
-        ),
-        (
             "propensity: 0.9",
             "propensity: 9",
             "23: participants[0].propensity: Input should be less than or equal to 1: 9",
@@ -228,11 +218,20 @@ def test_weights_that_just_reach_the_threshold_pass(meeting_file: ScenarioFile) 
     assert read_meeting(meeting_file(exactly)).participants[0].weights.total == pytest.approx(0.6)
 
 
+def test_weights_are_refused_where_nobody_can_reach_the_threshold(meeting_file: ScenarioFile) -> None:
+    raised, raced = ("threshold: 0.6", "threshold: 1.1"), ("order: designated", "order: self_driven")
+    assert read_meeting(meeting_file(raised)), "nobody races for the floor"
+    assert scenario_error(meeting_file(raised, raced)).startswith(
+        "8: participants: nobody can reach willingness_threshold=1.1: the highest weights, those of 'Jonas', add up to"
+    )
+    assert read_meeting(meeting_file(("goal: 0.5,", "goal: 0.1,"), raced)), "Jonas and Runa can"
+
+
 def test_weights_are_checked_against_the_threshold_of_a_run_too(meeting_file: ScenarioFile) -> None:
     meeting = read_meeting(meeting_file())
-    check_weights(meeting, 0.9)
-    with pytest.raises(ScenarioError, match=r"^boiler: the weights of 'Ida Falk' add up to 0\.9.*threshold=0\.95"):
-        check_weights(meeting, 0.95)
+    check_weights(meeting, max(attendee.weights.total for attendee in meeting.participants))
+    with pytest.raises(ScenarioError, match=r"^boiler: nobody can reach willingness_threshold=1\.5"):
+        check_weights(meeting, 1.5)
 
 
 def test_mechanisms_are_not_checked_where_none_are_known(meeting_file: ScenarioFile) -> None:
