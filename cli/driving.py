@@ -92,6 +92,7 @@ class LiveRun:
     def __init__(self, store: SqliteStore, context: "Context", line: StatusLine, as_json: bool, thoughts: bool) -> None:
         """Note what is printed, and how (see `drive_shown`)."""
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
+        self._before: Turn | None = None  # the turn that was printed last
         self._start, self._silence_s = context.start, context.parameters.silence_s
         self._seat = Seat(self._start, turns_are_shown=not as_json and data().is_terminal)
 
@@ -123,7 +124,8 @@ class LiveRun:
             self._print_turn(started.run.run, turn)
 
     def _print_turn(self, run: str, turn: Turn) -> None:
-        print_turn(data(), turn, self._start, self._silence_s)
+        print_turn(data(), turn, self._start, self._silence_s, self._before)
+        self._before = turn
         if self._thoughts:
             print_round_thoughts(self._store, self._store.run(run), turn.round)
 

@@ -73,8 +73,10 @@ def replay(
 def _play(store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], thoughts: bool) -> None:
     silence_s = Parameters.model_validate(run.parameters).silence_s
     print_heading(start, run)
+    before: Turn | None = None
     for turn in turns:
-        print_turn(data(), turn, start, silence_s)
+        print_turn(data(), turn, start, silence_s, before)
+        before = turn
         if thoughts:
             print_round_thoughts(store, run, turn.round)
 

@@ -41,9 +41,9 @@ def goal_part(open_shares: Sequence[float], elapsed: float, floor: float) -> flo
     Args:
         open_shares: Shares of the steps that are not done; empty without a plan.
         elapsed: Share of the agent's time in the meeting that is over, in [0, 1].
-        floor: S_goal where nothing is open.
+        floor: S_goal at least; with nothing left to settle, too.
     """
-    return moved(floor, min(1.0, sum(open_shares)) * (1 + elapsed) / 2)
+    return max(floor, min(1.0, sum(open_shares)) * (1 + elapsed) / 2)
 
 
 def address_of_agent(view: View) -> float:
@@ -64,9 +64,11 @@ def address_of_agent(view: View) -> float:
 def need_to_speak(quiet: int, present: int, parameters: Parameters) -> float:
     """Return the need to speak, in [0, 1], after so many rounds without a word of the agent's.
 
-    It is full after `patience_rounds`, or after twice as many rounds as there are people, if those are more.
+    It grows with the square of their number, so that a pause of the usual length hardly counts, and is full after
+    `patience_rounds`, or after twice as many rounds as there are people, if those are more.
     """
-    return min(1.0, quiet / patience) if (patience := patience_of(present, parameters)) else 0.0
+    patience = patience_of(present, parameters)
+    return 0.0 if patience is None else min(1.0, quiet / patience) ** 2
 
 
 def patience_of(present: int, parameters: Parameters) -> int | None:

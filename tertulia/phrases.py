@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
-from state.meeting import Attendee, Meeting, Start
+from state.meeting import AttendanceChange, Attendee, Meeting, Start
 from state.records import BLOCK_INITIALS, RunRecord
 from state.text import one_line
 
@@ -132,6 +132,12 @@ def clock(sim_time_s: float, start: Start) -> str:
     if isinstance(start, Meeting):
         return f"{start.time + timedelta(seconds=sim_time_s):%H:%M:%S}  {minutes:>2}:{seconds:02d}"
     return f"{minutes:02d}:{seconds:02d}"
+
+
+def attendance(change: AttendanceChange) -> str:
+    """Return in words that somebody comes or leaves, and why they leave."""
+    reason = f": {clean(change.reason)}" if change.reason else ""
+    return f"{clean(change.agent)} {'joins' if change.joined else 'leaves'}{reason}"
 
 
 def silence(silence_s: float | None) -> str:

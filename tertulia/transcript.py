@@ -14,6 +14,7 @@ from state.parameters import Parameters
 from state.records import Participant, RunRecord, Turn
 from state.store import Store
 from tertulia.phrases import (
+    attendance,
     clean,
     clock,
     in_words,
@@ -125,9 +126,7 @@ def _utterance(turn: Turn, start: Start, silence_s: float) -> str:
 
 
 def _attendance_change(change: AttendanceChange, start: Start) -> str:
-    reason = f": {escaped(change.reason)}" if change.reason else ""
-    what = "joins" if change.joined else "leaves"
-    return f"{_clock(change.sim_time_s, start)} **{escaped(change.agent)}** {what}{reason}"
+    return f"{_clock(change.sim_time_s, start)} {escaped(attendance(change))}"
 
 
 def _clock(sim_time_s: float, start: Start) -> str:

@@ -7,11 +7,13 @@ from rich.text import Text
 from cli.terminal.output import plain
 from state.meeting import Meeting, Start
 from state.records import Turn
-from tertulia.phrases import clock, meeting_line, silence
+from tertulia.phrases import attendance, clock, meeting_line, silence
 
 
-def print_turn(console: Console, turn: Turn, start: Start, silence_s: float | None = None) -> None:
-    """Print a turn: number, clock, and the utterance or the silence.
+def print_turn(
+    console: Console, turn: Turn, start: Start, silence_s: float | None = None, before: Turn | None = None
+) -> None:
+    """Print a turn: number, clock, and the utterance or the silence; above it who came or left since the one before.
 
     A terminal breaks long lines behind the clock; in a pipe a turn is one line.
 
@@ -20,7 +22,11 @@ def print_turn(console: Console, turn: Turn, start: Start, silence_s: float | No
         turn: The turn; 0 is how a meeting opened.
         start: What the run started from.
         silence_s: Length of a recorded silence; not printed where it is not known.
+        before: The turn before; without it nobody has come or left.
     """
+    if before is not None and isinstance(start, Meeting):
+        for change in start.attendance_changes(before.sim_time_s, turn.sim_time_s):
+            console.print(Text(f"     {clock(change.sim_time_s, start)}  {attendance(change)}", "magenta"))
     when, what = Text(f"{turn.turn:>3}  {clock(turn.sim_time_s, start)}  ", "dim"), utterance(turn, silence_s)
     if turn.ended:
         what.append("  ∎", "dim")

@@ -31,8 +31,9 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
         console.print(plain(f"left out: {note}", "dim"))
     console.print()
     silence_s = Parameters.model_validate(run.parameters).silence_s
-    for turn in turns_with_opening(store, run.run, start):
-        print_turn(console, turn, start, silence_s)
+    turns = turns_with_opening(store, run.run, start)
+    for before, turn in zip([None, *turns], turns, strict=False):
+        print_turn(console, turn, start, silence_s, before)
 
 
 def print_opening(console: Console, store: Store, run: RunRecord, meeting: Meeting, agent: str | None) -> None:

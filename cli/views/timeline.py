@@ -12,7 +12,7 @@ from cli.terminal.output import plain
 from state.meeting import AttendanceChange, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
-from tertulia.phrases import clean, clock, people_line, settings
+from tertulia.phrases import attendance, clean, clock, people_line, settings
 from tertulia.timeline import Thought, TimelineTurn, attendance_changes, changes_before
 
 
@@ -32,7 +32,7 @@ def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Seq
     silence_s = Parameters.model_validate(run.parameters).silence_s
     for entry, due in zip(timeline, changes_before(turns, changes), strict=True):
         for change in due:
-            table.add_row(*_change_row(change, start))
+            table.add_row(clock(change.sim_time_s, start), Text(attendance(change), "magenta"))
         cells = [Text(clock(entry.turn.sim_time_s, start)), utterance(entry.turn, silence_s)]
         table.add_row(*cells, *([_thoughts(entry.thoughts)] if has_thoughts else []))
     console.print(table)
@@ -50,12 +50,6 @@ def _thoughts(thoughts: Sequence[Thought]) -> Text:
         for mark, thought in zip(marks, thoughts, strict=True)
     ]
     return Text("\n").join(lines)
-
-
-def _change_row(change: AttendanceChange, start: Start) -> tuple[Text, Text]:
-    what = "joins" if change.joined else "leaves"
-    reason = f": {clean(change.reason)}" if change.reason else ""
-    return Text(clock(change.sim_time_s, start)), Text(f"{clean(change.agent)} {what}{reason}", "magenta")
 
 
 def _when(change: AttendanceChange, start: Start) -> str:

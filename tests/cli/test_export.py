@@ -109,10 +109,10 @@ def test_a_transcript(cli: Cli) -> None:
         "`14:59:49` **Ben:** Cleo, do you still have the list of last year?",
         "`14:59:53` *… ten seconds of silence*",
         "`15:00:07` **Cleo:** I have it here. The lake was the favourite.",
-        "`15:00:10` **Dev** joins",
+        "`15:00:10` Dev joins",
         "`15:00:12` **Dev:** Sorry that I am late. The lake again?",
         "`15:00:15` *… ten seconds of silence*",
-        "`15:00:20` **Ben** leaves: a call at half past",
+        "`15:00:20` Ben leaves: a call at half past",
         "`15:00:26` **Ada:** Then let us settle on the lake, on the 20th.",
     ]
     assert "- removal factor: 0.5" in lines

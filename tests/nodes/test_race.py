@@ -189,7 +189,7 @@ def test_silence_adds_to_personality_alone_up_to_a_whole_silence() -> None:
 
 @pytest.mark.parametrize(
     ("open_shares", "elapsed", "part"),
-    [([], 0.5, 0.2), ([0.5, 0.5], 0.0, 0.6), ([0.5, 0.5], 1.0, 1.0), ([0.25], 0.5, 0.2 + 0.8 * 0.1875)],
+    [([], 0.5, 0.2), ([0.5, 0.5], 0.0, 0.5), ([0.5, 0.5], 1.0, 1.0), ([0.25], 0.5, 0.2), ([0.5], 0.5, 0.375)],
 )
 def test_goals_weigh_more_as_time_runs_out_and_fall_to_a_floor(
     open_shares: list[float], elapsed: float, part: float
@@ -206,8 +206,8 @@ def test_moves_go_up_towards_1_in_any_order_and_a_whole_one_arrives(part: float,
 
 
 def test_the_need_to_speak_is_full_after_patience_or_twice_the_people() -> None:
-    assert [need_to_speak(quiet, 5, DEFAULTS) for quiet in (0, 6, 12, 40)] == [0.0, 0.5, 1.0, 1.0]
-    assert need_to_speak(9, 9, DEFAULTS) == 0.5
+    assert [need_to_speak(quiet, 5, DEFAULTS) for quiet in (0, 6, 12, 40)] == [0.0, 0.25, 1.0, 1.0]
+    assert need_to_speak(9, 9, DEFAULTS) == 0.25
     assert need_to_speak(40, 5, with_settings(patience_rounds="null")) == 0.0
 
 
