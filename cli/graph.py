@@ -28,8 +28,8 @@ def graph(
         ),
     ] = None,
     xray: Annotated[
-        bool, typer.Option("--xray", help="Draw what is inside too: cognition and utterance in a group chat.")
-    ] = False,
+        bool, typer.Option("--xray/--no-xray", help="Draw the steps of the graphs inside, or each as one box.")
+    ] = True,
     settings: SettingsOption = None,
     extension: ExtensionOption = None,
     store: NoStoreOption = None,
@@ -37,7 +37,7 @@ def graph(
 ) -> None:
     """Draw a graph as Mermaid text, with the nodes that stand in it.
 
-    Example: tertulia graph group_chat --xray --set nodes.score=length
+    Example: tertulia graph group_chat --set nodes.score=length
     """
     drawing = draw_graph(name, scenario, read_settings(settings), additions(extension), xray)
     if as_json:

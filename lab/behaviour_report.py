@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metrics.behaviour import LabelledLine, PersonBehaviour, behaviour, labelled_line
-from metrics.speech_acts import acts_by_prototypes
+from metrics.speech_acts import SURE, SURE_MARGIN, LineLabels, acts_by_prototypes
 from state.cognition import Assessment, InformationNeed
 from state.language_model import Embedder
 from state.records import RunRecord
@@ -41,6 +41,23 @@ class BehaviourReport:
         """Whether a stand-in without weights spoke or labelled."""
         return self.run.rehearsed or self.labelled_by == _REHEARSAL
 
+    @property
+    def notes(self) -> list[str]:
+        """What must be known before the figures are read: that nothing was meant, and how sure the labels are."""
+        notes = []
+        if self.run.rehearsed:
+            notes.append("a stand-in without weights spoke: nothing was meant by any line, whatever its label says")
+        if self.labelled_by == PROTOTYPES and self.lines:
+            acting = sum(bool(line.acts) for line in self.lines)
+            doubtful = sum(line.is_doubtful for line in self.lines)
+            near_nothing = sum(line.is_near_nothing for line in self.lines)
+            notes.append(
+                f"labels by embedding: {near_nothing} of {len(self.lines)} lines are near none of the sentences that "
+                f"they are compared with, and {doubtful} of {acting} with an act are doubtful (cosine below {SURE}, "
+                f"or another act within {SURE_MARGIN}); nonsense is labelled too"
+            )
+        return notes
+
 
 def behaviour_report(
     store: Store,
@@ -62,11 +79,12 @@ def behaviour_report(
     """
     spoken = [turn for turn in store.turns(run.run) if turn.speaker is not None]
     vectors: Sequence[Sequence[float]] = []
+    labels: Sequence[Sequence[str] | LineLabels] = acts or []
     if spoken and embedder is not None:
         texts = [turn.text for turn in spoken]
         vectors = embedder.embed(texts)
-        acts = acts if acts is not None else [tuple(labels) for labels in acts_by_prototypes(texts, embedder)]
-    lines = [labelled_line(turn, labels) for turn, labels in zip(spoken, acts or [], strict=True)]
+        labels = acts if acts is not None else acts_by_prototypes(texts, embedder)
+    lines = [labelled_line(turn, line_labels) for turn, line_labels in zip(spoken, labels, strict=True)]
     people = behaviour(
         store.start(run.run).names,
         lines,
@@ -87,8 +105,14 @@ def behaviour_document(report: BehaviourReport) -> Document:
         "labelled_by": report.labelled_by,
         "embedder": report.embedder,
         "agents": [_person_document(person) for person in report.people],
-        "turns": [line.model_dump() for line in report.lines],
+        "notes": report.notes,
+        "turns": [_line_document(line) for line in report.lines],
     }
+
+
+def _line_document(line: LabelledLine) -> Document:
+    labels = [label.model_dump() | {"doubtful": label.is_doubtful} for label in line.labels]
+    return line.model_dump() | {"labels": labels, "doubtful": line.is_doubtful}
 
 
 def _person_document(person: PersonBehaviour) -> Document:

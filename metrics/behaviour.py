@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from metrics.speech_acts import ACTS, cosine
+from metrics.speech_acts import ACTS, THRESHOLD, ActLabel, LineLabels, cosine
 from state.cognition import Assessment, Character, InformationNeed
 from state.records import Record, Turn
 
@@ -47,6 +47,20 @@ class LabelledLine(Line):
 
     round: int
     acts: tuple[str, ...] = Field(description="speech acts, the strongest first")
+    labels: tuple[ActLabel, ...] = Field(default=(), description="of each act how sure it is; none where a model said")
+    nearest: float | None = Field(
+        default=None, description="cosine to the nearest prototype, of an act or of none; None where a model said"
+    )
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether all acts that prototypes gave it are doubtful; a line without an act is not."""
+        return bool(self.labels) and all(label.is_doubtful for label in self.labels)
+
+    @property
+    def is_near_nothing(self) -> bool:
+        """Whether it resembles no prototype at all, not even those of plain statements."""
+        return self.nearest is not None and self.nearest < THRESHOLD
 
 
 class Steering(Line):
@@ -98,6 +112,7 @@ class PersonBehaviour(Record):
     agent: str
     utterances: int
     acts: dict[str, int] = Field(description="utterances by speech act; one may do several")
+    doubtful: dict[str, int] = Field(description="those of them whose label is doubtful")
     steering: tuple[Steering, ...]
     followed: int = Field(description="steering lines that were followed")
     leadership: float | None = Field(description="their share of all steering that was followed; None where none was")
@@ -133,6 +148,7 @@ def behaviour(
     for name in people:
         spoken = [line for line in lines if line.speaker == name]
         counts = Counter(act for line in spoken for act in line.acts)
+        doubtful = Counter(label.act for line in spoken for label in line.labels if label.is_doubtful)
         steered = tuple(line for line in steering if line.speaker == name)
         followed = sum(line.followed for line in steered)
         character = (characters or {}).get(name)
@@ -142,6 +158,7 @@ def behaviour(
                 agent=name,
                 utterances=len(spoken),
                 acts={act: counts[act] for act in ACTS},
+                doubtful={act: doubtful[act] for act in ACTS},
                 steering=steered,
                 followed=followed,
                 leadership=followed / all_followed if all_followed else None,
@@ -154,10 +171,14 @@ def behaviour(
     return tuple(result)
 
 
-def labelled_line(turn: Turn, acts: Sequence[str]) -> LabelledLine:
-    """Return an utterance with its speech acts; the turn must not be a silence."""
+def labelled_line(turn: Turn, acts: Sequence[str] | LineLabels) -> LabelledLine:
+    """Return an utterance with its speech acts, as a model or prototypes labelled it; it must not be a silence."""
     assert turn.speaker is not None
-    return LabelledLine(turn=turn.turn, round=turn.round, speaker=turn.speaker, text=turn.text, acts=tuple(acts))
+    line = LabelledLine(turn=turn.turn, round=turn.round, speaker=turn.speaker, text=turn.text, acts=())
+    if isinstance(acts, LineLabels):
+        names = tuple(label.act for label in acts.labels)
+        return line.model_copy(update={"acts": names, "labels": acts.labels, "nearest": acts.nearest})
+    return line.model_copy(update={"acts": tuple(acts)})
 
 
 def _indices_of_act(act: str, lines: Sequence[LabelledLine]) -> list[int]:

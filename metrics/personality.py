@@ -80,6 +80,8 @@ class DimensionFigures(Record):
     low: PoleFigures
     p: float | None = Field(default=None, description="Welch's test, two-sided, between the ratings of the two poles")
     p_people: float | None = Field(default=None, description="the same between people's means, one value a person")
+    p_missing: str | None = Field(default=None, description="why there is no p")
+    p_people_missing: str | None = Field(default=None, description="why there is no p over people")
 
 
 #: Table I of ChatAgents: five runs of the team-building meeting, rated by GPT-4o; how many ratings is not published.
@@ -147,21 +149,26 @@ def tells_people_apart(rated: Sequence[RatedSegment]) -> bool:
 
 
 def welch(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return the two-sided p-value of Welch's t-test.
+    """Return the two-sided p-value of Welch's t-test; `None` where there is nothing to test (`why_untestable`).
 
-    Returns:
-        The p-value; `None` if a group has fewer than two values, or neither varies.
+    The moments are taken here: scipy warns of lost precision where it takes them of equal values.
     """
-    if min(len(a), len(b)) < 2 or (_is_constant(a) and _is_constant(b)):
+    if why_untestable(a, b) is not None:
         return None
-    from scipy.stats import ttest_ind, ttest_ind_from_stats
+    from scipy.stats import ttest_ind_from_stats
 
-    if _is_constant(a) or _is_constant(b):
-        # The test holds for one constant group, but scipy warns of lost precision where it takes that group's variance.
-        (mean_a, deviation_a), (mean_b, deviation_b) = _mean_and_deviation(a), _mean_and_deviation(b)
-        statistics = (mean_a, deviation_a, len(a), mean_b, deviation_b, len(b))
-        return float(ttest_ind_from_stats(*statistics, equal_var=False).pvalue)
-    return float(ttest_ind(a, b, equal_var=False).pvalue)
+    (mean_a, deviation_a), (mean_b, deviation_b) = _mean_and_deviation(a), _mean_and_deviation(b)
+    statistics = (mean_a, deviation_a, len(a), mean_b, deviation_b, len(b))
+    return float(ttest_ind_from_stats(*statistics, equal_var=False).pvalue)
+
+
+def why_untestable(a: Sequence[float], b: Sequence[float]) -> str | None:
+    """Return why two groups can't be compared by Welch's test; `None` if they can."""
+    if min(len(a), len(b)) < 2:
+        return "a pole has fewer than two values"
+    if _is_constant(a) and _is_constant(b):
+        return "the values of each pole are all equal"
+    return None
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
@@ -192,12 +199,16 @@ def _dimension(name: str, poles: tuple[str, str], rated: Sequence[RatedSegment])
         [(segment.run, segment.agent, segment.scores[name]) for segment in rated if pole in segment.poles]
         for pole in poles
     )
+    ratings = [score for *_, score in high], [score for *_, score in low]
+    means = _means(high), _means(low)
     return DimensionFigures(
         dimension=name,
         high=_pole(poles[0], high),
         low=_pole(poles[1], low),
-        p=welch([score for *_, score in high], [score for *_, score in low]),
-        p_people=welch(_means(high), _means(low)),
+        p=welch(*ratings),
+        p_people=welch(*means),
+        p_missing=why_untestable(*ratings),
+        p_people_missing=why_untestable(*means),
     )
 
 

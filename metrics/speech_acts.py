@@ -12,7 +12,10 @@ are the project's own, the threshold calibrated for `minilm` on the lines of tes
 import re
 from collections.abc import Mapping, Sequence
 
+from pydantic import Field
+
 from state.language_model import Embedder
+from state.records import Record
 
 #: The name of no act: plain statements and questions.
 NO_ACT = ""
@@ -151,41 +154,68 @@ ACTS = tuple(act for act in PROTOTYPES if act != NO_ACT)
 
 #: Cosine from which a sentence does the act of its nearest prototype.
 THRESHOLD = 0.3
+#: A label is doubtful below this cosine, or where another act, or none, is nearer than this margin. Of the labels that
+#: are neither, 20 of 24 are right on `HELD_OUT`; of the doubtful ones 5 of 10.
+SURE = 0.4
+SURE_MARGIN = 0.05
+
+
+class ActLabel(Record):
+    """A speech act of an utterance, with how sure the label is."""
+
+    act: str
+    cosine: float = Field(description="of the sentence that does it to its nearest prototype of the act")
+    margin: float = Field(description="by how much the nearest prototype of another act, or of none, is farther away")
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the sentence is far from the act's prototypes, or nearly as close to those of another."""
+        return self.cosine < SURE or self.margin < SURE_MARGIN
+
+
+class LineLabels(Record):
+    """What prototypes say of an utterance."""
+
+    labels: tuple[ActLabel, ...] = Field(description="its speech acts, strongest first")
+    nearest: float = Field(description="highest cosine of a sentence to any prototype, those of no act among them")
+
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?…])[’”\"')]?\s+")
 
 
-def acts_by_prototypes(
-    texts: Sequence[str], embedder: Embedder, threshold: float = THRESHOLD
-) -> list[dict[str, float]]:
-    """Return the speech acts of each utterance, strongest first.
+def acts_by_prototypes(texts: Sequence[str], embedder: Embedder, threshold: float = THRESHOLD) -> list[LineLabels]:
+    """Return the speech acts of each utterance: of every sentence that of its nearest prototype.
 
     Args:
         texts: Utterances.
         embedder: Embeds sentences and prototypes.
         threshold: Cosine from which a sentence does the act of its nearest prototype.
-
-    Returns:
-        For each utterance, the cosine of each act that it does.
     """
-    prototypes = [(act, sentence) for act, sentences in PROTOTYPES.items() for sentence in sentences]
     split = [sentences_of(text) for text in texts]
     every = [sentence for sentences in split for sentence in sentences]
     if not every:
-        return [{} for _ in texts]
-    vectors = embedder.embed([sentence for _, sentence in prototypes])
+        return [LineLabels(labels=(), nearest=0.0) for _ in texts]
+    prototypes = {act: embedder.embed(sentences) for act, sentences in PROTOTYPES.items()}
     known = dict(zip(every, embedder.embed(every), strict=True))
-    done: list[dict[str, float]] = []
+    ranked = {sentence: _ranked(vector, prototypes) for sentence, vector in known.items()}
+    result = []
     for sentences in split:
-        acts: dict[str, float] = {}
-        for sentence in sentences:
-            cosines = [cosine(known[sentence], vector) for vector in vectors]
-            best = max(range(len(cosines)), key=cosines.__getitem__)
-            act, value = prototypes[best][0], cosines[best]
-            if act != NO_ACT and value >= threshold:
-                acts[act] = max(value, acts.get(act, -1.0))
-        done.append(dict(sorted(acts.items(), key=lambda pair: -pair[1])))
-    return done
+        labels: dict[str, ActLabel] = {}
+        for label in (ranked[sentence] for sentence in sentences):
+            before = labels.get(label.act)
+            if label.act != NO_ACT and label.cosine >= threshold and (before is None or label.cosine > before.cosine):
+                labels[label.act] = label
+        nearest = max((ranked[sentence].cosine for sentence in sentences), default=0.0)
+        strongest_first = sorted(labels.values(), key=lambda label: -label.cosine)
+        result.append(LineLabels(labels=tuple(strongest_first), nearest=nearest))
+    return result
+
+
+def _ranked(vector: Sequence[float], prototypes: Mapping[str, Sequence[Sequence[float]]]) -> ActLabel:
+    """Return the act of the nearest prototype, whatever its cosine is."""
+    cosines = {act: max(cosine(vector, prototype) for prototype in vectors) for act, vectors in prototypes.items()}
+    best, second = sorted(cosines, key=lambda act: -cosines[act])[:2]
+    return ActLabel(act=best, cosine=cosines[best], margin=cosines[best] - cosines[second])
 
 
 def sentences_of(text: str) -> list[str]:

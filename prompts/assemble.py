@@ -7,12 +7,17 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from prompts.cognition import clock
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Assessment, Character
-from state.meeting import Start
+from state.meeting import Meeting, Start
 from state.parameters import Layout
 from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
+
+#: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
+#: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.
+FIXED_UNITS = frozenset(f"environment.{item}" for item in ("meeting", "people", "clock", "end", "departure"))
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
         material: What it is assembled from.
         layout: `single_message` (the paper's) or `chat_turns` (for chat-tuned models).
         blocks: Initials of the blocks in the order in which they shall stand.
-        removable: Initials of the blocks whose items may be removed.
+        removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
     """
     order = [BLOCK_INITIALS[initial] for initial in blocks]
     instructions = ["task", "special_rules", "output_instruction"]
@@ -89,13 +94,14 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
         counts = {"item": 0, "text": 0}
         for part in _BLOCKS[block](material, layout):
             counts[part.kind] += 1
+            id = f"{block}.{part.id or f'{part.kind}_{counts[part.kind]}'}"
             units.append(
                 Unit(
-                    id=f"{block}.{part.id or f'{part.kind}_{counts[part.kind]}'}",
+                    id=id,
                     block=block,
                     kind="item" if part.kind == "item" else "text",
                     text=part.text,
-                    removable=part.kind == "item" and block in removable_blocks,
+                    removable=part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS,
                     speaker=part.speaker,
                 )
             )
@@ -169,8 +175,11 @@ def _character(material: UtteranceMaterial) -> Iterable[_Part]:
     """Yield the basic information of a participant in a meeting beside the persona."""
     if material.inner_life is None or isinstance(material.start, Case):
         return
-    attendee = material.start.participant(material.speaker)
-    for number, text in enumerate(material.inner_life.character.descriptions, start=1):
+    attendee, character = material.start.participant(material.speaker), material.inner_life.character
+    for entry, values in (("big_five", character.big_five), ("interests", attendee.interests)):
+        if values:
+            yield _Part("item", _fill(material, f"basic_info.{entry}", value=", ".join(values)), entry)
+    for number, text in enumerate(character.descriptions, start=1):
         yield _Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")
     if attendee.setting:
         yield _Part("item", _fill(material, "basic_info.setting", value=attendee.setting), "setting")
@@ -235,13 +244,7 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     if case.place is not None:
         parts.append(_Part("item", _fill(material, "environment.place", place=case.place), "place"))
     if not isinstance(case, Case):
-        about = _fill(material, "environment.meeting", title=case.title, value=case.description)
-        clock = material.inner_life.clock if material.inner_life else f"{case.time:%H:%M}"
-        return [
-            *parts,
-            _Part("item", about, "meeting"),
-            _Part("item", _fill(material, "environment.clock", clock=clock), "clock"),
-        ]
+        return [*parts, *_meeting(material, case)]
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
     parts.append(
@@ -261,14 +264,37 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     return parts
 
 
+def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[_Part]:
+    """Yield the environment of a meeting beside its place: `FIXED_UNITS`."""
+
+    def item(id: str, entry: str = "", **variables: object) -> _Part:
+        return _Part("item", _fill(material, f"environment.{entry or id}", "single_message", **variables), id)
+
+    yield item("meeting", title=meeting.title, value=meeting.description)
+    yield item("people")
+    yield item("clock", clock=material.inner_life.clock if material.inner_life else clock(meeting.time))
+    if meeting.ends is not None:
+        yield item("end", clock=clock(meeting.ends))
+    speaker = meeting.participant(material.speaker)
+    if speaker.leaves is not None:
+        entry = "departure_for" if speaker.leaves_for else "departure"
+        yield item("departure", entry, clock=clock(speaker.leaves), value=speaker.leaves_for)
+
+
 def _goals(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
-    inner = material.inner_life
-    if inner is None:
+    """Return each goal in its words with its steps under it, numbered as in the plan."""
+    inner, start = material.inner_life, material.start
+    if inner is None or isinstance(start, Case):
         return []
-    steps = zip(inner.character.plan, inner.done, strict=True)
-    items = [
-        _Part("item", _fill(material, "goals.done" if done else "goals.open", value=step.text)) for step, done in steps
-    ]
+    items = []
+    for number, goal in enumerate(start.participant(material.speaker).goals):
+        items.append(_Part("item", _fill(material, "goals.goal", value=goal.text), f"goal_{number + 1}"))
+        steps = enumerate(zip(inner.character.plan, inner.done, strict=True), start=1)
+        items += [
+            _Part("item", _fill(material, "goals.done" if done else "goals.open", value=step.text), f"item_{at}")
+            for at, (step, done) in steps
+            if step.goal == number
+        ]
     return _with_lead(material, "goals", items)
 
 
@@ -286,9 +312,10 @@ def _situation(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     if material.inner_life is None:
         return []
     assessment = material.inner_life.assessment
-    values = {"seen": assessment.situation, "thought": assessment.thought}
+    values = {"seen": assessment.situation, "feeling": assessment.emotion, "thought": assessment.thought}
+    strength = round(10 * assessment.emotion_strength)
     return [
-        _Part("text", _fill(material, f"situation.{entry}", value=value), entry)
+        _Part("text", _fill(material, f"situation.{entry}", value=value, strength=strength), entry)
         for entry, value in values.items()
         if value
     ]

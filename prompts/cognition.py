@@ -139,6 +139,8 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
         return ("moment", "item", texts.fill(f"moment.{entry}", variables))
 
     yield item("clock", time=clock(situation.now))
+    if situation.meeting.ends is not None:
+        yield item("ends", time=clock(situation.meeting.ends))
     if agent.leaves is not None:
         entry = "leaves_for" if agent.leaves_for else "leaves"
         yield item(entry, time=clock(agent.leaves), value=agent.leaves_for or "")

@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from prompts.assemble import FIXED_UNITS
 from prompts.templates import template
 from state.errors import UsageError
 from state.records import BLOCK_INITIALS, Prompt, Unit
@@ -17,7 +18,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
-    """Return the prompt without these blocks, by initials: `bmpe` is RMbmpe of APP Table 2."""
+    """Return the prompt without these blocks, by initials: `bmpe` is RMbmpe of APP Table 2.
+
+    Who names a block wants to see what it does, so that it goes whole, with what λ may never remove (`FIXED_UNITS`).
+    """
     removed = {BLOCK_INITIALS[letter] for letter in letters}
     return prompt.model_copy(update={"units": tuple(unit for unit in prompt.units if unit.block not in removed)})
 
@@ -28,7 +32,8 @@ def without_blocks(prompt: Prompt, letters: str) -> Prompt:
 def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: random.Random) -> Prompt:
     """Return the prompt with blocks of these lengths: items are drawn to be dropped, or to be copied.
 
-    A copy stands behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted.
+    A copy stands behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted;
+    what λ may never remove (`FIXED_UNITS`) is counted, and neither dropped nor copied.
 
     Args:
         prompt: The prompt.
@@ -41,19 +46,23 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
     units: Sequence[Unit] = prompt.units
     for letter, length in lengths.items():
         block = BLOCK_INITIALS[letter]
-        items = [unit for unit in units if unit.block == block and unit.kind == "item"]
-        sizes = [1 if length.unit == "items" else words_in(unit.text) for unit in items]
+        everything = [unit for unit in units if unit.block == block and unit.kind == "item"]
+        items = [unit for unit in everything if unit.id not in FIXED_UNITS]
+        sizes = [_size(unit, length) for unit in items]
+        fixed = sum(_size(unit, length) for unit in everything) - sum(sizes)
         wanted = f"{letter}{'=' if length.exact else '~'}{length.count}{'w' if length.unit == 'words' else ''}"
         if not sum(sizes):
+            kind = "other items than those that always stand" if fixed else "items"
             raise UsageError(
-                f"block_lengths={wanted} can't be reached: {block} has no items in this prompt; leave {letter} out"
+                f"block_lengths={wanted} can't be reached: {block} has no {kind} in this prompt; leave {letter} out"
             )
-        times = _times(sizes, length, generator)
+        times = _times(sizes, length.count - fixed, length.exact, generator, may_be_empty=fixed > 0)
         if times is None:
-            near = " or ".join(map(str, _nearest_totals(sizes, length.count)))
+            near = [fixed + total for total in _nearest_totals(sizes, length.count - fixed, fixed > 0)]
+            near_words = f"set {letter}~{length.count}w for as near as they allow"
             raise UsageError(
-                f"block_lengths={wanted} can't be reached: whole items of {block} make {near} words in this prompt; "
-                f"set {letter}~{length.count}w for as near as they allow"
+                f"block_lengths={wanted} can't be reached: whole items of {block} make {' or '.join(map(str, near))} "
+                f"{length.unit} in this prompt; {near_words if length.unit == 'words' else f'set {letter}={near[0]}'}"
             )
         by_id = dict(zip((unit.id for unit in items), times, strict=True))
         units = [copy for unit in units for copy in _copies(unit, by_id.get(unit.id, 1))]
@@ -69,10 +78,18 @@ def _copies(unit: Unit, times: int) -> Iterable[Unit]:
     return (unit if n == 0 else unit.model_copy(update={"id": f"{unit.id}.copy_{n}"}) for n in range(times))
 
 
-def _times(sizes: Sequence[int], length: BlockLength, generator: random.Random) -> list[int] | None:
+def _size(unit: Unit, length: BlockLength) -> int:
+    return 1 if length.unit == "items" else words_in(unit.text)
+
+
+def _times(
+    sizes: Sequence[int], target: int, exact: bool, generator: random.Random, may_be_empty: bool
+) -> list[int] | None:
     """Return how often every item shall stand; `None` where no selection of whole items has the length."""
-    targets = [length.count] if length.exact else _nearest_totals(sizes, length.count)[:1]
-    total, target = sum(sizes), targets[0]
+    total = sum(sizes)
+    target = target if exact else _nearest_totals(sizes, target, may_be_empty)[0]
+    if target < 0:
+        return None
     return (
         _dropping(sizes, total - target, generator) if target <= total else _copying(sizes, target - total, generator)
     )
@@ -119,17 +136,18 @@ def _sums_with_repetition(sizes: Sequence[int], highest: int) -> list[bool]:
     return can_make
 
 
-def _nearest_totals(sizes: Sequence[int], target: int) -> list[int]:
+def _nearest_totals(sizes: Sequence[int], target: int, may_be_empty: bool) -> list[int]:
     """Return at most two totals of whole items nearest to a target, the nearest first, the smaller first if as near.
 
-    Totals below that of the block are reached by dropping items, totals above it by copying.
+    Totals below that of the block are reached by dropping items, totals above it by copying. All items may be dropped
+    where others always stand.
     """
     total = sum(sizes)
     if target <= total:
         drops = 1
         for size in sizes:
             drops |= drops << size
-        reachable = {total - surplus for surplus in range(total) if drops >> surplus & 1}
+        reachable = {total - surplus for surplus in range(total + may_be_empty) if drops >> surplus & 1}
     else:
         longest = target - total + max(sizes)
         reachable = {total + more for more, can in enumerate(_sums_with_repetition(sizes, longest)) if can}

@@ -11,6 +11,9 @@ from tertulia.starting import NOTHING_ADDED, Additions
 
 GRAPHS = ("utterance", "dialogue", "cognition", "group_chat")
 
+#: A colon as LangGraph writes it in the id of a step inside: `cognition\3aperceive`.
+_COLON = r"\3a"
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -32,7 +35,7 @@ def draw_graph(
     scenario: str | None = None,
     settings: Mapping[str, Any] | None = None,
     additions: Additions = NOTHING_ADDED,
-    xray: bool = False,
+    xray: bool = True,
 ) -> Drawing:
     """Return a graph as Mermaid text.
 
@@ -41,7 +44,7 @@ def draw_graph(
         scenario: A scenario that composes it; `None`: the defaults.
         settings: Values by parameter name, over those of the scenario.
         additions: What nodes may come from beside the scenario.
-        xray: Whether graphs inside it are drawn too.
+        xray: Whether graphs inside it are drawn with their steps, and not as one box each.
 
     Raises:
         UsageError: There is no such graph, or a setting is not acceptable.
@@ -98,7 +101,7 @@ def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xra
         if place in named:
             drawable.nodes[id] = node._replace(name=f"{node.name}<br/>{named[place]}")
     drawing: str = drawable.draw_mermaid()
-    return drawing
+    return drawing.replace(_COLON, "_")
 
 
 def drawing_document(drawing: Drawing) -> Document:

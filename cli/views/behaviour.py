@@ -17,6 +17,9 @@ def print_behaviour(console: Console, report: BehaviourReport) -> None:
     """Print speech acts and roles of everybody, then the lines that show them."""
     what = f"labelled by {report.labelled_by}, compared with {report.embedder}"
     print_heading(console, [report.run], what, report.rehearsed)
+    for note in report.notes:
+        console.print(plain(note, "yellow"))
+    console.print()
     _print_acts(console, report.people)
     _print_roles(console, report.people)
     for person in report.people:

@@ -46,6 +46,8 @@ def _print_table(console: Console, table: Sequence[DimensionFigures], paper: Seq
     console.print(grid)
     console.print()
     notes = ["ratings: one per person and segment of 30 turns; p: Welch's test over them, and over people's means"]
+    if missing := {why for row in table for why in (row.p_missing, row.p_people_missing) if why}:
+        notes.append(f"– for p: {'; '.join(sorted(missing))}")
     if paper:
         notes.append("the paper's figures are of five runs of team_building with GPT-4o")
     for note in notes:

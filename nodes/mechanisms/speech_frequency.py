@@ -1,22 +1,55 @@
 """Count who has spoken how often. Source: ChatAgents App. A (utterance frequency tracker)."""
 
+from collections import Counter
+
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from state.cognition import Finding
 
 
 async def count_speech(view: View) -> Finding:
-    """Return how often everybody spoke, who spoke most and who has been silent. No model is asked."""
-    counts = {name: view.spoken.get(name, 0) for name in view.meeting.names}
+    """Return how often everybody spoke, who spoke most and who has been silent. No model is asked.
+
+    The opening of a meeting is counted as an utterance. Who came late counts from then on (with `hearing=all`, from the
+    start). Only those who are there are said to have spoken most, or not at all.
+    """
+    counts = _counts(view)
     total = sum(counts.values())
-    most = [name for name in view.present if counts[name] and counts[name] == max(counts.values())]
+    highest = max(counts[name] for name in view.present)
+    most = [name for name in view.present if counts[name] == highest > 0]
     silent = [name for name in view.present if not counts[name]]
-    lines = [f"{view.name} has spoken {counts[view.name]} of {total} times."]
+    lines = [f"{view.name} has spoken {counts[view.name]} of {_times(total)}."]
     if most:
-        lines.append(f"Most often: {', '.join(most)} ({counts[most[0]]} times).")
+        lines.append(f"Most often: {', '.join(most)} ({_times(highest)}).")
     if silent:
         lines.append(f"Not heard yet: {', '.join(silent)}.")
     return Finding(lines=tuple(lines), data={"counts": counts, "most": most, "silent": silent})
+
+
+def _counts(view: View) -> dict[str, int]:
+    """Return by name how often somebody has spoken since the agent came."""
+    before: Counter[str | None] = Counter()
+    opening = view.meeting.opening
+    joined_s = view.meeting.offset_s(view.agent.joins, 0.0)
+    if joined_s > 0 and view.context.parameters.hearing != "all":
+        before = _spoken_before(view, joined_s)
+    elif opening is not None:
+        before[opening.speaker] -= 1
+    return {name: view.spoken.get(name, 0) - before[name] for name in view.meeting.names}
+
+
+def _spoken_before(view: View, joined_s: float) -> Counter[str | None]:
+    """Return by name how often somebody had spoken before the agent came; read once."""
+    kept, key = view.context.kept, (_spoken_before, view.name)
+    if key not in kept:
+        turns = view.context.store.turns(view.context.run, 1, view.round - 1)
+        kept[key] = Counter(turn.speaker for turn in turns if turn.sim_time_s < joined_s)
+    before: Counter[str | None] = kept[key]
+    return before
+
+
+def _times(count: int) -> str:
+    return f"{count} time" if count == 1 else f"{count} times"
 
 
 MECHANISM = Mechanism(

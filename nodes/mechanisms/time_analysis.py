@@ -1,5 +1,7 @@
 """Compare the time that is left with the plan that is left. Source: ChatAgents App. A (temporal control)."""
 
+from math import inf
+
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from prompts.cognition import clock
@@ -8,35 +10,55 @@ from state.cognition import Finding
 #: The share of elapsed time from which there is a hurry, and how far progress may lag behind elapsed time.
 _LATE = 0.8
 _LAG = 0.25
+#: The share of elapsed time, and the seconds left, from which nothing is calm any more.
+_NEAR_END = 0.9
+_NEAR_END_S = 120
 
 
 async def analyse_time(view: View) -> Finding:
     """Compare the time that is left with the part of the plan that is left. No model is asked."""
-    left, elapsed = view.time_left_s(), view.elapsed_share()
+    left_s, elapsed = view.time_left_s(), view.elapsed_share()
     plan, done = view.character.plan, view.done()
     open_share = sum(step.share for step, is_done in zip(plan, done, strict=True) if not is_done) if plan else None
-    pace = pace_of(elapsed, open_share)
+    pace = pace_of(elapsed, open_share, left_s)
+    until = None if left_s is None else "departure" if _leaves_first(view) else "end"
     lines = [f"It is {clock(view.now)}."]
-    if left is not None:
-        leaves_early = view.agent.leaves is not None
-        suffix = " before they have to go" if leaves_early else ""
-        lines.append(f"{view.name} has {round(left / 60)} minutes left{suffix}.")
+    if left_s is not None:
+        event = "they have to go" if until == "departure" else "the meeting ends"
+        lines.append(f"{view.name} has {in_minutes(left_s)} left before {event}.")
     lines += {"hurry": ["There is no time to lose."], "calm": ["There is no need to hurry."]}.get(pace, [])
-    return Finding(
-        lines=tuple(lines),
-        data={"clock": clock(view.now), "time_left_s": left, "elapsed": elapsed, "open": open_share, "pace": pace},
-    )
+    data = {"clock": clock(view.now), "time_left_s": left_s, "until": until, "elapsed": elapsed, "open": open_share}
+    return Finding(lines=tuple(lines), data={**data, "pace": pace})
 
 
-def pace_of(elapsed: float, open_share: float | None) -> str:
-    """Return `hurry`, `steady` or `calm`.
+def _leaves_first(view: View) -> bool:
+    """Whether it is the agent's departure that limits their time, and not the end of the meeting."""
+    minutes = view.context.parameters.max_minutes
+    ends_s = min(view.meeting.offset_s(view.meeting.ends, inf), inf if minutes is None else 60 * minutes)
+    return view.meeting.offset_s(view.agent.leaves, inf) < ends_s
+
+
+def in_minutes(seconds: float) -> str:
+    """Return a time in words, to the nearest minute: `less than a minute`, `1 minute`, `12 minutes`."""
+    if seconds < 60:
+        return "less than a minute"
+    minutes = round(seconds / 60)
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def pace_of(elapsed: float, open_share: float | None, left_s: float | None = None) -> str:
+    """Return `hurry`, `steady` or `calm`; near the end it is `hurry` while anything is open, and never `calm`.
 
     Args:
         elapsed: Share of the agent's time that is over, in [0, 1].
         open_share: Share of the plan that is left; `None` without a plan.
+        left_s: Seconds that are left; `None` where no end is known.
     """
-    if elapsed >= _LATE and open_share != 0:
+    is_near_end = elapsed > _NEAR_END or (left_s is not None and left_s < _NEAR_END_S)
+    if (elapsed >= _LATE or is_near_end) and open_share != 0:
         return "hurry"
+    if is_near_end:
+        return "steady"
     if open_share is None:
         return "calm" if elapsed < 0.5 else "steady"
     lag = elapsed - (1 - open_share)

@@ -237,6 +237,31 @@ def test_behaviour_comes_with_the_lines_that_show_it(cli: Cli, held: RunRecord) 
     assert f"turn {proposals[0]['turn']} · {proposals[0]['text']}" in shown
 
 
+def test_labels_say_how_sure_they_are(cli: Cli, held: RunRecord) -> None:
+    document = cli("behaviour", "@last", "--embedder", "rehearsal", "--json").json
+    for line in document["turns"]:
+        assert [label["act"] for label in line["labels"]] == line["acts"]
+        assert line["doubtful"] == (bool(line["labels"]) and all(label["doubtful"] for label in line["labels"]))
+        assert all(label["margin"] >= 0 for label in line["labels"])
+        assert line["nearest"] >= max((label["cosine"] for label in line["labels"]), default=-1) - 1e-9
+    doubtful, acting = (sum(bool(line[key]) for line in document["turns"]) for key in ("doubtful", "acts"))
+    near_nothing = sum(line["nearest"] < 0.3 for line in document["turns"])
+    (note,) = (note for note in document["notes"] if note.startswith("labels by embedding"))
+    assert f"{near_nothing} of {len(document['turns'])} lines" in note
+    assert f"{doubtful} of {acting} with an act are doubtful" in note
+    shown = " ".join(cli("behaviour", "@last", "--embedder", "rehearsal").out.split())
+    assert note in shown
+    assert shown.index(note) < shown.index("proposes")
+
+
+def test_of_a_rehearsed_run_it_is_told_that_nothing_was_meant(cli: Cli) -> None:
+    cli("run", "ferry_timetable", "--rehearse", "--rounds", "2")
+    for labelled_by in ("prototypes", "rehearsal"):
+        arguments = ("behaviour", "@last", "--embedder", "rehearsal", "--labelled-by", labelled_by)
+        assert "nothing was meant by any line" in cli(*arguments, "--json").json["notes"][0]
+        assert "nothing was meant by any line" in " ".join(cli(*arguments).out.split())
+
+
 def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("behaviour", "@last", "--labelled-by", "rehearsal", "--embedder", "rehearsal", "--json")
     first = cli(*arguments).json

@@ -3,12 +3,26 @@
 from collections.abc import Sequence
 
 import pytest
-from support.spoken_lines import CALIBRATION, HELD_OUT, STEERED
+from hypothesis import given
+from hypothesis import strategies as st
+from support.spoken_lines import CALIBRATION, HELD_OUT, LETTERS_AT_RANDOM, REHEARSED, STEERED, WORDS_AT_RANDOM
 
-from metrics.behaviour import NEAR, LabelledLine, PersonBehaviour, behaviour
-from metrics.speech_acts import ACTS, NO_ACT, PROTOTYPES, acts_by_prototypes, cosine, sentences_of
+from metrics.behaviour import NEAR, LabelledLine, PersonBehaviour, behaviour, labelled_line
+from metrics.speech_acts import (
+    ACTS,
+    NO_ACT,
+    PROTOTYPES,
+    SURE,
+    SURE_MARGIN,
+    ActLabel,
+    LineLabels,
+    acts_by_prototypes,
+    cosine,
+    sentences_of,
+)
 from models.rehearsal import RehearsalEmbedder
 from state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
+from state.records import Turn
 
 #: Two subjects that have nothing to do with each other, and what lies between them.
 FRUIT, DATE, BOTH = (1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5)
@@ -32,6 +46,10 @@ def behaviour_of(
     return {person.agent: person for person in found}
 
 
+def acts_of(labels: LineLabels) -> set[str]:
+    return {label.act for label in labels.labels}
+
+
 # --- speech acts ----------------------------------------------------------------------------------------------------
 
 
@@ -40,16 +58,19 @@ def test_a_prototype_does_its_own_act(act: str) -> None:
     for sentence in PROTOTYPES[act]:
         (found,) = acts_by_prototypes([sentence], RehearsalEmbedder())
         # The stand-in's few dimensions may take two prototypes for the same.
-        assert act in found or (act == NO_ACT and not found) or max(found.values(), default=1.0) > 0.99
+        acts = {label.act: label.cosine for label in found.labels}
+        assert act in acts or (act == NO_ACT and not acts) or max(acts.values(), default=1.0) > 0.99
 
 
 def test_an_utterance_does_what_its_sentences_do() -> None:
     both = f"{PROTOTYPES['agrees'][1]} {PROTOTYPES['minds_time'][0]}"
     nothing = PROTOTYPES[NO_ACT][0]
     found = acts_by_prototypes([both, nothing, "", "…"], RehearsalEmbedder(), threshold=0.99)
-    assert [set(acts) for acts in found] == [{"agrees", "minds_time"}, set(), set(), set()]
+    assert [acts_of(line) for line in found] == [{"agrees", "minds_time"}, set(), set(), set()]
     assert acts_by_prototypes([], RehearsalEmbedder()) == []
-    assert acts_by_prototypes([both], RehearsalEmbedder(), threshold=1.1) == [{}]
+    assert [line.nearest for line in acts_by_prototypes(["", "  "], RehearsalEmbedder())] == [0.0, 0.0]
+    (too_far,) = acts_by_prototypes([both], RehearsalEmbedder(), threshold=1.1)
+    assert (too_far.labels, too_far.nearest) == ((), pytest.approx(1))
 
 
 def test_sentences_are_taken_apart_at_their_ends() -> None:
@@ -57,9 +78,21 @@ def test_sentences_are_taken_apart_at_their_ends() -> None:
     assert sentences_of(text) == ["Well, at 3.15 p.m.", "then!", "“Really?", "Yes…", "I will."]
 
 
-def _f1(lines: Sequence[tuple[str, str]], found: Sequence[dict[str, float]]) -> float:
+@given(st.lists(st.text(" .?abcde", max_size=40), max_size=5))
+def test_how_sure_a_label_is_follows_from_cosine_and_margin(texts: list[str]) -> None:
+    for line in acts_by_prototypes(texts, RehearsalEmbedder(), threshold=0.1):
+        assert [label.cosine for label in line.labels] == sorted((x.cosine for x in line.labels), reverse=True)
+        assert len({label.act for label in line.labels}) == len(line.labels)
+        for label in line.labels:
+            assert 0.1 <= label.cosine <= line.nearest + 1e-9
+            assert label.margin >= 0
+            assert label.is_doubtful == (label.cosine < SURE or label.margin < SURE_MARGIN)
+
+
+def _f1(lines: Sequence[tuple[str, str]], labelled: Sequence[LineLabels]) -> float:
+    found = [acts_of(line) for line in labelled]
     given = [{_LETTERS[letter] for letter in letters if letter != "-"} for _, letters in lines]
-    right = sum(len(a & b.keys()) for a, b in zip(given, found, strict=True))
+    right = sum(len(a & b) for a, b in zip(given, found, strict=True))
     return 2 * right / (sum(map(len, given)) + sum(map(len, found)))
 
 
@@ -81,6 +114,70 @@ def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
         for k in (0, 1)
     ]
     assert near == [12, 4]
+
+
+@pytest.mark.slow
+def test_nonsense_is_labelled_as_often_and_as_doubtfully_as_the_documentation_says() -> None:
+    from models.loading import open_embedder
+
+    embedder = open_embedder("minilm")
+
+    def counted(texts: Sequence[str]) -> tuple[int, int, int]:
+        lines = [labelled_line(a_turn(text), labels) for text, labels in zip(
+            texts, acts_by_prototypes(texts, embedder), strict=True)]  # fmt: skip
+        return (
+            sum(bool(line.acts) for line in lines),
+            sum(line.is_doubtful for line in lines),
+            sum(line.is_near_nothing for line in lines),
+        )
+
+    assert counted([text for text, _ in CALIBRATION]) == pytest.approx((54, 16, 2), abs=1)
+    assert counted([text for text, _ in HELD_OUT]) == pytest.approx((32, 8, 1), abs=1)
+    assert counted(REHEARSED) == pytest.approx((162, 65, 16), abs=3)
+    assert counted(WORDS_AT_RANDOM) == pytest.approx((135, 96, 59), abs=3)
+    assert counted(LETTERS_AT_RANDOM) == (0, 0, 200)
+    right = {False: [0, 0], True: [0, 0]}  # by whether a label is doubtful: right ones, all
+    for (_, letters), line in zip(HELD_OUT, acts_by_prototypes([text for text, _ in HELD_OUT], embedder), strict=True):
+        for label in line.labels:
+            right[label.is_doubtful][0] += label.act in {_LETTERS.get(letter) for letter in letters}
+            right[label.is_doubtful][1] += 1
+    assert right == {False: [20, 24], True: [5, 10]}
+
+
+def a_turn(text: str) -> Turn:
+    return Turn(turn=1, round=1, speaker="Bo", text=text, sim_time_s=8, ended=False)
+
+
+@pytest.mark.parametrize(
+    ("labels", "nearest", "doubtful", "near_nothing"),
+    [
+        ([("agrees", 0.6, 0.2)], 0.6, False, False),
+        ([("agrees", 0.35, 0.2)], 0.35, True, False),
+        ([("agrees", 0.6, 0.01)], 0.6, True, False),
+        ([("agrees", 0.6, 0.01), ("jokes", 0.5, 0.1)], 0.6, False, False),
+        ([], 0.7, False, False),
+        ([], 0.2, False, True),
+    ],
+)
+def test_a_line_is_doubtful_when_all_its_labels_are(
+    labels: list[tuple[str, float, float]], nearest: float, doubtful: bool, near_nothing: bool
+) -> None:
+    said = tuple(ActLabel(act=act, cosine=cosine, margin=margin) for act, cosine, margin in labels)
+    found = labelled_line(a_turn("Yes."), LineLabels(labels=said, nearest=nearest))
+    assert (found.acts, found.is_doubtful, found.is_near_nothing) == (
+        tuple(label.act for label in said),
+        doubtful,
+        near_nothing,
+    )
+    (person,) = behaviour(["Bo"], [found], [FRUIT])
+    assert sum(person.doubtful.values()) == sum(label.is_doubtful for label in said)
+
+
+def test_of_what_a_model_labelled_nothing_is_known_to_be_doubtful() -> None:
+    found = labelled_line(a_turn("Yes."), ["agrees"])
+    assert (found.acts, found.labels, found.nearest) == (("agrees",), (), None)
+    assert not found.is_doubtful
+    assert not found.is_near_nothing
 
 
 # --- leadership -----------------------------------------------------------------------------------------------------
@@ -231,5 +328,5 @@ def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
     assert [(line.turn, turns_of(line.objections), line.settled) for line in found["Eva"].mediation] == [(9, [8], True)]
     assert [(line.turn, turns_of(line.objected_by)) for line in found["Cindy"].proposals] == [(1, []), (7, [8])]
     # Told by prototypes three lines differ, as docs/measuring.md says: the raft draws the objection to a proposal.
-    recognised = [tuple(found_acts) for found_acts in acts_by_prototypes(texts, embedder)]
+    recognised = [tuple(label.act for label in labels.labels) for labels in acts_by_prototypes(texts, embedder)]
     assert [at for at, (a, b) in enumerate(zip(recognised, acts, strict=True), start=1) if a != b] == [5, 6, 8]

@@ -1,6 +1,10 @@
 """The personality inventory: its key, its scores by hand, segments, and Table I of hand-made ratings."""
 
+from math import isfinite
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import t
 
 from metrics.personality import (
@@ -14,6 +18,7 @@ from metrics.personality import (
     table_of_poles,
     tells_people_apart,
     welch,
+    why_untestable,
 )
 from prompts.annotation import inventory_items
 from state.meeting import BIG_FIVE
@@ -149,6 +154,38 @@ def test_constant_groups_give_no_warning() -> None:
     assert mean_interval([3, 3, 3]) == (3, 3, 3)
     alike = [rated("r1", name, pole, 4) for name, pole in (("Ana", "open"), ("Bo", "open"), ("Cy", "closed"))]
     assert all(dimension.p is dimension.p_people is None for dimension in table_of_poles(alike))
+
+
+def test_a_p_that_is_missing_has_a_reason() -> None:
+    few = [rated("r1", "Ana", "extroverted", 5), rated("r1", "Ana", "extroverted", 4, first=31),
+           rated("r1", "Bo", "introverted", 2), rated("r1", "Bo", "introverted", 2, first=31)]  # fmt: skip
+    extraversion, agreeableness, *_ = table_of_poles(few)
+    assert extraversion.p is not None
+    assert (extraversion.p_missing, extraversion.p_people) == (None, None)
+    assert extraversion.p_people_missing == agreeableness.p_missing == "a pole has fewer than two values"
+    alike = [
+        rated("r1", name, pole, 4) for name, pole in (("A", "open"), ("B", "open"), ("C", "closed"), ("D", "closed"))
+    ]
+    openness = table_of_poles(alike)[-1]
+    assert openness.p_missing == openness.p_people_missing == "the values of each pole are all equal"
+
+
+#: Ratings of a few items make scores that are often equal, and sometimes equal but for rounding.
+scores = st.lists(st.integers(1, 5), min_size=8, max_size=10).map(lambda given: sum(given) / len(given))
+groups = st.one_of(
+    st.lists(scores, max_size=6),
+    st.tuples(scores, st.integers(0, 6)).map(lambda given: [given[0]] * given[1]),
+    st.tuples(scores, st.integers(0, 5)).map(lambda given: [given[0], *[given[0] * (1 + 2**-52)] * given[1]]),
+)
+
+
+@pytest.mark.filterwarnings("error")
+@given(groups, groups)
+def test_no_group_of_scores_makes_a_warning_or_a_p_that_is_no_number(a: list[float], b: list[float]) -> None:
+    p = welch(a, b)
+    assert (p is None) == (why_untestable(a, b) is not None)
+    assert p is None or 0 <= p <= 1
+    assert all(value is None or isfinite(value) for value in mean_interval(a))
 
 
 def test_ratings_are_grouped_by_the_pole_that_was_given() -> None:

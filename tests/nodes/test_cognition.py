@@ -4,6 +4,8 @@ import json
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langgraph.runtime import Runtime
 from support.dialogue_case import a_context, a_memory
 from support.meeting_case import a_quay, an_attendee, at
@@ -15,7 +17,7 @@ from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide, propensity_of
 from nodes.mechanisms.registry import MECHANISMS
-from nodes.mechanisms.time_analysis import pace_of
+from nodes.mechanisms.time_analysis import in_minutes, pace_of
 from nodes.mechanisms.topic_analysis import with_move
 from nodes.perceive import perceive
 from nodes.prepare import prepare
@@ -246,24 +248,90 @@ async def test_time_analysis_sets_time_left_against_goals_left() -> None:
     assert (ana.data["pace"], bo.data["pace"]) == ("hurry", "calm")
     assert ana.data["elapsed"] == pytest.approx(56 / 60)
     assert bo.data["open"] is None
-    assert any("before they have to go" in line for line in ana.lines)
+    assert "Ana has less than a minute left before they have to go." in ana.lines
+    assert "Bo has 29 minutes left before the meeting ends." in bo.lines
+    assert (ana.data["until"], bo.data["until"]) == ("departure", "end")
+
+
+async def test_time_analysis_names_what_limits_an_agents_time() -> None:
+    async def line(leaves: float | None, ends: float | None, **settings: Any) -> tuple[str | None, str]:
+        bo = an_attendee("Bo", leaves=None if leaves is None else at(leaves))
+        meeting = a_quay(participants=(an_attendee("Ana"), bo), ends=None if ends is None else at(ends))
+        finding = await Scene(meeting, **settings).says(("Ana", "Hm.")).find("time_analysis", "Bo")
+        return finding.data["until"], finding.lines[1]
+
+    assert await line(40, 30, max_minutes=None) == ("end", "Bo has 30 minutes left before the meeting ends.")
+    assert await line(20, 30, max_minutes=None) == ("departure", "Bo has 20 minutes left before they have to go.")
+    assert await line(20, None, max_minutes=10) == ("end", "Bo has 10 minutes left before the meeting ends.")
+    assert await line(None, 30, max_minutes=None) == ("end", "Bo has 30 minutes left before the meeting ends.")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "less than a minute"), (59.9, "less than a minute"), (60, "1 minute"), (89, "1 minute"), (100, "2 minutes"),
+     (1500, "25 minutes")],
+)  # fmt: skip
+def test_time_is_told_in_whole_minutes_and_never_as_none(seconds: float, words: str) -> None:
+    assert in_minutes(seconds) == words
+
+
+@given(st.floats(0, 1), st.none() | st.floats(0, 1), st.none() | st.floats(0, 7200))
+def test_nobody_is_calm_near_the_end(elapsed: float, open_share: float | None, left_s: float | None) -> None:
+    pace = pace_of(elapsed, open_share, left_s)
+    if elapsed > 0.9 or (left_s is not None and left_s < 120):
+        assert pace == ("steady" if open_share == 0 else "hurry")
 
 
 @pytest.mark.parametrize(
     ("elapsed", "open_share", "pace"),
     [(0.1, 1.0, "steady"), (0.1, 0.5, "calm"), (0.5, 1.0, "hurry"), (0.9, 0.5, "hurry"), (0.9, 0.0, "calm"),
-     (0.2, None, "calm"), (0.6, None, "steady"), (0.9, None, "hurry")],
+     (0.2, None, "calm"), (0.6, None, "steady"), (0.9, None, "hurry"), (0.99, 0.0, "steady"), (1.0, 0.0, "steady")],
 )  # fmt: skip
 def test_the_pace_follows_time_and_progress(elapsed: float, open_share: float | None, pace: str) -> None:
     assert pace_of(elapsed, open_share) == pace
 
 
 async def test_speech_is_counted() -> None:
-    scene = Scene().says(("Bo", "One."), ("Cy", "Two."), ("Bo", "Three."), None)
+    scene = Scene(a_quay(opening=None)).says(("Bo", "One."), ("Cy", "Two."), ("Bo", "Three."), None)
     finding = await scene.find("speech_frequency")
     assert finding.data["counts"] == {"Ana": 0, "Bo": 2, "Cy": 1, "Dee": 0}
     assert (finding.data["most"], finding.data["silent"]) == (["Bo"], ["Ana", "Dee"])
     assert "Ana has spoken 0 of 3 times." in finding.lines
+
+
+async def test_who_opened_the_meeting_has_been_heard() -> None:
+    finding = await Scene().find("speech_frequency", "Bo")
+    assert finding.lines == (
+        "Bo has spoken 0 of 1 time.",
+        "Most often: Ana (1 time).",
+        "Not heard yet: Bo, Cy, Dee.",
+    )
+    assert finding.data["counts"] == {"Ana": 1, "Bo": 0, "Cy": 0, "Dee": 0}
+
+
+@pytest.mark.parametrize(
+    ("hearing", "counts", "silent"),
+    [
+        ("noticed", {"Ana": 0, "Bo": 1, "Cy": 0}, ["Ana", "Cy"]),
+        ("all", {"Ana": 2, "Bo": 2, "Cy": 0}, ["Cy"]),
+    ],
+)
+async def test_who_comes_late_counts_from_then_on(hearing: str, counts: dict[str, int], silent: list[str]) -> None:
+    late = an_attendee("Cy", joins=at(0.3))  # after the second turn
+    people = (an_attendee("Ana"), an_attendee("Bo"), late)
+    scene = Scene(a_quay(participants=people), hearing=hearing)
+    scene.says(("Ana", "One."), ("Bo", "Two."), ("Bo", "Three."), None)
+    finding = await scene.find("speech_frequency", "Cy")
+    assert (finding.data["counts"], finding.data["silent"]) == (counts, silent)
+    again = await scene.says(("Ana", "Four.")).find("speech_frequency", "Cy")
+    assert again.data["counts"] == {**counts, "Ana": counts["Ana"] + 1}
+
+
+async def test_who_is_gone_is_not_among_those_not_heard_yet() -> None:
+    scene = Scene(a_quay(opening=None)).says(("Bo", "One."))
+    state = {**await scene.after(), "present": ["Ana", "Cy"]}
+    finding = await MECHANISMS["speech_frequency"].run(View.of(cast(Any, state), scene.context))
+    assert (finding.data["most"], finding.data["silent"]) == ([], ["Ana", "Cy"])
 
 
 async def test_used_mechanisms_are_counted_and_failed_ones_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +359,7 @@ async def test_assessing_changes_the_feeling_and_sees_what_was_found() -> None:
     assert (state["mind"]["emotion"], state["mind"]["emotion_strength"]) == (found.emotion, 0.7)
     (call,) = scene.context.store.calls("k3f9")
     shown = [unit.text for unit in scene.context.store.prompt(call.prompt).units]
-    assert shown[shown.index("- Ana has spoken 0 of 1 times.") - 1] == "What came to your mind"
+    assert shown[shown.index("- Ana has spoken 1 of 2 times.") - 1] == "What came to your mind"
 
 
 async def test_deciding_brings_the_four_parts_to_the_race() -> None:

@@ -4,6 +4,8 @@ The threshold of `metrics.speech_acts` was chosen on `CALIBRATION`, and the prot
 what it got wrong there, so figures on it flatter. `HELD_OUT` was labelled before that, and looked at only afterwards.
 """
 
+import random
+
 #: Pairs of a line and its acts: Proposes, Agrees, Objects, Mediates, Steers, minds Time, Jokes, Closes; `-` for none.
 CALIBRATION: tuple[tuple[str, str], ...] = (
     ("We might rent two boats and row over to the island.", "P"),
@@ -153,3 +155,44 @@ STEERED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("I shall bring my guitar.", "At four I have an appointment.", "He said that it was a joke."),
     ),
 )
+
+
+# --- lines by which nobody means anything ---------------------------------------------------------------------------
+
+_WORDS = (
+    "the of a bus lake tree on green seven table quickly under run sleep paper because moon fish bread if window "
+    "laughs stone blue into"
+)
+
+
+def _words_at_random(number: int) -> str:
+    draw = random.Random(number)
+    return " ".join(draw.choice(_WORDS.split()) for _ in range(draw.randint(5, 14))).capitalize() + "."
+
+
+def _letters_at_random(number: int) -> str:
+    draw = random.Random(number)
+    return "".join(draw.choice("abcdefghijklmnopqrstuvwxyz    ") for _ in range(draw.randint(20, 60))).strip()
+
+
+WORDS_AT_RANDOM = tuple(_words_at_random(number) for number in range(200))
+LETTERS_AT_RANDOM = tuple(_letters_at_random(number) for number in range(200))
+
+#: Words of prompts that the rehearsal takes up.
+_TOPICS = (
+    "crane", "quay", "meeting", "caught", "agreeable", "spirit", "picnic", "honest", "moment", "office", "harbour"
+)  # fmt: skip
+
+
+def _rehearsed(number: int) -> str:
+    """Return an utterance as the rehearsal puts it together: an opening, a remark, an ending, or some of them."""
+    from models.rehearsal import _ENDINGS, _OPENINGS, _REMARKS
+
+    draw = random.Random(number)
+    a, b = draw.sample(_TOPICS, 2)
+    parts = [draw.choice(_OPENINGS), draw.choice(_REMARKS), draw.choice(_ENDINGS)]
+    kept = [part for part in parts if part == parts[1] or draw.random() < 0.5]
+    return " ".join(part.format(a=a, b=b) for part in kept)
+
+
+REHEARSED = tuple(_rehearsed(number) for number in range(200))
