@@ -9,7 +9,7 @@ collections" (evenness).
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from pydantic import Field
@@ -116,7 +116,6 @@ def participation(
         words = sum(map(word_count, spoken))
         bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
         wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
-        rated = [found for (r, who), found in (ratings or {}).items() if who == name and r in rounds]
         agents.append(
             AgentFigures(
                 **dict(person),
@@ -130,9 +129,7 @@ def participation(
                 longest_unwilling=None
                 if bid_in is None
                 else _longest_run(not bid_in[r].willing for r in sorted(bid_in)),
-                rated=len(rated) if ratings else None,
-                rated_off_scale=sum(found.is_off_scale for found in rated) if ratings else None,
-                distinct_ratings=len({found.values for found in rated}) if ratings else None,
+                **_figures_of_ratings(name, ratings, rounds),
                 words=words,
                 speaking_time_s=words / speaking_rate_wpm * 60,
                 share_of_utterances=_share(len(spoken), len(utterances)),
@@ -148,6 +145,18 @@ def participation(
         sim_minutes=_ends_s(turns[-1], speaking_rate_wpm, silence_s) / 60 if turns else None,
         evenness=evenness(agent.spoken for agent in agents if agent.decisions != 0),
     )
+
+
+def _figures_of_ratings(name: str, ratings: RatingsByKey | None, rounds: Collection[int]) -> dict[str, int]:
+    """Return the figures of an agent's ratings; none where no model rates willingness."""
+    if not ratings:
+        return {}
+    rated = [found for (round, agent), found in ratings.items() if agent == name and round in rounds]
+    return {
+        "rated": len(rated),
+        "rated_off_scale": sum(found.is_off_scale for found in rated),
+        "distinct_ratings": len({found.values for found in rated}),
+    }
 
 
 def _longest_run(marks: Iterable[bool]) -> int:

@@ -191,6 +191,7 @@ def agent_document(agent: AgentRound) -> Document:
         "plan_done": list(assessment.done) if assessment else None,
         "willingness": bid.willingness if bid else None,
         "willingness_parts": bid.parts.model_dump() if bid and bid.parts else None,
+        "willingness_ratings": agent.ratings.model_dump() if agent.ratings else None,
         "weights": agent.weights.model_dump(),
         "willing": bid.willing if bid else None,
         "similarity": bid.similarity if bid else None,

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from state.cognition import (
+    Assessment,
+    Bid,
+    Call,
+    Character,
+    Finding,
+    Floor,
+    InformationNeed,
+    Perception,
+    WillingnessRatings,
+)
 from state.errors import NotFoundError, nearest_hint
 from state.meeting import Meeting, Start, WillingnessWeights
 from state.seat import Answer
@@ -23,6 +33,7 @@ class AgentRound:
     need: InformationNeed | None
     findings: Mapping[str, Finding]
     assessment: Assessment | None
+    ratings: WillingnessRatings | None
     bid: Bid | None
     typed: str | None
 
@@ -93,6 +104,7 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
         need=need,
         findings={mechanism: finding for mechanism, finding in findings.items() if finding is not None},
         assessment=store.step(run, round, name, "assess", Assessment),
+        ratings=store.step(run, round, name, "decide", WillingnessRatings),
         bid=store.step(run, round, name, "bid", Bid),
         typed=None if answer is None else answer.words,
     )

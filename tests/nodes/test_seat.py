@@ -375,9 +375,7 @@ async def test_a_fork_has_what_was_typed_before_it_and_asks_anew_from_there(star
     assert after[:3] == before[:3]
     assert typist.asked[0].round == 4
     answer = fork.store.step("f0rk", 4, seat, "speak_by_hand", Answer)
-    assert answer is not None
-    assert answer.words == "Something else."
-    assert "Something else." not in [turn.text for turn in after[:3]]
+    assert answer == Answer(words="Something else.")
     assert parent.store.turns(RUN) == before
     if isinstance(start, Meeting) and before[2].speaker != seat:
         assert typist.asked[0].kept == "I say number 3."
