@@ -1,8 +1,8 @@
 """Lines that people might say in the shipped meetings, and lines that belong to none: made up, and ours.
 
-They were written before anything was measured, as scenes: pairs of a speaker and a line, each a reply to those before it.
-The thresholds of `nodes.perceive` were chosen on `CALIBRATION` and on real dialogues; `HELD_OUT` was looked at only
-afterwards.
+They were written before anything was measured, as scenes: pairs of a speaker and a line, each a reply to those before.
+The probe is small, and the aspects and the threshold of `nodes.perceive` were chosen with these figures in sight, beside
+those of real dialogues; `HELD_OUT` was written after that.
 """
 
 Scene = tuple[tuple[str, str], ...]

@@ -28,7 +28,9 @@ _QUESTION = re.compile(r"[?？؟\u037e՞፧⁇⁈⁉‽]|(?:か|[吗嗎])[。．
 _GREEK_QUESTION = re.compile(r"[\u0370-\u03ff].*;", re.DOTALL)
 
 #: Words before a name, and behind it, that do not change who it is.
-_TITLES = frozenset("dr mr mrs ms miss prof professor sir lady father mother sister brother captain the old".split())
+_TITLES = frozenset(
+    re.findall(r"\w+", "dr mr mrs ms miss prof professor sir lady father mother sister brother captain the old")
+)
 _HONORIFIC = r"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야))?"
 #: What belongs to a name that is taken out: an honorific, the ending of a possessive.
 _SUFFIX = re.compile(rf"{_HONORIFIC}(?:['’]s?(?!{_LETTER}))?")
@@ -65,11 +67,16 @@ _REQUEST = re.compile(
 
 #: Names that are English words as well: where a capital letter tells nothing, only a call counts.
 _WORDS = frozenset(
-    "angel april art august bill chance chase christian clay cliff dale dawn dean drew duke earnest eve faith frank gene "
-    "glen grace grant guy hank heather holly hope hunter ivy jack jade jewel joy june king lance lily mark mason max may "
-    "melody mercy miles norm olive page pat patience pearl penny pierce porter prince rain ray reed rich rob robin rose "
-    "ruby rusty sage sandy sky skip sterling stone sue summer trip vale victor violet wade ward warren will winter wood "
-    "young".split()
+    re.findall(
+        r"\w+",
+        """
+    angel april art august bill chance chase christian clay cliff dale dawn dean drew duke earnest eve faith
+    frank gene glen grace grant guy hank heather holly hope hunter ivy jack jade jewel joy june king lance
+    lily mark mason max may melody mercy miles norm olive page pat patience pearl penny pierce porter prince
+    rain ray reed rich rob robin rose ruby rusty sage sandy sky skip sterling stone sue summer trip vale
+    victor violet wade ward warren will winter wood young
+        """,
+    )
 )
 _MONTHS = frozenset(("april", "may", "june", "august"))
 _MONTH_BEFORE = re.compile(

@@ -105,7 +105,7 @@ async def test_what_is_relevant_enters_working_memory_and_the_rest_does_not() ->
     far: Perception = scene.step("perceive", Perception, "Cy")
     assert not far.noticed
     assert state["mind"]["noticed"] == [0]
-    assert set(far.similarities) == {"profile", "background", "emotion"}
+    assert set(far.similarities) == {"profile", "background", "emotion", "subject", "lines"}
 
 
 async def test_being_named_always_gets_through_and_counts() -> None:
