@@ -14,7 +14,7 @@ class CognitionParameters(ParameterGroup):
     """Group chat: what an agent notices, and how long it thinks."""
 
     perception_threshold: float = Field(
-        0.15, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
+        0.12, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
     )
     hearing: Hearing = Field(
         "noticed",
