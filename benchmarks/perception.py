@@ -1,7 +1,7 @@
-"""What people in meetings miss of what belongs there, and of what does not: `python -m benchmarks.perception [FOLDER]`.
+"""What people miss of what belongs to a meeting, and of what does not: `python -m benchmarks.perception [FOLDER]`.
 
-The lines are made by hand for the shipped meetings. Given the folder of a Generative Agents run, its dialogues are taken
-as well: a dialogue's own lines belong there, and those of the others do not. Nobody has had a thought yet.
+The lines are made by hand for the shipped meetings. Given the folder of a Generative Agents run, its dialogues are
+taken as well: a dialogue's own lines belong there, and those of the others do not. Nobody has had a thought yet.
 
 Shares are of the lines that somebody else says; `worst` is that of whoever misses most. AUC is the share of pairs in
 which the line that belongs there is the more relevant one, whatever passes regardless.

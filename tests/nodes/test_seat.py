@@ -22,6 +22,7 @@ from benchmarks.store_checks import differences
 from graphs.dialogue import build_dialogue_graph
 from graphs.group_chat import build_group_chat_graph
 from models.batching import BatchingBroker
+from nodes.seat import answer_of
 from state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
 from state.context import Context
 from state.errors import LeftError, ModelError, UsageError
