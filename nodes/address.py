@@ -20,7 +20,9 @@ from state.records import Turn
 _SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HANGUL = r"\uac00-\ud7af"
 _LETTER = rf"[^\W{_SPACELESS}{_HANGUL}]"
-_KATAKANA = r"[\u30a1-\u30fa\u30fc]"
+_IS_LETTER, _IS_SPACELESS, _IS_HANGUL, _IS_KATAKANA = map(
+    re.compile, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
+)
 
 _SENTENCE = re.compile(r"[^.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[\"”’»)』」]*")
 #: A question mark of any script (`;` is the Greek one), or a sentence of Japanese or Chinese that ends as questions do.
@@ -128,7 +130,7 @@ def is_named(name: str, text: str) -> bool:
 def without_names(text: str, names: tuple[str, ...]) -> str:
     """Return a text without these people's names, in part or whole; empty where nothing else is in it."""
     text = unicodedata.normalize("NFC", text)
-    for name in sorted(names, key=len, reverse=True):
+    for name in sorted(_possible(text, names), key=len, reverse=True):
         parts = [part for part in _parts(name) if not _is_title(part) and not part[0].islower()]
         for form in dict.fromkeys((name, *parts)):
             for start, end in reversed(_places(form, text)):
@@ -145,6 +147,7 @@ def without_names(text: str, names: tuple[str, ...]) -> str:
 @lru_cache(maxsize=1024)
 def _address(text: str, others: tuple[str, ...]) -> Address:
     text = unicodedata.normalize("NFC", text)
+    others = tuple(_possible(text, others))
     named = tuple(name for name in others if is_named(name, _without_longer(name, text, others)))
     asked: set[str] = set()
     called: tuple[str, ...] = ()  # whom the line has called so far
@@ -209,6 +212,18 @@ def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -
 # --- names in a text ------------------------------------------------------------------------------------------------
 
 
+def _possible(text: str, names: tuple[str, ...]) -> list[str]:
+    """Return those of many names that a text may have a part of: only these are looked for in earnest."""
+    folded = text.casefold()
+    return [name for name, parts in _folded(names) if any(part in folded for part in parts)]
+
+
+@lru_cache(maxsize=16)
+def _folded(names: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    composed = ((name, unicodedata.normalize("NFC", name).casefold()) for name in names)
+    return [(name, _parts(folded) or [folded]) for name, folded in composed]
+
+
 def _without_longer(name: str, text: str, others: Sequence[str]) -> str:
     """Return a text in which others' full names are blank where they begin like a name: `Anna Holm` for `Anna Berg`."""
     first = _called_name(name)
@@ -241,24 +256,29 @@ def _places(name: str, text: str, whole: bool = False) -> list[tuple[int, int]]:
     for form in dict.fromkeys((name, *(() if whole else (_called_name(name),)))):
         if not form or form.casefold() not in folded:
             continue
-        pattern, is_cased = _pattern(form), _is_cased(text)
-        for found in pattern.finditer(text):
+        is_cased = _is_cased(text)
+        for found in re.finditer(re.escape(form), text, re.IGNORECASE):
             taken = any(start < found.end() and found.start() < end for start, end in places)
-            if not taken and _is_written_as(form, found.group(), is_cased) and not _is_word(form, found, is_cased):
+            if taken or _is_part_of_word(form, text, *found.span()):
+                continue
+            if _is_written_as(form, found.group(), is_cased) and not _is_word(form, found, is_cased):
                 places.append(found.span())
     return sorted(places)
 
 
-@lru_cache(maxsize=4096)
-def _pattern(form: str) -> re.Pattern[str]:
-    left, right = rf"(?<!{_LETTER})(?<!{_LETTER}-)", rf"(?!{_LETTER}|-{_LETTER})"
-    if re.fullmatch(rf"[{_SPACELESS}]+", form):
-        left, right = ("", "") if len(form) > 1 else (r"(?<!\w)", "")
-        if re.fullmatch(rf"{_KATAKANA}+", form):
-            left, right = rf"(?<!{_KATAKANA})", rf"(?!{_KATAKANA})"
-    elif re.fullmatch(rf"[{_HANGUL}]+", form):
-        left, right = r"(?<!\w)", "" if len(form) > 1 else rf"(?![{_HANGUL}])"
-    return re.compile(left + re.escape(form) + right, re.IGNORECASE)
+def _is_part_of_word(form: str, text: str, start: int, end: int) -> bool:
+    """Whether a name's letters at a place of a text are a part of a longer word there, by its script."""
+    before, behind = text[max(0, start - 2) : start], text[end : end + 2]
+    if _IS_KATAKANA.fullmatch(form):
+        return bool(_IS_KATAKANA.match(before[-1:]) or _IS_KATAKANA.match(behind))
+    if _IS_SPACELESS.fullmatch(form):
+        return len(form) == 1 and before[-1:].isalnum()
+    if _IS_HANGUL.fullmatch(form):
+        return before[-1:].isalnum() or (len(form) == 1 and bool(_IS_HANGUL.match(behind)))
+    if before[-1:] == "-":
+        before = before[:-1]
+    behind = behind.removeprefix("-")
+    return bool(_IS_LETTER.match(before[-1:]) or _IS_LETTER.match(behind))
 
 
 def _is_cased(text: str) -> bool:

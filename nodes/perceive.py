@@ -94,7 +94,8 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
         "thought": [] if thought is None else [thought.thought],
         "lines": [turn.text for turn in view.lines() if turn.speaker is not None and turn.turn != number],
     }
-    nameless = {aspect: [without_names(text, meeting.names) for text in texts[aspect]] for aspect in texts}
+    names = meeting.names
+    nameless = {aspect: [without_names(text, names) for text in texts[aspect]] for aspect in texts}
     return {aspect: found for aspect in nameless if (found := [text for text in nameless[aspect] if text])}
 
 
