@@ -2,16 +2,93 @@
 
 The current speaker selects the next (Sacks, Schegloff and Jefferson 1974, rule 1a); ChatAgents App. A names mention
 response as a module that may be added, and David speaks "when prompted" (§IV-C).
+
+1. Names are found in any script; whether somebody is *called* (`Jonas, …`, `…, Jonas?`) is told by where the name
+   stands, also in any script. Pronouns, requests, and words that are names as well are those of English.
+2. A name is matched in the case in which it is written, in capitals, or in any case in a text that has no case.
 """
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from state.records import Turn
 
-_SENTENCE = re.compile(r"[^.!?…。！？؟;]*[.!?…。！？؟;]*")
-_QUESTION = re.compile(r"[?？؟]")
+#: Scripts that do not part their words: Thai to Khmer, Chinese, Japanese; and Korean, which adds particles to a name.
+_SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_HANGUL = r"\uac00-\ud7af"
+_LETTER = rf"[^\W{_SPACELESS}{_HANGUL}]"
+_IS_LETTER, _IS_SPACELESS, _IS_HANGUL, _IS_KATAKANA = map(
+    re.compile, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
+)
+
+_SENTENCE = re.compile(r"[^.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[\"”’»)』」]*")
+#: A question mark of any script (`;` is the Greek one), or a sentence of Japanese or Chinese that ends as questions do.
+_QUESTION = re.compile(r"[?？؟\u037e՞፧⁇⁈⁉‽]|(?:か|[吗嗎])[。．]?\s*$")
+_GREEK_QUESTION = re.compile(r"[\u0370-\u03ff].*;", re.DOTALL)
+
+#: Words before a name, and behind it, that do not change who it is.
+_TITLES = frozenset(
+    re.findall(r"\w+", "dr mr mrs ms miss prof professor sir lady father mother sister brother captain the old")
+)
+_HONORIFIC = r"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야))?"
+#: What belongs to a name that is taken out: an honorific, the ending of a possessive.
+_SUFFIX = re.compile(rf"{_HONORIFIC}(?:['’]s?(?!{_LETTER}))?")
+#: What may stand between the beginning of a sentence, or a comma, and the name of who is called.
+_CALLS = (
+    r"(?:and|but|so|well|now|then|oh|ok|okay|hey|hi|hello|yes|yeah|no|please|thanks|thank you|sorry|dear|right|ah|what"
+    r" about|how about|and you|go on|go ahead|over to you|your turn|good morning|good point|يا|oye|hallo|und|et)"
+)
+_BEFORE_CALL = re.compile(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*$", re.IGNORECASE)
+_BEHIND_CALL = re.compile(
+    rf"{_HONORIFIC}\s*(?:$|[,،、，;:!?.…—–)。！？؟\u037e\"”»」՞፧⁇⁈⁉‽।]|-\s)"
+    r"|\s+(?:what|where|when|who|why|how|which|(?:can|could|will|would|do|did|are|were|have|should|shall|may)"
+    r" (?:you|we|it))\b",
+    re.IGNORECASE,
+)
+#: `What do you think Jonas?`: behind these a name at the end of a question is that of who is asked.
+_ASKS_LAST = re.compile(r"\b(?:you|think|say|reckon|prefer|mean|agree)\s+$", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(
+    rf"{_HONORIFIC}\s*(?:,|、|，|،|&|\band\b|\bor\b|\bund\b|\bet\b|\by\b|と|和|\s)+", re.IGNORECASE
+)
+_POSSESSIVE = re.compile(r"['’]s?\s+\w|s['’]\s")
+
+#: In a question with one of these, somebody named without being called is only talked about.
+_OTHERS_MEANT = re.compile(
+    r"\b(?:you|your|yours|we|us|our|i|me|my|who|whom|anybody|anyone|somebody|someone|everybody|everyone)\b",
+    re.IGNORECASE,
+)
+_TO_ALL = re.compile(r"\b(?:anybody|anyone|everybody|everyone|you all|all of you|you two|others|else)\b", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"\b(?:tell (?:us|me)|say|explain|describe|answer|speak|go on|go ahead|share|let (?:us|me) (?:know|hear)|your turn|"
+    r"you (?:first|start|begin)|over to you|remind us)\b",
+    re.IGNORECASE,
+)
+
+#: Names that are English words as well: where a capital letter tells nothing, only a call counts.
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    angel april art august bill chance chase christian clay cliff dale dawn dean drew duke earnest eve faith
+    frank gene glen grace grant guy hank heather holly hope hunter ivy jack jade jewel joy june king lance
+    lily mark mason max may melody mercy miles norm olive page pat patience pearl penny pierce porter prince
+    rain ray reed rich rob robin rose ruby rusty sage sandy sky skip sterling stone sue summer trip vale
+    victor violet wade ward warren will winter wood young
+        """,
+    )
+)
+_MONTHS = frozenset(("april", "may", "june", "august"))
+_MONTH_BEFORE = re.compile(
+    r"(?:\b(?:in|of|by|since|until|till|before|after|early|late|mid|this|next|last|from|to|every|during|through)|\d\w*|-)\s*$",
+    re.IGNORECASE,
+)
+#: `Will is here`: behind these a capital letter at the beginning is that of a name.
+_VERB_BEHIND = re.compile(
+    r"\s+(?:is|was|has|had|can|could|would|should|said|says|thinks|knows|wants|told|asked)\b|['’]s\b|\s+(?:and|or)\s+[A-Z]"
+)
 
 
 @dataclass(frozen=True)
@@ -19,9 +96,9 @@ class Address:
     """Who a line speaks to.
 
     Attributes:
-        asked: Names of those whom it asks something.
+        asked: Names of those whom it asks something, or asks to speak.
         named: Names of all whom it names, those it asks among them.
-        is_open_question: Whether it is a question to everybody who hears it.
+        is_open_question: Whether it has a question to everybody who hears it.
     """
 
     asked: tuple[str, ...] = ()
@@ -32,7 +109,8 @@ class Address:
 def address_of(line: Turn | None, listeners: Sequence[str]) -> Address:
     """Return who a line speaks to.
 
-    Asked are those who are named in a question; where no question names anybody, all whom the line names.
+    A question asks whom it calls, else whom it names without speaking to others; a question that names nobody asks who
+    was called before it, or after. Somebody who is called and requested to speak is asked, too.
 
     Args:
         line: The line; `None`, and a silence, speak to nobody.
@@ -40,16 +118,190 @@ def address_of(line: Turn | None, listeners: Sequence[str]) -> Address:
     """
     if line is None or line.speaker is None:
         return Address()
-    others = [name for name in listeners if name != line.speaker]
-    named = tuple(name for name in others if is_named(name, line.text))
-    questions = [sentence for sentence in _SENTENCE.findall(line.text) if _QUESTION.search(sentence)]
-    if not questions:
-        return Address(named=named)
-    in_questions = tuple(name for name in named if any(is_named(name, question) for question in questions))
-    return Address(asked=in_questions or named, named=named, is_open_question=not named)
+    return _address(line.text, tuple(name for name in listeners if name != line.speaker))
 
 
 def is_named(name: str, text: str) -> bool:
     """Whether a text contains a person's full name or first name as a whole word."""
-    forms = {name, name.split()[0]} if name.split() else {name}
-    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE) for form in forms)
+    return bool(_places(name, unicodedata.normalize("NFC", text)))
+
+
+@lru_cache(maxsize=4096)
+def without_names(text: str, names: tuple[str, ...]) -> str:
+    """Return a text without these people's names, in part or whole; empty where nothing else is in it."""
+    text = unicodedata.normalize("NFC", text)
+    for name in sorted(_possible(text, names), key=len, reverse=True):
+        parts = [part for part in _parts(name) if not _is_title(part) and not part[0].islower()]
+        for form in dict.fromkeys((name, *parts)):
+            for start, end in reversed(_places(form, text)):
+                behind = _SUFFIX.match(text, end)
+                text = f"{text[:start]} {text[behind.end() if behind else end :]}"
+    text = re.sub(r"\s+(?=[,.!?;:])", "", " ".join(text.split()))
+    text = re.sub(r"[,;:](?:\s*[,;:])*(?=\s*[,.!?;:])", "", text)
+    return re.sub(r"^[\s,.:;!?、，。！？]+", "", text)
+
+
+# --- whom a line asks -----------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _address(text: str, others: tuple[str, ...]) -> Address:
+    text = unicodedata.normalize("NFC", text)
+    others = tuple(_possible(text, others))
+    named = tuple(name for name in others if is_named(name, _without_longer(name, text, others)))
+    asked: set[str] = set()
+    called: tuple[str, ...] = ()  # whom the line has called so far
+    waiting = False  # whether a question has not found its addressee yet
+    is_open = False
+    for sentence in _sentences(text):
+        mentions = [(place, name) for name in named for place in _places(name, _without_longer(name, sentence, others))]
+        now_called = _called(sentence, sorted(mentions))
+        if waiting and now_called and not _is_question(sentence):
+            asked.update(now_called)
+            waiting = False
+        called = now_called or called
+        if _is_question(sentence):
+            addressees = now_called or _talked_of(sentence, mentions)
+            if not addressees and not _TO_ALL.search(sentence):
+                addressees = called
+            asked.update(addressees)
+            is_open = is_open or waiting or (not addressees and bool(_TO_ALL.search(sentence)))
+            waiting = not addressees and not _TO_ALL.search(sentence)
+        elif now_called and _REQUEST.search(sentence):
+            asked.update(now_called)
+    return Address(tuple(name for name in named if name in asked), named, is_open or waiting)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip())
+
+
+def _is_question(sentence: str) -> bool:
+    return bool(_QUESTION.search(sentence) or _GREEK_QUESTION.search(sentence))
+
+
+def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
+    """Return whom a sentence calls; names in a row (`Ana, Bo and Cy, …`) are called, or not, all at once."""
+    groups: list[list[tuple[tuple[int, int], str]]] = []
+    for mention in mentions:
+        between = sentence[groups[-1][-1][0][1] : mention[0][0]] if groups else ""
+        if groups and _BETWEEN_NAMES.fullmatch(between):
+            groups[-1].append(mention)
+        else:
+            groups.append([mention])
+    names: list[str] = []
+    for group in groups:
+        before, behind = sentence[: group[0][0][0]], sentence[group[-1][0][1] :]
+        is_last = not re.search(r"\w", behind)
+        begins = bool(_BEFORE_CALL.search(before))
+        if (begins and _BEHIND_CALL.match(behind)) or (is_last and _ASKS_LAST.search(before)):
+            names += [name for _, name in group]
+        elif begins and len(group) > 1:  # `Bo, did Ana …?` reads as a row only where a comma parts them
+            between = sentence[group[0][0][1] : group[1][0][0]]
+            names += [group[0][1]] if "," in between else []
+    return tuple(dict.fromkeys(names))
+
+
+def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
+    """Return whose word a question wants without calling them: `What does Jonas think?`."""
+    if _OTHERS_MEANT.search(question):
+        return ()
+    return tuple(name for (_, end), name in mentions if not _POSSESSIVE.match(question[end:]))
+
+
+# --- names in a text ------------------------------------------------------------------------------------------------
+
+
+def _possible(text: str, names: tuple[str, ...]) -> list[str]:
+    """Return those of many names that a text may have a part of: only these are looked for in earnest."""
+    folded = text.casefold()
+    return [name for name, parts in _folded(names) if any(part in folded for part in parts)]
+
+
+@lru_cache(maxsize=16)
+def _folded(names: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    composed = ((name, unicodedata.normalize("NFC", name).casefold()) for name in names)
+    return [(name, _parts(folded) or [folded]) for name, folded in composed]
+
+
+def _without_longer(name: str, text: str, others: Sequence[str]) -> str:
+    """Return a text in which others' full names are blank where they begin like a name: `Anna Holm` for `Anna Berg`."""
+    first = _called_name(name)
+    for other in others:
+        if other != name and other != first and len(_parts(other)) > 1 and first in _parts(other):
+            for start, end in _places(other, text, whole=True):
+                text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in re.split(r"[\s・·]+", name) if part]
+
+
+def _called_name(name: str) -> str:
+    """Return the name that a person is called by: the first that is no title."""
+    parts = _parts(name)
+    return next((part for part in parts if not _is_title(part)), name)
+
+
+def _is_title(part: str) -> bool:
+    return part.endswith(".") or part.casefold() in _TITLES
+
+
+def _places(name: str, text: str, whole: bool = False) -> list[tuple[int, int]]:
+    """Return where a text has a person's full name or, unless it must be whole, the one that they are called by."""
+    name = unicodedata.normalize("NFC", name).strip()
+    folded = text.casefold()
+    places: list[tuple[int, int]] = []
+    for form in dict.fromkeys((name, *(() if whole else (_called_name(name),)))):
+        if not form or form.casefold() not in folded:
+            continue
+        is_cased = _is_cased(text)
+        for found in re.finditer(re.escape(form), text, re.IGNORECASE):
+            taken = any(start < found.end() and found.start() < end for start, end in places)
+            if taken or _is_part_of_word(form, text, *found.span()):
+                continue
+            if _is_written_as(form, found.group(), is_cased) and not _is_word(form, found, is_cased):
+                places.append(found.span())
+    return sorted(places)
+
+
+def _is_part_of_word(form: str, text: str, start: int, end: int) -> bool:
+    """Whether a name's letters at a place of a text are a part of a longer word there, by its script."""
+    before, behind = text[max(0, start - 2) : start], text[end : end + 2]
+    if _IS_KATAKANA.fullmatch(form):
+        return bool(_IS_KATAKANA.match(before[-1:]) or _IS_KATAKANA.match(behind))
+    if _IS_SPACELESS.fullmatch(form):
+        return len(form) == 1 and before[-1:].isalnum()
+    if _IS_HANGUL.fullmatch(form):
+        return before[-1:].isalnum() or (len(form) == 1 and bool(_IS_HANGUL.match(behind)))
+    if before[-1:] == "-":
+        before = before[:-1]
+    behind = behind.removeprefix("-")
+    return bool(_IS_LETTER.match(before[-1:]) or _IS_LETTER.match(behind))
+
+
+def _is_cased(text: str) -> bool:
+    """Whether a text has capital and small letters, `I` by itself not counted."""
+    letters = re.sub(r"\bI\b", "", text)
+    return any(char.isupper() for char in letters) and any(char.islower() for char in letters)
+
+
+def _is_written_as(form: str, found: str, is_cased: bool) -> bool:
+    return not is_cased or found in (form, form[:1].upper() + form[1:], form.upper())
+
+
+def _is_word(form: str, found: re.Match[str], is_cased: bool) -> bool:
+    """Whether a name that is an English word as well stands there as that word."""
+    word = form.casefold()
+    if word not in _WORDS:
+        return False
+    before, behind = found.string[: found.start()], found.string[found.end() :]
+    if word in _MONTHS and (_MONTH_BEFORE.search(before) or re.match(r",?\s+\d", behind)):
+        return True
+    begins = not before.strip() or bool(re.search(r"[.!?…:\"“(]\s*$", before))
+    if is_cased and not begins:
+        return False
+    if _BEFORE_CALL.search(re.split(r"[.!?…]", before)[-1]) and re.match(r"\s*(?:$|[,:!?.…—–])", behind):
+        return False
+    return not (is_cased and _VERB_BEHIND.match(behind))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from nodes.hearing import came_s
 from nodes.memory import Numbers, best_of_stream
 from nodes.view import View
 from prompts.cognition import line_of
@@ -146,7 +147,7 @@ class Past:
         turns = [turn for turn in turns if may_be_recalled(_memory(turn, context, 0.0))]
         vectors = context.embedder.embed([line_of(turn) for turn in turns])
         for (_, agent), perception in perceptions.items():
-            if perception.noticed and 0 < perception.turn <= last:
+            if perception.noticed and perception.turn and perception.turn <= last:
                 importance = self._importance.setdefault(agent, GrowingArray(np.float64))
                 importance.extend([np.nan] * (perception.turn + 1 - len(importance.rows)))
                 importance.rows[perception.turn] = perception.importance
@@ -161,7 +162,9 @@ class Past:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def noticed(self, view: View) -> tuple[Indices, Numbers]:
-        """Return the rows of the turns that the agent noticed and no longer has in working memory.
+        """Return the rows of the turns that the agent noticed and that are not among the lines of a prompt.
+
+        What was said before they came is not among them: earlier versions stored a latecomer's first perception of it.
 
         Returns:
             The rows, ascending, and the importance of each.
@@ -171,10 +174,13 @@ class Past:
             earlier = self._importance[view.name].rows
             importance[: len(earlier)] = earlier
         latest = view.context.store.step(view.context.run, view.round, view.name, "perceive", Perception)
-        if latest is not None and latest.noticed and latest.turn < view.round:
+        if latest is not None and latest.noticed and latest.turn is not None and latest.turn < view.round:
             importance[latest.turn] = latest.importance
-        importance[[turn for turn in view.mind["noticed"] if turn < view.round]] = np.nan
-        rows = np.flatnonzero(~np.isnan(importance[self.turns.rows]))
+        is_working_memory = view.context.parameters.hearing == "noticed"
+        shown = view.mind["noticed"] if is_working_memory else [turn.turn for turn in view.lines()]
+        importance[[turn for turn in shown if turn < view.round]] = np.nan
+        was_there = self.created_us.rows >= _offset_us(came_s(view.meeting, view.name))
+        rows = np.flatnonzero(~np.isnan(importance[self.turns.rows]) & was_there)
         return rows, importance[self.turns.rows[rows]]
 
     def memory(self, view: View, row: int, importance: float) -> Memory:

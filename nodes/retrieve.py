@@ -5,6 +5,8 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
+from nodes.hearing import heard
+from nodes.hearing import latest_turns as latest_turns  # extensions import it from here
 from nodes.memory import recall
 from nodes.view import character_of
 from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
@@ -26,10 +28,10 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     """Recall the memories that bear on the situation, and store the full prompt of the speaker."""
     context = runtime.context.of(state["speaker"])
     parameters, start, speaker = context.parameters, context.start, state["speaker"]
-    listeners = [name for name in state["present"] if name != speaker]
-    turns = latest_turns(context, state["turn"], parameters.dialogue_window)
+    listeners = [name for name in start.present(state["sim_time_s"]) if name != speaker]
+    lines = heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
     inner_life = None if isinstance(start, Case) else _inner_life(state, context)
-    points = focal_points(start, speaker, listeners, turns)
+    points = focal_points(start, speaker, listeners, lines.turns)
     if inner_life is not None:
         points.append(inner_life.assessment.thought)
     participant = start.participant(speaker)
@@ -39,7 +41,9 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         speaker=speaker,
         listeners=listeners,
         memories=memories,
-        turns=turns,
+        turns=lines.turns,
+        changes=lines.changes,
+        has_heard_nothing=lines.is_nothing,
         human_needs=_human_needs(context, speaker) if parameters.human_needs else None,
         previous_dialogues_max=parameters.previous_dialogues_max,
         asks_ending=parameters.ending == "reply",
@@ -47,13 +51,6 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
     return {"prompt": context.store.save_prompt(prompt)}
-
-
-def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:
-    """Return the last turns before a turn, oldest first, the opening of a meeting among them."""
-    turns = context.store.turns(context.run, max(1, turn - window), turn - 1)
-    opening = None if isinstance(context.start, Case) else context.start.opening_turn
-    return [opening, *turns] if opening is not None and turn <= window else turns
 
 
 def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Sequence[Turn]) -> list[str]:

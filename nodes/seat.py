@@ -13,13 +13,14 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from nodes.hearing import heard
 from nodes.perceive import notice, perceive_message
-from nodes.retrieve import latest_turns
 from nodes.view import View
 from state.context import Context
 from state.errors import LeftError, UsageError
 from state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome
 from state.meeting import Meeting
+from state.parameters import Hearing
 from state.records import Candidate, Reply
 from state.seat import Answer, Ask, Invitation, as_utterance
 from state.store import Store
@@ -39,8 +40,8 @@ async def attend(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
     view = View.of(state, runtime.context)
     view.context.broker.seat(view.round, view.present)
     view.context.broker.leave(view.name)  # no model is asked for them
-    perception = perceive_message(view, view.message()).model_copy(update={"noticed": True})
-    mind = notice(view, perception)
+    perception = perceive_message(view, view.message())
+    mind = notice(view, perception.model_copy(update={"noticed": perception.turn is not None}))
     if is_raced_for(view.context):
         _answer(view.context, view.name, state["round"], state["round"], state["sim_time_s"], may_pass=True)
     return {"minds": {view.name: mind}}
@@ -125,12 +126,17 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
 
 
 def invitation_of(context: Context, asked: dict[str, Any]) -> Invitation:
-    """Return the invitation to a person, from the value with which the graph was interrupted."""
-    lines = latest_turns(context, asked["turn"], context.parameters.dialogue_window)
+    """Return the invitation to a person, from the value with which the graph was interrupted.
+
+    It shows every line since they came, or, where the run's prompts do, of the whole meeting.
+    """
+    hearing: Hearing = "all" if context.parameters.hearing == "all" else "present"
+    window = context.parameters.dialogue_window
+    lines = heard(context, asked["agent"], asked["turn"], window, asked["sim_time_s"], hearing).turns
     before = answer_of(context, asked["round"] - 1, asked["agent"]) if asked["may_pass"] else None
     has_spoken = bool(lines) and lines[-1].speaker == asked["agent"]
     kept = None if before is None or has_spoken else before.words or None
-    return Invitation(**asked, lines=tuple(lines), kept=kept)
+    return Invitation(**asked, lines=lines, kept=kept)
 
 
 def seconds_taken(answer: Answer | None, context: Context) -> float:

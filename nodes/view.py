@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from nodes.hearing import changes_seen, heard, was_there
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.render import render
 from state.cognition import Character, Finding
@@ -80,19 +81,32 @@ class View:
         return self.meeting.time + timedelta(seconds=self.sim_time_s)
 
     def message(self) -> Turn | None:
-        """Return the last turn, or the opening of the meeting; `None` before anybody has spoken."""
-        return last_turn(self.context, self.round)
+        """Return the last turn, or the opening of the meeting, if the agent was there to hear it.
+
+        `None` before anybody has spoken, and for who has come since.
+        """
+        turn = last_turn(self.context, self.round)
+        hears_all = self.context.parameters.hearing == "all"
+        return turn if turn is not None and (hears_all or was_there(self.meeting, self.name, turn)) else None
 
     def lines(self) -> tuple[Turn, ...]:
-        """Return the turns in the agent's working memory, oldest first."""
+        """Return the turns that the agent thinks about, oldest first: those in working memory.
+
+        With `hearing=present` they are the last since they came, noticed or not, with `hearing=all` the last of all.
+        """
+        window = self.context.parameters.working_memory
+        if self.context.parameters.hearing != "noticed":
+            return heard(self.context, self.name, self.round, window, self.sim_time_s).turns[-window:]
         opening = self.meeting.opening_turn
         store, run = self.context.store, self.context.run
         turns = [store.turns(run, turn, turn)[0] if turn else opening for turn in self.mind["noticed"]]
-        return tuple(turn for turn in turns if turn is not None)
+        return tuple(turn for turn in turns if turn is not None and was_there(self.meeting, self.name, turn))
 
     def situation(self) -> AgentSituation:
         """Return the agent's situation, for a prompt."""
-        message, noticed = self.message(), self.mind["noticed"]
+        message, lines, parameters = self.message(), self.lines(), self.context.parameters
+        is_full = len(lines) >= parameters.working_memory
+        missed = parameters.hearing == "noticed" and message is not None and message.turn not in self.mind["noticed"]
         return AgentSituation(
             meeting=self.meeting,
             agent=self.agent,
@@ -101,8 +115,10 @@ class View:
             present=self.present,
             emotion=self.mind["emotion"],
             emotion_strength=self.mind["emotion_strength"],
-            lines=self.lines(),
-            missed=message is not None and message.turn not in noticed,
+            lines=lines,
+            missed=missed,
+            changes=changes_seen(self.meeting, self.name, lines[0].sim_time_s if is_full else 0.0, self.sim_time_s),
+            has_heard_nothing=not lines and (self.meeting.opening is not None or any(self.spoken.values())),
         )
 
     def finding(self, mechanism: str) -> Finding | None:

@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from prompts.attendance import change_entry, lines_and_changes
 from prompts.cognition import clock
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Assessment, Character
-from state.meeting import Meeting, Start
+from state.meeting import AttendanceChange, Meeting, Start
 from state.parameters import Layout
 from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
 
@@ -48,11 +49,13 @@ class UtteranceMaterial:
         speaker: The name of the speaker.
         listeners: The names of the listeners.
         memories: The memories that the speaker recalls, in the order of the prompt.
-        turns: The last turns of the current dialogue, oldest first.
+        turns: Those of the last turns of the current dialogue that the speaker has heard, oldest first.
         human_needs: How the speaker feels, if that was drawn.
         previous_dialogues_max: How many earlier dialogues to show, the latest.
         asks_ending: Whether the reply shall say if it ends the conversation.
         inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
+        changes: Who came and who left meanwhile.
+        has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
     """
 
     start: Start
@@ -64,6 +67,8 @@ class UtteranceMaterial:
     previous_dialogues_max: int = 3
     asks_ending: bool = True
     inner_life: InnerLife | None = None
+    changes: Sequence[AttendanceChange] = ()
+    has_heard_nothing: bool = False
 
     @property
     def listener(self) -> str:
@@ -324,10 +329,22 @@ def _situation(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 def _current_dialogue(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     if layout == "chat_turns":
         return _dialogue_as_turns(material)
-    if not material.turns:
-        return [_Part("text", _fill(material, "current_dialogue.empty", layout))]
-    lead = _Part("text", _fill(material, "current_dialogue.lead", layout))
-    return [lead, *(_Part("item", _line(material, turn), f"turn_{turn.turn}") for turn in material.turns)]
+    entry = "lead" if material.turns else "unheard" if material.has_heard_nothing else "empty"
+    lead = _Part("text", _fill(material, f"current_dialogue.{entry}", layout))
+    return [lead, *_events(material, layout)]
+
+
+def _events(material: UtteranceMaterial, layout: Layout) -> Iterable[_Part]:
+    """Yield the lines of the dialogue, silences among them, and who came and left, in their order."""
+    for event in lines_and_changes(material.turns, material.changes):
+        if isinstance(event, AttendanceChange):
+            entry, values = change_entry(event, material.speaker)
+            id = f"{'came' if event.joined else 'left'}_{event.agent}"
+            yield _Part("text", _fill(material, f"current_dialogue.{entry}", layout, **values), id)
+        elif layout == "chat_turns":
+            yield _Part("item", _line_as_turn(material, event), f"turn_{event.turn}", event.speaker)
+        else:
+            yield _Part("item", _line(material, event), f"turn_{event.turn}")
 
 
 def _line(material: UtteranceMaterial, turn: Turn) -> str:
@@ -336,20 +353,27 @@ def _line(material: UtteranceMaterial, turn: Turn) -> str:
     return _fill(material, "current_dialogue.line", name=turn.speaker, text=turn.text)
 
 
+def _line_as_turn(material: UtteranceMaterial, turn: Turn) -> str:
+    """Return a line as the text of a chat turn; in a group chat a line of somebody else names its speaker."""
+    if turn.speaker == material.speaker:
+        return reply_object(material.speaker, turn.text, turn.ended if material.asks_ending else None)
+    return turn.text if material.inner_life is None else _line(material, turn)
+
+
 def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
-    parts = []
-    if not material.turns or material.turns[0].speaker == material.speaker:
-        # Chat templates require that the user begins.
-        entry = "current_dialogue.opens" if not material.turns else "current_dialogue.resumes"
-        parts.append(_Part("text", _fill(material, entry, "chat_turns")))
-    for turn in material.turns:
-        ended = turn.ended if material.asks_ending else None
-        if turn.speaker == material.speaker:
-            text = reply_object(material.speaker, turn.text, ended)
-        else:  # in a group chat a line names its speaker
-            text = turn.text if material.inner_life is None else _line(material, turn)
-        parts.append(_Part("item", text, f"turn_{turn.turn}", turn.speaker))
-    return parts
+    """Return the dialogue as chat turns. Chat templates require that the user begins, and that they come last."""
+
+    def text(entry: str) -> _Part:
+        return _Part("text", _fill(material, f"current_dialogue.{entry}", "chat_turns"))
+
+    events = list(_events(material, "chat_turns"))
+    if not material.turns:
+        return [text("unheard" if material.has_heard_nothing else "opens"), *events]
+    if events[0].speaker == material.speaker:
+        events.insert(0, text("resumes"))
+    if events[-1].speaker == material.speaker and material.inner_life is not None:
+        events.append(text("goes_on"))
+    return events
 
 
 def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:

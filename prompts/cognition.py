@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from prompts.attendance import change_entry, lines_and_changes
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Character
-from state.meeting import Attendee, Meeting
+from state.meeting import AttendanceChange, Attendee, Meeting
 from state.parameters import Layout
 from state.records import Prompt, Turn, Unit
 
@@ -32,8 +33,10 @@ class AgentSituation:
         now: The simulated time.
         present: Names of those who are there.
         emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
-        lines: The turns that the agent noticed, oldest first.
-        missed: Whether the agent did not notice the last message.
+        lines: The turns that the agent has heard, or noticed, oldest first.
+        missed: Whether the agent heard the last message and did not notice it.
+        changes: Who came and who left meanwhile, the agent's own coming among them.
+        has_heard_nothing: Whether the others have talked, and the agent has heard nothing of it.
     """
 
     meeting: Meeting
@@ -45,6 +48,8 @@ class AgentSituation:
     emotion_strength: float
     lines: tuple[Turn, ...]
     missed: bool
+    changes: tuple[AttendanceChange, ...] = ()
+    has_heard_nothing: bool = False
 
     @property
     def name(self) -> str:
@@ -101,6 +106,12 @@ def line_of(turn: Turn) -> str:
     return template("cognition").fill("moment.line", {"name": turn.speaker, "text": turn.text})
 
 
+def line_of_change(change: AttendanceChange, reader: str) -> str:
+    """Return the line that says that somebody comes or leaves, as an agent reads it."""
+    entry, values = change_entry(change, reader)
+    return template("cognition").fill(f"attendance.{entry}", values)
+
+
 def clock(time: datetime) -> str:
     """Return a time of day as `HH:MM`."""
     return f"{time:%H:%M}"
@@ -148,11 +159,11 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
     if others:
         yield item("people", people=listed(others))
     yield item("feeling", emotion=situation.emotion, strength=round(10 * situation.emotion_strength))
-    if not situation.lines:
-        yield ("moment", "text", texts.fill("moment.nothing", {}))
-    else:
-        yield ("moment", "text", texts.fill("moment.heard", {}))
-        yield from (("moment", "item", line_of(turn)) for turn in situation.lines)
+    entry = "heard" if situation.lines else "unheard" if situation.has_heard_nothing else "nothing"
+    yield ("moment", "text", texts.fill(f"moment.{entry}", {}))
+    for event in lines_and_changes(situation.lines, situation.changes):
+        text = line_of(event) if isinstance(event, Turn) else line_of_change(event, situation.name)
+        yield ("moment", "item", text)
     if situation.missed:
         yield ("moment", "text", texts.fill("moment.missed", {}))
 

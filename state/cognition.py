@@ -27,11 +27,14 @@ class Character(Record):
 class Perception(Record):
     """The relevance of the last message, and whether it is noticed. Source: ChatAgents §III-A, perceptual filtering."""
 
-    turn: int = Field(ge=0, description="the turn that is perceived; 0: how the meeting opened")
-    similarities: dict[str, float] = Field(description="cosine of the message to profile, background and emotion")
+    turn: int | None = Field(
+        ge=0, description="the turn that is perceived; 0: how the meeting opened; None: the agent has heard nothing yet"
+    )
+    similarities: dict[str, float] = Field(description="cosine of the message to what it was compared with, by aspect")
     relevance: float = Field(ge=0, le=1)
     named: bool
     noticed: bool = Field(description="whether it entered working memory")
+    reason: str | None = Field(default=None, description="why it is noticed whatever its relevance; None: by relevance")
     importance: float = Field(ge=0, le=10)
 
 

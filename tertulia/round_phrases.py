@@ -8,11 +8,14 @@ from tertulia.rounds import AgentRound, Round
 def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
     """Return what an agent noticed, and why, or why not."""
     seen = agent.perception
+    if seen.turn is None:
+        return "nothing yet: came after it was said"
     what = f"turn {seen.turn}" if seen.turn else "how it opened"
     figures = f"relevance {seen.relevance:.2f}"
     if not seen.noticed:
         return f"not {what}: {figures}, below {parameters.perception_threshold:g}"
-    return f"{what}: {figures}, importance {seen.importance:.1f}{', called by name' if seen.named else ''}"
+    why = "called by name" if seen.reason in (None, "named") and seen.named else seen.reason
+    return f"{what}: {figures}, importance {seen.importance:.1f}{f', {why}' if why else ''}"
 
 
 def typed_phrase(words: str) -> str:

@@ -1,6 +1,6 @@
 """Notice being addressed by name. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
-from nodes.address import is_named
+from nodes.address import address_of, is_named
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from state.cognition import Finding
@@ -10,13 +10,13 @@ async def answer_mention(view: View) -> Finding:
     """Return who named the agent and may expect an answer. No model is asked."""
     message = view.message()
     assert message is not None  # the condition held
-    asked = message.text.rstrip().endswith("?")
+    asked = view.name in address_of(message, view.present).asked
     line = f"{message.speaker} {'asked' if asked else 'spoke to'} {view.name} by name and may expect an answer."
     return Finding(lines=(line,), data={"by": message.speaker, "asked": asked})
 
 
 def was_mentioned(view: View) -> str | None:
-    """Return the reason why the mechanism is on: another participant has just named the agent."""
+    """Return the reason why the mechanism is on: another participant has just named the agent, who heard it."""
     message = view.message()
     if message is None or message.speaker in (None, view.name) or not is_named(view.name, message.text):
         return None

@@ -1,7 +1,7 @@
 """Every parameter of a run, in groups: its default, and where the default comes from."""
 
 from state.parameters.conversation import NodeSetting
-from state.parameters.group_chat import Order
+from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
 from state.parameters.model import Ending, Judge
 from state.parameters.parameters import ALIASES, GROUP_CHAT, SETTABLE, Parameters
@@ -13,6 +13,7 @@ __all__ = [
     "SETTABLE",
     "Ending",
     "GroupDescription",
+    "Hearing",
     "Judge",
     "Layout",
     "NodeSetting",

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from state.parameters.group import ParameterGroup
 
+Hearing = Literal["noticed", "present", "all"]
 Order = Literal["self_driven", "rule_based", "centralised", "random", "designated"]
 
 
@@ -13,9 +14,9 @@ class CognitionParameters(ParameterGroup):
     """Group chat: what an agent notices, and how long it thinks."""
 
     perception_threshold: float = Field(
-        0.25, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
+        0.12, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
     )
-    hearing: Literal["noticed", "present", "all"] = Field(
+    hearing: Hearing = Field(
         "noticed",
         description="lines that prompts hold: those that the agent noticed, all since they came, or the whole meeting",
     )

@@ -214,7 +214,7 @@ def test_who_was_willing_and_not_asked(cli: Cli, store: SqliteStore) -> None:
 @pytest.mark.usefixtures("store")
 def test_what_went_wrong_in_an_agent_is_shown(cli: Cli) -> None:
     assert "went without: memory_retrieval took longer than 20 s" in cli("show", RUN, "--turn", 7).out
-    assert "noticed    not turn 2: relevance 0.12, below 0.25" in cli("show", RUN, "--turn", 3).out
+    assert "noticed    not turn 2: relevance 0.08, below 0.12" in cli("show", RUN, "--turn", 3).out
 
 
 @pytest.mark.usefixtures("store")

@@ -190,7 +190,7 @@ def _write_need(store: Store, run: str, round: int, at: int, name: str) -> None:
         Perception(
             turn=round - 1,
             similarities={"profile": 0.12, "background": 0.1, "emotion": 0.0},
-            relevance=0.12 if passed_by else 0.41,
+            relevance=0.08 if passed_by else 0.41,
             named=named,
             noticed=not passed_by,
             importance=1.2 if passed_by else 7.1,

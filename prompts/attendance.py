@@ -1,0 +1,31 @@
+"""The lines of a conversation with who comes and who leaves in between, in the order in which it happened."""
+
+from collections.abc import Iterable, Sequence
+
+from state.meeting import AttendanceChange
+from state.records import Turn
+from state.text import one_line
+
+
+def lines_and_changes(turns: Sequence[Turn], changes: Iterable[AttendanceChange]) -> list[Turn | AttendanceChange]:
+    """Return turns, in their order, each behind who came and who left until its first word."""
+    waiting = sorted(changes, key=lambda change: change.sim_time_s)
+    events: list[Turn | AttendanceChange] = []
+    for turn in turns:
+        due = [change for change in waiting if change.sim_time_s <= turn.sim_time_s]
+        waiting = waiting[len(due) :]
+        events += [*due, turn]
+    return [*events, *waiting]
+
+
+def change_entry(change: AttendanceChange, reader: str) -> tuple[str, dict[str, str]]:
+    """Return the entry of a template for a change, and what fills it in.
+
+    Args:
+        change: Who comes or leaves.
+        reader: Who reads the line: that of their own coming is another.
+    """
+    if change.joined:
+        return "you_come" if change.agent == reader else "comes", {"name": change.agent}
+    reason = one_line(change.reason or "").rstrip(" .")
+    return "leaves_for" if reason else "leaves", {"name": change.agent, "value": reason}

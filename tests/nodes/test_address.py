@@ -1,0 +1,148 @@
+"""Who a line speaks to: whom it asks, whom it names, and what is left of it without names."""
+
+import pytest
+
+from nodes.address import Address, address_of, is_named, without_names
+from state.records import Turn
+
+PEOPLE = (
+    "Eva",
+    "Jonas",
+    "Alice",
+    "Bob",
+    "Will",
+    "May",
+    "Anna Berg",
+    "Anna Holm",
+    "Dr. Watson",
+    "José",
+    "山田",
+    "ジョン",
+    "민수",
+)
+
+
+def address(text: str, speaker: str | None = "Eva", people: tuple[str, ...] = PEOPLE) -> Address:
+    return address_of(Turn(turn=1, round=1, speaker=speaker, text=text, sim_time_s=0, ended=False), people)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Jonas, where is the key?", ["Jonas"]),
+        ("Jonas, you were there. Where is the key?", ["Jonas"]),
+        ("Where is the key? Tell me, Jonas.", ["Jonas"]),
+        ("Where is the key, Jonas?", ["Jonas"]),
+        ("I told Jonas. Alice, what do you think?", ["Alice"]),
+        ("Alice, what did Jonas say?", ["Alice"]),
+        ("What did Jonas say, Alice?", ["Alice"]),
+        ("Bob, did Alice say so?", ["Bob"]),
+        ("What does Jonas think?", ["Jonas"]),
+        ("How about Bob?", ["Bob"]),
+        ("And you, Alice?", ["Alice"]),
+        ("So Jonas, how was it?", ["Jonas"]),
+        ("Bob. Friday?", ["Bob"]),
+        ("Bob and Alice, what do you think?", ["Alice", "Bob"]),
+        ("What do you think, Bob, Alice and Jonas?", ["Jonas", "Alice", "Bob"]),
+        ("Bob, can you do Friday? And Alice, can you?", ["Alice", "Bob"]),
+        ("Jonas can you hear me?", ["Jonas"]),
+        ("What do you think Jonas?", ["Jonas"]),
+        ("Jonas, tell us what you saw.", ["Jonas"]),
+        ("jonas, where is it? I can't find it", ["Jonas"]),
+        ("JONAS, WHERE IS IT?", ["Jonas"]),
+        ("Dr. Watson, is he ill?", ["Dr. Watson"]),
+        ("Watson, is he ill?", ["Dr. Watson"]),
+        ("Anna Berg, is it you?", ["Anna Berg"]),
+        ("Anna, is it you?", ["Anna Berg", "Anna Holm"]),
+        ("José, ¿qué opinas?", ["José"]),
+        ("Jose\u0301, ¿qué opinas?", ["José"]),
+        ("山田さん、どう思いますか？", ["山田"]),
+        ("山田さん、どう思いますか。", ["山田"]),
+        ("ジョンはどう思う？", ["ジョン"]),
+        ("민수야, 어떻게 생각해?", ["민수"]),
+        ("Alice, ما رأيك؟", ["Alice"]),
+        ("Alice, πού είναι το κλειδί;", ["Alice"]),
+        ("Are you coming, Will?", ["Will"]),
+        ("will, are you there?", ["Will"]),
+        ("Jonas was there.", []),
+        ("Thanks, Jonas.", []),
+        ("Did you ask Jonas?", []),
+        ("Does anybody know where Jonas is?", []),
+        ("Is that Bob's car?", []),
+        ("Eva, am I right?", []),  # she says it herself
+    ],
+)
+def test_who_is_asked(text: str, asked: list[str]) -> None:
+    found = address(text)
+    assert list(found.asked) == asked
+    assert set(found.asked) <= set(found.named)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("Who has a first idea?", True),
+        ("Thanks, Bob. Does anybody else have an idea?", True),
+        ("I told Jonas. What do we do?", True),
+        ("Did you ask Jonas?", True),
+        ("どうですか。", True),
+        ("Bob, can you do Friday?", False),
+        ("Bob, you were there. What happened?", False),
+        ("That is fine.", False),
+    ],
+)
+def test_a_question_that_asks_nobody_is_open(text: str, is_open: bool) -> None:
+    assert address(text).is_open_question is is_open
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["will you come?", "Will you come?", "WILL YOU COME?", "May I ask something?", "In May it rains.", "May 5th?"],
+)
+def test_a_name_that_is_a_word_is_not_named_by_the_word(text: str) -> None:
+    assert address(text).named == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["I asked Will.", "Will, listen.", "Will is here.", "Will and Alice know.", "Ask will?"]
+)
+def test_and_is_named_where_it_is_a_name(text: str) -> None:
+    assert is_named("Will", text) is (text != "Ask will?")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Ana", "Anaconda"), ("Mary", "Mary-Ann"), ("アン", "アンケート"), ("Bob", "a bobsleigh"), ("Ana", "ana. Yes")],
+)
+def test_a_part_of_a_word_is_no_name(name: str, text: str) -> None:
+    assert not is_named(name, text)
+
+
+def test_silences_and_nothing_speak_to_nobody() -> None:
+    assert address_of(None, PEOPLE) == Address()
+    assert address("", speaker=None) == Address()
+    assert address("") == Address()
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("Bob, that works.", "that works."),
+        ("Thanks, Bob.", "Thanks."),
+        ("Bob's car is red.", "car is red."),
+        ("What about it, Alice?", "What about it?"),
+        ("Anna Berg's boat and Holm’s boat", "boat and boat"),
+        ("I asked Will. Will you come?", "I asked. Will you come?"),
+        ("Bob!", ""),
+        ("山田さんは来ます", "は来ます"),
+        ("Nobody is named here, not Bobby.", "Nobody is named here, not Bobby."),
+    ],
+)
+def test_a_text_without_names(text: str, rest: str) -> None:
+    assert without_names(text, PEOPLE) == rest
+
+
+def test_a_long_line_is_read_at_once() -> None:
+    """No pattern looks back and forth over it."""
+    for text in ("Bob, " * 4000, "and " * 4000 + "?", ", " * 6000 + "Bob", "Bob and " * 2000, '"' * 9000):
+        assert address(text).asked in ((), ("Bob",))

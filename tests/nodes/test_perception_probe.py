@@ -1,0 +1,36 @@
+"""What people in the shipped meetings miss, with the embedded embedder: hardly anything that belongs there."""
+
+import pytest
+
+from benchmarks.perception import Line, alone, in_scene, shipped_probes
+from models.loading import open_embedder
+from state.language_model import Embedder
+from worlds.catalog import MEETINGS
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return open_embedder("minilm")
+
+
+def share_missed(lines: list[Line]) -> float:
+    return sum(line.missed for line in lines) / len(lines)
+
+
+@pytest.mark.parametrize("label", [f"{name}, {part}" for name in MEETINGS for part in ("measured", "held out")])
+def test_of_seventeen_sensible_lines_nobody_misses_more_than_three(label: str, embedder: Embedder) -> None:
+    probe = next(probe for probe in shipped_probes() if probe.label == label)
+    lines = list(in_scene(probe, embedder))
+    for name in probe.meeting.names:
+        assert share_missed([line for line in lines if line.belongs and line.agent == name]) <= 3 / 17
+    off_topic = share_missed([line for line in lines if not line.belongs])
+    assert off_topic > share_missed([line for line in lines if line.belongs]) + 0.25
+
+
+def test_even_without_those_before_nobody_misses_more_than_three_lines_of_the_team_day(embedder: Embedder) -> None:
+    for probe in (probe for probe in shipped_probes() if probe.label.startswith("team_building")):
+        lines = list(alone(probe, embedder))
+        for name in probe.meeting.names:
+            assert share_missed([line for line in lines if line.belongs and line.agent == name]) <= 3 / 17
