@@ -1,12 +1,15 @@
 """An agent's view of a round of group chat, and how it asks its model."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
+from prompts.examples import draw_example
 from prompts.render import render
-from state.cognition import Character, Finding
+from state.cognition import Assessment, Character, Finding
 from state.context import Context
 from state.graph_state import CognitionInput, Mind
 from state.language_model import GenerationRequest, ReplyField
@@ -92,7 +95,7 @@ class View:
 
     def situation(self) -> AgentSituation:
         """Return the agent's situation, for a prompt."""
-        message, noticed = self.message(), self.mind["noticed"]
+        message, noticed, last = self.message(), self.mind["noticed"], self.last_assessment()
         return AgentSituation(
             meeting=self.meeting,
             agent=self.agent,
@@ -103,7 +106,21 @@ class View:
             emotion_strength=self.mind["emotion_strength"],
             lines=self.lines(),
             missed=message is not None and message.turn not in noticed,
+            last_situation=last.situation if last else "",
+            last_thought=last.thought if last else "",
         )
+
+    def last_assessment(self) -> Assessment | None:
+        """Return how the agent saw things in the round before; `None` in their first round."""
+        return self.context.store.step(self.context.run, self.round - 1, self.name, "assess", Assessment)
+
+    def example(self, question: str) -> Any:
+        """Return an example answer to a question, drawn for this round (see `prompts/templates/examples.yaml`)."""
+        return draw_example(question, self.generator(f"example_{question}"))
+
+    def generator(self, node: str) -> random.Random:
+        """Return the random generator for a draw of the agent in this round."""
+        return keyed_generator(self.context.seed, round=self.round, agent=self.name, node=node)
 
     def finding(self, mechanism: str) -> Finding | None:
         """Return the mechanism's last finding; `None` if it was never used."""
@@ -131,7 +148,13 @@ class View:
         return elapsed_s / (elapsed_s + left_s) if left_s is not None and elapsed_s + left_s > 0 else 0.0
 
     async def ask(
-        self, node: str, question: Question, fields: Sequence[ReplyField], attempt: int = 0, as_self: bool = True
+        self,
+        node: str,
+        question: Question,
+        fields: Sequence[ReplyField],
+        attempt: int = 0,
+        as_self: bool = True,
+        no_repeat_from: Sequence[str] = (),
     ) -> Reply:
         """Ask the agent's model and return its answer; agents that ask at the same time share a batch.
 
@@ -141,10 +164,13 @@ class View:
             fields: The fields of the answer.
             attempt: The number of the attempt within the round, for the draws.
             as_self: Whether the prompt shows who the agent is and their situation, or the question alone.
+            no_repeat_from: Texts that the answer does not repeat, with models that tend to.
         """
         layout = self.context.layout
         prompt = ask_agent(self.situation(), question, layout) if as_self else ask_anybody(question, layout)
-        return await ask_model(self.context, self.round, self.name, node, prompt, fields, attempt, self.part)
+        return await ask_model(
+            self.context, self.round, self.name, node, prompt, fields, attempt, self.part, no_repeat_from
+        )
 
 
 async def ask_model(
@@ -156,6 +182,7 @@ async def ask_model(
     fields: Sequence[ReplyField],
     attempt: int = 0,
     part: str = "",
+    no_repeat_from: Sequence[str] = (),
 ) -> Reply:
     """Ask the model through the broker and return its reply.
 
@@ -168,6 +195,7 @@ async def ask_model(
         fields: The fields of the reply.
         attempt: The number of the attempt within the round, for the draws.
         part: The mechanism that asks, if any.
+        no_repeat_from: Other texts that are not repeated.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
@@ -177,7 +205,7 @@ async def ask_model(
         generators=(generator,),
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        no_repeat_from=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
+        no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)

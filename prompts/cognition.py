@@ -15,7 +15,7 @@ from state.meeting import Attendee, Meeting
 from state.parameters import Layout
 from state.records import Prompt, Turn, Unit
 
-#: The block that stays the same for a whole meeting; with a question's example it begins every prompt that asks it.
+#: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"
 #: The two sides of the exchange that shows how an answer looks; no names of participants.
 _ASKS, _ANSWERS = "question", "answer"
@@ -34,6 +34,7 @@ class AgentSituation:
         emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
         lines: The turns that the agent noticed, oldest first.
         missed: Whether the agent did not notice the last message.
+        last_situation, last_thought: How the agent saw things in the round before, and thought; empty at first.
     """
 
     meeting: Meeting
@@ -45,6 +46,8 @@ class AgentSituation:
     emotion_strength: float
     lines: tuple[Turn, ...]
     missed: bool
+    last_situation: str = ""
+    last_thought: str = ""
 
     @property
     def name(self) -> str:
@@ -90,8 +93,7 @@ def examples_of(prompt: Prompt) -> list[str]:
 
 def shared_units(prompt: Prompt) -> int:
     """Return how many units at the beginning of a prompt to an agent stay the same for a whole meeting."""
-    same = (unit.block in (_SELF, "example") for unit in prompt.units)
-    return sum(same) if prompt.units[0].block == _SELF else 0
+    return sum(unit.block == _SELF for unit in prompt.units)
 
 
 def line_of(turn: Turn) -> str:
@@ -146,6 +148,10 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
     if others:
         yield item("people", people=listed(others))
     yield item("feeling", emotion=situation.emotion, strength=round(10 * situation.emotion_strength))
+    if situation.last_situation:
+        yield item("last_situation", value=situation.last_situation)
+    if situation.last_thought:
+        yield item("last_thought", value=situation.last_thought)
     if not situation.lines:
         yield ("moment", "text", texts.fill("moment.nothing", {}))
     else:
