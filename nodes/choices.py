@@ -6,13 +6,14 @@ put into its reply, and it goes on from there.
 """
 
 import math
+import random
+import re
 from collections.abc import Sequence
 
 from nodes.view import View
 from prompts.choices import assemble_choice, assemble_neutral
 from prompts.templates import template
 from state.meeting import EMOTIONS
-from state.randomness import keyed_generator
 
 #: How strong a feeling is in the words of the template.
 _GRADES = {"little": 0.25, "plain": 0.55, "very": 0.9}
@@ -28,17 +29,30 @@ def reads_probabilities(view: View) -> bool:
 async def choose_feeling(view: View) -> tuple[str, int]:
     """Return the feeling that the situation makes likelier, and its strength from 0 to 10.
 
-    The feeling is drawn from the calibrated distribution over all of them, the strength expected over their grades.
     Who has noticed nothing yet feels as before.
     """
     if not view.lines():
         return view.mind["emotion"], round(10 * view.mind["emotion_strength"])
-    texts = template("choices")
-    options = [texts.fill(f"feeling.{grade}", {"emotion": emotion}) for emotion in EMOTIONS for grade in _GRADES]
-    shares = normalised(await log_ratios(view, "feeling", texts.fill("feeling.ask", {"name": view.name}), options))
-    by_emotion = [shares[at : at + len(_GRADES)] for at in range(0, len(shares), len(_GRADES))]
+    ask = template("choices").fill("feeling.ask", {"name": view.name})
+    return feeling_of(await log_ratios(view, "feeling", ask, feeling_options()), view.generator("feeling"))
+
+
+def feeling_options() -> list[str]:
+    """Return the words for every feeling in each of its grades."""
+    fill = template("choices").fill
+    return [fill(f"feeling.{grade}", {"emotion": emotion}) for emotion in EMOTIONS for grade in _GRADES]
+
+
+def feeling_of(ratios: Sequence[float], generator: random.Random) -> tuple[str, int]:
+    """Return a feeling drawn from the calibrated distribution, and its strength expected over the feeling's grades.
+
+    Args:
+        ratios: The logarithm of how much likelier each of `feeling_options` is than after lines without content.
+        generator: The random generator of the draw.
+    """
+    shares, count = normalised(ratios), len(_GRADES)
+    by_emotion = [shares[at : at + count] for at in range(0, len(shares), count)]
     weights = [sum(grades) ** _SHARPNESS for grades in by_emotion]
-    generator = keyed_generator(view.context.seed, round=view.round, agent=view.name, node="feeling")
     (index,) = generator.choices(range(len(EMOTIONS)), weights)
     grades = by_emotion[index]
     strength = sum(share * grade for share, grade in zip(grades, _GRADES.values(), strict=True)) / sum(grades)
@@ -46,22 +60,41 @@ async def choose_feeling(view: View) -> tuple[str, int]:
 
 
 async def choose_switches(view: View, descriptions: Sequence[str]) -> list[bool]:
-    """Return for each mechanism whether the situation makes it likelier than it is without one.
+    """Return for each mechanism whether the situation makes it likelier than it is without one."""
+    ask = template("choices").fill("mechanism.ask", {"name": view.name})
+    return switches_of(await log_ratios(view, "mechanism", ask, switch_options(descriptions)))
 
-    They compete with each other and with needing nothing: a mechanism is on where its calibrated share is above 1 / n.
-    """
+
+def switch_options(descriptions: Sequence[str]) -> list[str]:
+    """Return the words for every mechanism, and last those for needing none."""
     texts = template("choices")
-    options = [texts.fill("mechanism.option", {"value": description}) for description in descriptions]
-    options.append(texts.fill("mechanism.none", {}))
-    shares = normalised(await log_ratios(view, "mechanism", texts.fill("mechanism.ask", {"name": view.name}), options))
-    return [share > 1 / len(shares) for share in shares[:-1]]
+    return [
+        *(texts.fill("mechanism.option", {"value": _first_clause(text)}) for text in descriptions),
+        texts.fill("mechanism.none", {}),
+    ]
+
+
+def _first_clause(description: str) -> str:
+    return re.split("[,:;]", description, maxsplit=1)[0]
+
+
+def switches_of(ratios: Sequence[float]) -> list[bool]:
+    """Return for each mechanism whether it is on: where its calibrated share is above 1 / n.
+
+    Mechanisms compete with each other, and with needing none.
+
+    Args:
+        ratios: As in `feeling_of`, of `switch_options`.
+    """
+    return [share > 1 / len(ratios) for share in normalised(ratios)[:-1]]
 
 
 async def choose_done(view: View, index: int, step: str) -> bool:
     """Return whether the situation makes it likelier that a step of the plan is done than it is without one."""
     texts = template("choices")
     options = [texts.fill(f"step.{entry}", {"value": step}) for entry in ("done", "open")]
-    ask = texts.fill("step.ask", {"name": view.name, "value": step})
+    other = next(name for name in view.meeting.names if name != view.name)
+    ask = texts.fill("step.ask", {"name": view.name, "other": other, "value": step.rstrip(".")})
     done, still_open = await log_ratios(view, f"step_{index}", ask, options)
     return done > still_open
 
@@ -74,32 +107,29 @@ def as_choice(decided: bool | None) -> tuple[str, ...]:
 async def log_ratios(view: View, node: str, ask: str, options: Sequence[str]) -> list[float]:
     """Return the logarithm of how much likelier each option is than after lines without content.
 
+    What is found after these is the same for a whole meeting: it is asked for once, under the round before the first.
+
     Args:
         view: The agent's view of the round.
         node: What is chosen; it names the calls.
         ask: The beginning of the sentence that an option completes.
         options: Its ends.
     """
-    model = view.context.asked_by(view.name, view.round, f"weigh_{node}", view.part)
-    prompt = assemble_choice(view.situation(), ask, view.context.model.tokenizer)
-    found = await model.probabilities(prompt, options)
-    neutral = await _neutral_logs(view, node, ask, options)
-    return [_log(probability) - log for probability, log in zip(found, neutral, strict=True)]
+    context, situation, tokenizer = view.context, view.situation(), view.context.model.tokenizer
+    model = context.asked_by(view.name, view.round, f"weigh_{node}", view.part)
+    found = await model.probabilities(assemble_choice(situation, ask, tokenizer), options)
+    key = ("neutral", context.model.id, view.name, ask, tuple(options))
+    if key not in context.kept:
+        model = context.asked_by(view.name, 0, f"weigh_{node}")
+        prompts = assemble_neutral(situation, ask, tokenizer)
+        context.kept[key] = [await model.probabilities(prompt, options) for prompt in prompts]
+    return log_ratios_of(found, context.kept[key])
 
 
-async def _neutral_logs(view: View, node: str, ask: str, options: Sequence[str]) -> list[float]:
-    """Return the mean logarithm of each option's probability after lines without content.
-
-    It is the same for a whole meeting: the calls are those of the round before the first, and made once.
-    """
-    prompts = assemble_neutral(view.situation(), ask, view.context.model.tokenizer)
-    key = ("neutral", view.context.model.id, view.name, tuple(prompt.input_ids for prompt in prompts), tuple(options))
-    if key not in view.context.kept:
-        model = view.context.asked_by(view.name, 0, f"weigh_{node}")
-        logs = [[_log(p) for p in await model.probabilities(prompt, options)] for prompt in prompts]
-        view.context.kept[key] = [sum(of_option) / len(logs) for of_option in zip(*logs, strict=True)]
-    kept: list[float] = view.context.kept[key]
-    return kept
+def log_ratios_of(found: Sequence[float], neutral: Sequence[Sequence[float]]) -> list[float]:
+    """Return the logarithm of each probability, less its mean logarithm in the neutral cases."""
+    means = [sum(map(_log, of_option)) / len(neutral) for of_option in zip(*neutral, strict=True)]
+    return [_log(probability) - mean for probability, mean in zip(found, means, strict=True)]
 
 
 def normalised(logs: Sequence[float]) -> list[float]:
