@@ -198,6 +198,7 @@ async def ask_model(
         no_repeat_from: Other texts that are not repeated.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
+    longest = parameters.no_repeat_ngram or 0  # what goes on from an earlier thought may be near it
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
     request = GenerationRequest(
         prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
@@ -206,7 +207,7 @@ async def ask_model(
         temperature=parameters.temperature,
         top_p=parameters.top_p,
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
-        no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
+        no_repeat_ngram=longest if no_repeat_from else min(longest, _NOT_FROM_THE_EXAMPLE),
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply

@@ -148,10 +148,6 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
     if others:
         yield item("people", people=listed(others))
     yield item("feeling", emotion=situation.emotion, strength=round(10 * situation.emotion_strength))
-    if situation.last_situation:
-        yield item("last_situation", value=situation.last_situation)
-    if situation.last_thought:
-        yield item("last_thought", value=situation.last_thought)
     if not situation.lines:
         yield ("moment", "text", texts.fill("moment.nothing", {}))
     else:
@@ -159,6 +155,10 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
         yield from (("moment", "item", line_of(turn)) for turn in situation.lines)
     if situation.missed:
         yield ("moment", "text", texts.fill("moment.missed", {}))
+    if situation.last_situation:
+        yield item("last_situation", value=situation.last_situation)
+    if situation.last_thought:
+        yield item("last_thought", value=situation.last_thought)
 
 
 def _prompt(
