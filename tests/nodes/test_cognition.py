@@ -146,11 +146,17 @@ def test_a_name_is_a_word_of_its_own(name: str, text: str, named: bool) -> None:
 
 
 async def test_every_mechanism_is_decided_on_with_a_reason() -> None:
-    model = ScriptedModel(endings=[True, False, True, False, True], comments=["The crane."] + ["Because."] * 5)
+    model = ScriptedModel(
+        endings=[True, False, True, False, True], comments=["The crane.", "I care.", "It helps."] + ["Because."] * 5
+    )
     scene = Scene(model=model).says(("Bo", "Ana, who pays?"))
     state = await scene.after(perceive, choose_mechanisms)
     need: InformationNeed = scene.step("choose_mechanisms", InformationNeed)
-    assert need.key_information == "The crane."
+    assert (need.key_information, need.character_analysis, need.decision_reason) == (
+        "The crane.",
+        "I care.",
+        "It helps.",
+    )
     assert [choice.active for choice in need.mechanisms.values()] == [True, False, True, False, True, True]
     assert need.mechanisms["memory_retrieval"].reason == "Because."
     assert need.mechanisms["mention_response"].reason == "Bo named me"
@@ -189,18 +195,18 @@ async def test_memory_retrieval_recalls_what_the_agent_asks_for() -> None:
     assert set(finding.lines) == {memory.text for memory in memories}
 
 
-async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:
-    scene = Scene(model=ScriptedModel(endings=[True, False, True], comments=["ask Bo", "thank them"]))
+async def test_goal_summary_asks_about_all_steps_anew_and_says_what_is_next() -> None:
+    scene = Scene(model=ScriptedModel(endings=[True, False, False, True], comments=["ask Bo.", "thank them"]))
     scene.says(("Bo", "I can pay."))
     first = await scene.find("goal_summary")
-    assert first.data == {"done": [True, False], "progress": 0.5, "next": "ask Bo"}
-    assert first.lines == ("50% of what Ana wants is settled.", "Still to settle: agree on a day.")
+    assert first.data == {"done": [True, False], "progress": 0.5, "next": "ask Bo."}
+    assert first.lines == ("50% of what Ana wants is settled.", "Still to settle: agree on a day.", "Next: ask Bo.")
     scene.context.store.save_step("k3f9", 2, "Ana", "goal_summary", first)
-    scene.says(("Cy", "Monday, then."))
+    scene.says(("Cy", "Monday, then, but the money is gone."))
     second = await scene.find("goal_summary", used={"goal_summary": [2, 1]})
-    assert second.data == {"done": [True, True], "progress": 1.0, "next": "thank them"}
+    assert second.data == {"done": [False, True], "progress": 0.5, "next": "thank them"}
     (_, asked) = scene.context.model.asked("generate")[-2:]
-    assert [field.name for field in asked.fields] == ["2. agree on a day", "next"]
+    assert [field.name for field in asked.fields] == ["1. find the money", "2. agree on a day", "next"]
 
 
 async def test_who_has_no_plan_is_not_asked_about_it() -> None:
