@@ -90,7 +90,12 @@ def switches_of(ratios: Sequence[float]) -> list[bool]:
 
 
 async def choose_done(view: View, index: int, step: str) -> bool:
-    """Return whether the situation makes it likelier that a step of the plan is done than it is without one."""
+    """Return whether the situation makes it likelier that a step of the plan is done than it is without one.
+
+    Who has noticed nothing yet holds for done what they held for done before.
+    """
+    if not view.lines():
+        return view.done()[index]
     texts = template("choices")
     options = [texts.fill(f"step.{entry}", {"value": step}) for entry in ("done", "open")]
     other = next(name for name in view.meeting.names if name != view.name)

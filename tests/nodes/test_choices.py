@@ -12,6 +12,9 @@ from support.commands import Cli
 from support.meeting_case import a_quay, an_attendee, held
 from support.scripted import ScriptedModel
 
+from benchmarks.decisions import ratios
+from cli.environment import cache_folder
+from models.loading import open_model
 from nodes.choices import feeling_of, feeling_options, log_ratios_of, normalised, switches_of
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import MECHANISMS
@@ -119,6 +122,19 @@ def test_a_model_without_probabilities_is_refused(cli: Cli) -> None:
         assert result.code == 2
         assert "choices=probabilities" in result.err
         assert "choices=reply" in result.err
+
+
+@pytest.mark.slow
+async def test_the_embedded_models_feelings_follow_what_is_said() -> None:
+    model, options = open_model("smollm2", cache=cache_folder(), precision="float32"), feeling_options()
+
+    async def share(line: str, emotion: str) -> float:
+        shares = normalised(await ratios(model, line, "feeling", options))
+        return sum(share for share, option in zip(shares, options, strict=True) if option.endswith(emotion))
+
+    danger, good_news = "The water is rising, and the boat has a hole.", "They have chosen you, Ana! You got the post!"
+    assert await share(danger, "afraid") > await share(good_news, "afraid")
+    assert await share(danger, "glad") < await share(good_news, "glad")
 
 
 # --- examples -------------------------------------------------------------------------------------------------------
