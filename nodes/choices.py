@@ -7,7 +7,6 @@ put into its reply, and it goes on from there.
 
 import math
 import random
-import re
 from collections.abc import Sequence
 
 from nodes.view import View
@@ -69,13 +68,9 @@ def switch_options(descriptions: Sequence[str]) -> list[str]:
     """Return the words for every mechanism, and last those for needing none."""
     texts = template("choices")
     return [
-        *(texts.fill("mechanism.option", {"value": _first_clause(text)}) for text in descriptions),
+        *(texts.fill("mechanism.option", {"value": text}) for text in descriptions),
         texts.fill("mechanism.none", {}),
     ]
-
-
-def _first_clause(description: str) -> str:
-    return re.split("[,:;]", description, maxsplit=1)[0]
 
 
 def switches_of(ratios: Sequence[float]) -> list[bool]:
