@@ -9,9 +9,12 @@ from dataclasses import dataclass
 
 from state.errors import UsageError, extra_hint
 from state.language_model import ModelTraits
+from state.parameters import LONG
 
 #: What suits a model that was trained to follow instructions, and shows nothing but text.
-TRAITS = ModelTraits(context_window=None, layout="single_message", judge="rating", ending="reply", text_only=True)
+TRAITS = ModelTraits(
+    context_window=None, layout="single_message", judge="rating", ending="reply", lengths=LONG, text_only=True
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from state.errors import ModelError
 from state.language_model import Activity, ModelTraits, Report, ignore_activity
+from state.parameters import SHORT
 
 ID = "smollm2"
 #: The distributions with the weights of the model and of the embedder. They are installed without their dependencies,
@@ -36,6 +37,8 @@ TRAITS = ModelTraits(
     ending="continuation",
     ending_threshold=0.85,
     no_repeat_ngram=5,
+    lengths=SHORT,
+    choices="probabilities",
 )
 
 

@@ -139,7 +139,7 @@ def _value(field: ReplyField) -> str:
         return " | ".join(_lark(_escaped(choice)) for choice in field.choices)
     if field.kind == "integer":
         return f"/{'|'.join(map(str, range(field.maximum, field.minimum - 1, -1)))}/"
-    return f"/{_VALUES[field.kind]}/"
+    return f"/{'|'.join(field.choices) or _VALUES[field.kind]}/"
 
 
 def _escaped(text: str) -> str:

@@ -98,9 +98,8 @@ def rehearsal_of(name: str) -> LanguageModel:
         chat_names.check_chat_name(name)
         traits = chat_names.TRAITS
     if traits is not None:
-        model.traits = replace(
-            model.traits, layout=traits.layout, judge=traits.judge, ending=traits.ending, text_only=traits.text_only
-        )
+        names = ("layout", "judge", "ending", "lengths", "choices", "text_only")
+        model.traits = replace(model.traits, **{name: getattr(traits, name) for name in names})
     return model
 
 

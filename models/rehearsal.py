@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from state.errors import ModelError
 from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, Role, ScoringOptions
+from state.parameters import SHORT
 from state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
@@ -116,6 +117,7 @@ class RehearsalModel:
             judge="rating",
             likelihood_threshold=0.55,
             ending_threshold=1 - _CHANCE_OF_TRUE,
+            lengths=SHORT,
             rehearsed=True,
         )
         self.tokenizer = RehearsalTokenizer()
@@ -191,6 +193,8 @@ class RehearsalModel:
         self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
     ) -> str | bool | int:
         """Draw the value of a field; `several` says whether the request has several booleans."""
+        if field.kind == "boolean" and field.choices:
+            return field.choices[0] == "true"
         if field.kind == "boolean":
             return generator.random() < (_CHANCE_AMONG_SEVERAL if several else _CHANCE_OF_TRUE)
         if field.kind == "integer":

@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from nodes.choices import choose_feeling, reads_probabilities
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.templates import template
@@ -28,11 +29,16 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     findings = [store.step(run, view.round, view.name, name, Finding) for name in active]
     texts = template("cognition")
     items = [texts.fill("assess.item", {"value": line}) for finding in findings if finding for line in finding.lines]
-    limit = view.context.parameters.max_thought_tokens
+    limit = view.context.parameters.thought_tokens
+    feelings: tuple[str, ...] = EMOTIONS
+    minimum, maximum = 0, 10
+    if reads_probabilities(view):
+        feeling, minimum = await choose_feeling(view)
+        feelings, maximum = (feeling,), minimum
     fields = (
         ReplyField("situation", "text", max_tokens=limit),
-        ReplyField("feeling", "choice", choices=EMOTIONS),
-        ReplyField("strength", "integer", minimum=0, maximum=10),
+        ReplyField("feeling", "choice", choices=feelings),
+        ReplyField("strength", "integer", minimum=minimum, maximum=maximum),
         ReplyField("thought", "text", max_tokens=limit),
     )
     form = {
@@ -41,13 +47,10 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
         "strength": "0 to 10",
         "thought": "what you think to yourself",
     }
-    example = {
-        "situation": "Two of them agree, and the others have not said much.",
-        "feeling": "impatient",
-        "strength": 6,
-        "thought": "I know something about this that they have forgotten.",
-    }
-    reply = await view.ask("assess", Question("assess", form, example, items), fields)
+    last = view.last_assessment()
+    before = (last.situation, last.thought) if last else ()
+    question = Question("assess", form, view.example("assess"), items)
+    reply = await view.ask("assess", question, fields, no_repeat_from=before)
     return Assessment(
         situation=text_of(reply, "situation"),
         thought=text_of(reply, "thought"),

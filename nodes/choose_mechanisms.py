@@ -1,19 +1,29 @@
 """Choose the mechanisms to switch on. Source: ChatAgents §III-A, information need analysis; Fig. 6."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
+from nodes.choices import as_choice, choose_switches, reads_probabilities
 from nodes.machinery.guard import failure
-from nodes.mechanisms.registry import mechanism_of
+from nodes.mechanisms.mechanism import Mechanism
+from nodes.mechanisms.registry import MECHANISMS, mechanism_of
 from nodes.view import View, text_of
 from prompts.cognition import Question
+from prompts.examples import draw_switch
 from prompts.templates import template
 from state.cognition import InformationNeed, MechanismChoice
 from state.context import Context
 from state.errors import ModelError, NodeError, StorageError
 from state.graph_state import CognitionState, Mind
 from state.language_model import ReplyField
+
+#: What the agent says before it chooses, and what each means. Source: ChatAgents Fig. 6, in other words.
+_THOUGHTS = {
+    "key_information": "what matters most in what was just said",
+    "character_analysis": "how it sits with somebody of your character",
+    "decision_reason": "why you choose as you do below",
+}
 
 
 async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
@@ -28,25 +38,14 @@ async def information_need(view: View) -> InformationNeed:
     """Return the agent's choice about every mechanism of the meeting, with reasons."""
     mechanisms = [mechanism_of(view.context, name) for name in view.meeting.mechanisms]
     asked = [mechanism for mechanism in mechanisms if mechanism.condition is None]
-    choices = {}
-    key_information = ""
+    thoughts: dict[str, str] = {}
+    choices: dict[str, MechanismChoice] = {}
     if asked:
-        limit = view.context.parameters.max_reason_tokens
-        fields = [ReplyField("key_information", "text", max_tokens=limit)]
-        form: dict[str, object] = {"key_information": "what matters most right now"}
-        example: dict[str, object] = {"key_information": "They want to hear a decision."}
-        for mechanism in asked:
-            fields += [
-                ReplyField(mechanism.name, "boolean"),
-                ReplyField(f"{mechanism.name}_reason", "text", max_tokens=limit),
-            ]
-            form |= {mechanism.name: "true or false", f"{mechanism.name}_reason": "a few words"}
-            example |= {mechanism.name: mechanism.example[0], f"{mechanism.name}_reason": mechanism.example[1]}
         items = [template("cognition").fill("mechanisms.round", {"round": view.round})]
         items += [usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked]
-        question = Question("mechanisms", form, example, items)
-        reply = await view.ask("choose_mechanisms", question, fields)
-        key_information = text_of(reply, "key_information")
+        question = Question("mechanisms", _form(asked), _example(view, asked), items)
+        reply = await view.ask("choose_mechanisms", question, await _fields(view, asked))
+        thoughts = {name: text_of(reply, name) for name in _THOUGHTS}
         for mechanism in asked:
             choices[mechanism.name] = MechanismChoice(
                 active=reply.fields.get(mechanism.name) is True, reason=text_of(reply, f"{mechanism.name}_reason")
@@ -55,9 +54,45 @@ async def information_need(view: View) -> InformationNeed:
         if mechanism.condition is not None:
             reason = _occasion(mechanism.name, mechanism.condition, view)
             choices[mechanism.name] = MechanismChoice(active=reason is not None, reason=reason or "no occasion")
+    last = view.last_assessment()
     return InformationNeed(
-        key_information=key_information, mechanisms={name: choices[name] for name in view.meeting.mechanisms}
+        situation_summary=last.situation if last else "",
+        **{"key_information": "", **thoughts},
+        mechanisms={name: choices[name] for name in view.meeting.mechanisms},
     )
+
+
+async def _fields(view: View, asked: Sequence[Mechanism]) -> list[ReplyField]:
+    """Return the fields of the reply; a switch that probabilities have decided has one value left."""
+    limit = view.context.parameters.reason_tokens
+    decided: Sequence[bool | None] = [None] * len(asked)
+    if reads_probabilities(view):
+        decided = await choose_switches(view, [mechanism.description for mechanism in asked])
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in _THOUGHTS]
+    for mechanism, active in zip(asked, decided, strict=True):
+        fields += [
+            ReplyField(mechanism.name, "boolean", choices=as_choice(active)),
+            ReplyField(f"{mechanism.name}_reason", "text", max_tokens=limit),
+        ]
+    return fields
+
+
+def _form(asked: Sequence[Mechanism]) -> dict[str, object]:
+    form: dict[str, object] = {**_THOUGHTS}
+    for mechanism in asked:
+        form |= {mechanism.name: "true or false", f"{mechanism.name}_reason": "a few words"}
+    return form
+
+
+def _example(view: View, asked: Sequence[Mechanism]) -> dict[str, object]:
+    """Return an example answer; a shipped mechanism is on in half of them, another one as its example says."""
+    example: dict[str, object] = dict(view.example("mechanisms"))
+    generator = view.generator("example_switches")
+    for mechanism in asked:
+        drawn = draw_switch(mechanism.name, generator) if mechanism is MECHANISMS.get(mechanism.name) else None
+        active, reason = drawn or mechanism.example
+        example |= {mechanism.name: active, f"{mechanism.name}_reason": reason}
+    return example
 
 
 def _occasion(name: str, condition: Callable[[View], str | None], view: View) -> str | None:

@@ -73,7 +73,7 @@ def utterance_request(
 ) -> GenerationRequest:
     """Return the request for the utterance, and whether it ends the conversation. Source: APP Table 9."""
     speaker = prompt.speaker
-    fields = [ReplyField(speaker, "speech", max_tokens=parameters.max_utterance_tokens)]
+    fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker), "boolean"))
     return GenerationRequest(
@@ -95,7 +95,7 @@ def sequence_request(
     asking = asking_for_candidates(prompt, parameters.sequential_candidates, asks_ending)
     fields: list[ReplyField] = []
     for text_key, end_key in candidate_keys(parameters.sequential_candidates):
-        fields.append(ReplyField(text_key, "speech", max_tokens=parameters.max_utterance_tokens))
+        fields.append(ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens))
         if asks_ending:
             fields.append(ReplyField(end_key, "boolean"))
     return GenerationRequest(

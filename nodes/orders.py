@@ -14,6 +14,7 @@ from nodes.retrieve import latest_turns
 from nodes.seat import is_persons
 from nodes.view import View, ask_model, text_of
 from prompts.cognition import Question, ask_anybody, line_of
+from prompts.examples import draw_example
 from prompts.templates import template
 from state.context import Context
 from state.graph_state import GroupState, cognition_of
@@ -53,16 +54,17 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         for name in candidates
     ]
     turns = latest_turns(context, state["turn"], context.parameters.working_memory)
+    generator = keyed_generator(context.seed, round=state["round"], node="example_moderator")
     question = Question(
         "moderator",
         form={"next": f"one of {', '.join(candidates)}", "reason": "a few words"},
-        example={"next": "Kim", "reason": "Kim has not been heard on this."},
+        example=draw_example("moderator", generator),
         items=[context.meeting.description, *people, *(line_of(turn) for turn in turns)],
     )
     prompt = ask_anybody(question, context.layout)
     fields = (
         ReplyField("next", "choice", choices=tuple(candidates)),
-        ReplyField("reason", "text", max_tokens=_REASON_TOKENS),
+        ReplyField("reason", "text", max_tokens=max(_REASON_TOKENS, context.parameters.reason_tokens)),
     )
     for attempt in range(_ATTEMPTS):
         reply = await ask_model(context, state["round"], "", "centralised", prompt, fields, attempt)
@@ -88,7 +90,9 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
         reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
         return _give_floor_to(state, context, _drawn_order(state, context, picked), reason)
     view = View.of(cognition_of(state, last), context)
-    question = Question("designate", form={"next": f"one of {', '.join(candidates)}"}, example={"next": "Kim"})
+    question = Question(
+        "designate", form={"next": f"one of {', '.join(candidates)}"}, example=view.example("designate")
+    )
     fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
     for attempt in range(_ATTEMPTS):
         picked = _named(await view.ask("designated", question, fields, attempt), candidates)

@@ -18,19 +18,7 @@ from state.randomness import keyed_generator
 #: Descriptions of a personality, and steps of a plan, that a model is asked for.
 _DESCRIPTIONS = 10
 _STEPS = 3
-#: What `introverted, conscientious and open` could come to: an example for models that learn from examples.
-_EXAMPLE_DESCRIPTIONS = (
-    "Listens for a long while before saying anything.",
-    "Says a thing once, in few words, and leaves it there.",
-    "Goes through a plan point by point and notices what is missing.",
-    "Asks where a strange idea comes from before judging it.",
-    "Writes down what was agreed and comes back to it.",
-    "Would rather answer a question than put one.",
-    "Looks for a second way when the first one is blocked.",
-    "Admits at once when a figure was wrong.",
-    "Speaks slowly and leaves gaps between sentences.",
-    "Keeps to the point when others tell stories.",
-)
+#: The number of tokens of each, at least.
 _DESCRIPTION_TOKENS = 36
 _STEP_TOKENS = 16
 
@@ -64,10 +52,11 @@ async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
     question = Question(
         "personality",
         form=dict.fromkeys(names, "a sentence"),
-        example=dict(zip(names, _EXAMPLE_DESCRIPTIONS, strict=True)),
+        example=dict(zip(names, view.example("personality"), strict=True)),
         items=[template("cognition").fill("personality.about", {"value": listed(big_five)})],
     )
-    fields = [ReplyField(name, "text", max_tokens=_DESCRIPTION_TOKENS) for name in names]
+    limit = max(_DESCRIPTION_TOKENS, view.context.parameters.thought_tokens)
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
     reply = await view.ask("personality", question, fields, as_self=False)
     return tuple(text for text in (text_of(reply, name) for name in names) if text)
 
@@ -86,12 +75,11 @@ async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
     question = Question(
         "plan",
         form=dict.fromkeys(names, "a few words"),
-        example=dict(
-            zip(names, ("hear what everybody thinks", "compare two ways", "settle on one of them"), strict=True)
-        ),
+        example=dict(zip(names, view.example("plan"), strict=True)),
         items=[template("cognition").fill("plan.about", {"name": view.name, "goal": goal})],
         variables={"number": _STEPS},
     )
-    fields = [ReplyField(name, "text", max_tokens=_STEP_TOKENS) for name in names]
+    limit = max(_STEP_TOKENS, view.context.parameters.reason_tokens)
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
     reply = await view.ask("plan", question, fields, attempt=index, as_self=False)
     return tuple(text for text in (text_of(reply, name) for name in names) if text) or (goal,)

@@ -10,13 +10,8 @@ from state.cognition import HIGHEST_RATING, Assessment, Rating, WillingnessRatin
 from state.graph_state import Mind, Parts
 from state.language_model import ReplyField
 
-#: The parts in the order of Eq. 1, and how an answer could look.
-_PARTS: dict[str, tuple[int, str]] = {
-    "topic": (6, "I know this better than they do."),
-    "goal": (3, "Nothing of mine depends on it."),
-    "emotion": (7, "It has bothered me for a while."),
-    "personality": (4, "I would rather listen first."),
-}
+#: The parts in the order of Eq. 1.
+_PARTS = ("topic", "goal", "emotion", "personality")
 
 
 async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
@@ -24,12 +19,12 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
 
     Nothing else moves the parts: the model is told that its agent was asked, and how long it has been quiet.
 
-    Returns:
-        The parts, and the agent's mind with what is noted of the ratings.
-
     Args:
         view: The agent's view of the round.
         address: How much the last line speaks to them, in [0, 1].
+
+    Returns:
+        The parts, and the agent's mind with what is noted of the ratings.
     """
     context, texts = view.context, template("cognition")
     assessment = context.store.step(context.run, view.round, view.name, "assess", Assessment)
@@ -38,14 +33,13 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
     quiet = view.mind.get("quiet", 0)
     items += [texts.fill("willingness.quiet", {"number": quiet})] if quiet else []
     form: dict[str, object] = {}
-    example: dict[str, object] = {}
     fields = []
-    for part, (rating, reason) in _PARTS.items():
+    for part in _PARTS:
         form |= {part: f"0 to {HIGHEST_RATING}", f"{part}_reason": "a few words"}
-        example |= {part: rating, f"{part}_reason": reason}
         fields.append(ReplyField(part, "integer", maximum=HIGHEST_RATING, is_bounded=False))
-        fields.append(ReplyField(f"{part}_reason", "text", max_tokens=context.parameters.max_reason_tokens))
-    reply = await view.ask("decide", Question("willingness", form, example, [item for item in items if item]), fields)
+        fields.append(ReplyField(f"{part}_reason", "text", max_tokens=context.parameters.reason_tokens))
+    question = Question("willingness", form, view.example("willingness"), [item for item in items if item])
+    reply = await view.ask("decide", question, fields)
     topic, goal, emotion, personality = (
         Rating(rating=int(reply.fields.get(part, 0)), reason=text_of(reply, f"{part}_reason")) for part in _PARTS
     )

@@ -51,7 +51,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     (reply,) = await context.asked_by(speaker, round, "rewrite").generate(
         GenerationRequest(
             prompt=render(assemble_rewriting(conflict_of(state, context, prompt, candidate)), tokenizer),
-            fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.max_utterance_tokens),),
+            fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.utterance_tokens),),
             generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
             temperature=parameters.temperature,
             top_p=parameters.top_p,

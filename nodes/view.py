@@ -1,13 +1,16 @@
 """An agent's view of a round of group chat, and how it asks its model."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from nodes.hearing import changes_seen, heard, was_there
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
+from prompts.examples import draw_example
 from prompts.render import render
-from state.cognition import Character, Finding
+from state.cognition import Assessment, Character, Finding
 from state.context import Context
 from state.graph_state import CognitionInput, Mind
 from state.language_model import GenerationRequest, ReplyField
@@ -107,6 +110,7 @@ class View:
         message, lines, parameters = self.message(), self.lines(), self.context.parameters
         is_full = len(lines) >= parameters.working_memory
         missed = parameters.hearing == "noticed" and message is not None and message.turn not in self.mind["noticed"]
+        last = self.last_assessment()
         return AgentSituation(
             meeting=self.meeting,
             agent=self.agent,
@@ -119,7 +123,21 @@ class View:
             missed=missed,
             changes=changes_seen(self.meeting, self.name, lines[0].sim_time_s if is_full else 0.0, self.sim_time_s),
             has_heard_nothing=not lines and (self.meeting.opening is not None or any(self.spoken.values())),
+            last_situation=last.situation if last else "",
+            last_thought=last.thought if last else "",
         )
+
+    def last_assessment(self) -> Assessment | None:
+        """Return how the agent saw things in the round before; `None` in their first round."""
+        return self.context.store.step(self.context.run, self.round - 1, self.name, "assess", Assessment)
+
+    def example(self, question: str) -> Any:
+        """Return an example answer to a question, drawn for this round (see `prompts/templates/examples.yaml`)."""
+        return draw_example(question, self.generator(f"example_{question}"))
+
+    def generator(self, node: str) -> random.Random:
+        """Return the random generator for a draw of the agent in this round."""
+        return keyed_generator(self.context.seed, round=self.round, agent=self.name, node=node)
 
     def finding(self, mechanism: str) -> Finding | None:
         """Return the mechanism's last finding; `None` if it was never used."""
@@ -147,7 +165,13 @@ class View:
         return elapsed_s / (elapsed_s + left_s) if left_s is not None and elapsed_s + left_s > 0 else 0.0
 
     async def ask(
-        self, node: str, question: Question, fields: Sequence[ReplyField], attempt: int = 0, as_self: bool = True
+        self,
+        node: str,
+        question: Question,
+        fields: Sequence[ReplyField],
+        attempt: int = 0,
+        as_self: bool = True,
+        no_repeat_from: Sequence[str] = (),
     ) -> Reply:
         """Ask the agent's model and return its answer; agents that ask at the same time share a batch.
 
@@ -157,10 +181,13 @@ class View:
             fields: The fields of the answer.
             attempt: The number of the attempt within the round, for the draws.
             as_self: Whether the prompt shows who the agent is and their situation, or the question alone.
+            no_repeat_from: Texts that the answer does not repeat, with models that tend to.
         """
         layout = self.context.layout
         prompt = ask_agent(self.situation(), question, layout) if as_self else ask_anybody(question, layout)
-        return await ask_model(self.context, self.round, self.name, node, prompt, fields, attempt, self.part)
+        return await ask_model(
+            self.context, self.round, self.name, node, prompt, fields, attempt, self.part, no_repeat_from
+        )
 
 
 async def ask_model(
@@ -172,6 +199,7 @@ async def ask_model(
     fields: Sequence[ReplyField],
     attempt: int = 0,
     part: str = "",
+    no_repeat_from: Sequence[str] = (),
 ) -> Reply:
     """Ask the model through the broker and return its reply.
 
@@ -184,8 +212,10 @@ async def ask_model(
         fields: The fields of the reply.
         attempt: The number of the attempt within the round, for the draws.
         part: The mechanism that asks, if any.
+        no_repeat_from: Other texts that are not repeated.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
+    longest = parameters.no_repeat_ngram or 0  # what goes on from an earlier thought may be near it
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
     request = GenerationRequest(
         prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
@@ -193,8 +223,8 @@ async def ask_model(
         generators=(generator,),
         temperature=parameters.temperature,
         top_p=parameters.top_p,
-        no_repeat_from=tuple(tuple(tokenizer.encode(example)) for example in examples_of(prompt)),
-        no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_FROM_THE_EXAMPLE),
+        no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
+        no_repeat_ngram=longest if no_repeat_from else min(longest, _NOT_FROM_THE_EXAMPLE),
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply

@@ -16,7 +16,7 @@ from state.meeting import AttendanceChange, Attendee, Meeting
 from state.parameters import Layout
 from state.records import Prompt, Turn, Unit
 
-#: The block that stays the same for a whole meeting; with a question's example it begins every prompt that asks it.
+#: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"
 #: The two sides of the exchange that shows how an answer looks; no names of participants.
 _ASKS, _ANSWERS = "question", "answer"
@@ -37,6 +37,7 @@ class AgentSituation:
         missed: Whether the agent heard the last message and did not notice it.
         changes: Who came and who left meanwhile, the agent's own coming among them.
         has_heard_nothing: Whether the others have talked, and the agent has heard nothing of it.
+        last_situation, last_thought: How the agent saw things in the round before, and thought; empty at first.
     """
 
     meeting: Meeting
@@ -50,6 +51,8 @@ class AgentSituation:
     missed: bool
     changes: tuple[AttendanceChange, ...] = ()
     has_heard_nothing: bool = False
+    last_situation: str = ""
+    last_thought: str = ""
 
     @property
     def name(self) -> str:
@@ -95,8 +98,7 @@ def examples_of(prompt: Prompt) -> list[str]:
 
 def shared_units(prompt: Prompt) -> int:
     """Return how many units at the beginning of a prompt to an agent stay the same for a whole meeting."""
-    same = (unit.block in (_SELF, "example") for unit in prompt.units)
-    return sum(same) if prompt.units[0].block == _SELF else 0
+    return sum(unit.block == _SELF for unit in prompt.units)
 
 
 def line_of(turn: Turn) -> str:
@@ -166,6 +168,10 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
         yield ("moment", "item", text)
     if situation.missed:
         yield ("moment", "text", texts.fill("moment.missed", {}))
+    if situation.last_situation:
+        yield item("last_situation", value=situation.last_situation)
+    if situation.last_thought:
+        yield item("last_thought", value=situation.last_thought)
 
 
 def _prompt(

@@ -46,9 +46,20 @@ class MechanismChoice(Record):
 
 
 class InformationNeed(Record):
-    """The mechanisms that an agent chooses in a round. Source: ChatAgents §III-A, Fig. 6."""
+    """The mechanisms that an agent chooses in a round. Source: ChatAgents §III-A, Fig. 6.
 
+    Attributes:
+        situation_summary: What the agent was shown as the current context: their last situation; empty at first.
+        key_information: What matters most in what was said.
+        character_analysis: How it sits with the agent's character.
+        decision_reason: Why they choose as they do.
+        mechanisms: By mechanism, the choice.
+    """
+
+    situation_summary: str = ""
     key_information: str
+    character_analysis: str = ""
+    decision_reason: str = ""
     mechanisms: dict[str, MechanismChoice]
 
 

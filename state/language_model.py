@@ -6,11 +6,11 @@ Nothing here knows torch.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
 from state.errors import SettingError, UsageError
-from state.parameters import Ending, Judge, Layout, Parameters
+from state.parameters import MEDIUM, Choices, Ending, Judge, Layout, Lengths, Parameters
 from state.records import Prompt, Reply
 
 Role = Literal["system", "user", "assistant"]
@@ -111,7 +111,7 @@ class ReplyField:
         minimum, maximum: Bounds of an integer, inclusive.
         is_bounded: Whether an integer outside them is refused; else it is returned as a remote model gave it.
         max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one.
-        choices: The texts that a choice is one of, at least one.
+        choices: The texts that a choice is one of, at least one; of a boolean, `true` or `false` where it is decided.
     """
 
     name: str
@@ -166,6 +166,8 @@ class ModelTraits:
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
         no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
+        lengths: How much it may write.
+        choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
@@ -178,6 +180,8 @@ class ModelTraits:
     ending: Ending = "reply"
     ending_threshold: float | None = None
     no_repeat_ngram: int = 0
+    lengths: Lengths = MEDIUM
+    choices: Choices = "reply"
     rehearsed: bool = False
     text_only: bool = False
 
@@ -212,8 +216,15 @@ class ModelTraits:
         ending_threshold = self.ending_threshold if parameters.ending_threshold is None else parameters.ending_threshold
         if ending == "continuation" and ending_threshold is None:
             raise UsageError("ending=continuation has no calibrated threshold for this model; set ending_threshold")
+        lengths = {
+            f"max_{what}_tokens": length
+            for what, length in asdict(self.lengths).items()
+            if getattr(parameters, f"max_{what}_tokens") == "auto"
+        }
         return parameters.model_copy(
             update={
+                **lengths,
+                "choices": self.choices if parameters.choices == "auto" else parameters.choices,
                 "layout": self.layout if parameters.layout == "auto" else parameters.layout,
                 "judge": judge,
                 "inconsistency_threshold": threshold,

@@ -181,7 +181,10 @@ def agent_document(agent: AgentRound) -> Document:
     return {
         "agent": agent.agent,
         "perception": agent.perception.model_dump(mode="json"),
+        "situation_summary": need.situation_summary if need else None,
         "key_information": need.key_information if need else None,
+        "character_analysis": need.character_analysis if need else None,
+        "decision_reason": need.decision_reason if need else None,
         "mechanisms": {name: choice.model_dump() for name, choice in need.mechanisms.items()} if need else {},
         "findings": {name: finding.model_dump(mode="json") for name, finding in agent.findings.items()},
         "situation": assessment.situation if assessment else None,

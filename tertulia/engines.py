@@ -159,18 +159,20 @@ class Engines:
         """
         for speaker in (self.model, *self.participant_models.values()):
             speaker.traits.require_scores(parameters)
-            judge = self.roles.get("judge", speaker)
+            judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             _require_likelihoods(
                 self.suited(speaker, parameters),
-                judge.id if judge.traits.text_only else None,
-                speaker.id if speaker.traits.text_only else None,
+                *(model.id if model.traits.text_only else None for model in (judge, speaker, thinker)),
             )
         scorer = self.roles.get("score")
         if scorer is not None and scorer.traits.text_only:
             raise _no_surrogate(scorer.id)
 
     def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
-        """Return the parameters as they suit a model; how it is judged follows who judges it."""
+        """Return the parameters as they suit a model; how it is judged, and thinks, follows who does that for it."""
+        if (thinker := self.roles.get("think")) is not None:
+            thought = thinker.traits.resolve(parameters.model_copy(update={"ending": "off", "judge": "off"}))
+            parameters = parameters.model_copy(update={name: getattr(thought, name) for name in THINKING})
         if (judge := self.roles.get("judge")) is not None:
             judged = judge.traits.resolve(parameters.model_copy(update={"ending": "off"}))
             names = ("judge", "inconsistency_threshold")
@@ -187,6 +189,10 @@ class Engines:
             name: ParticipantModel(model=model.id, parameters=self.suited(model, parameters).model_dump(mode="json"))
             for name, model in self.participant_models.items()
         }
+
+
+#: Parameters that follow who thinks.
+THINKING = ("choices", "max_thought_tokens", "max_reason_tokens")
 
 
 def open_engines(name: str, start: Start | None, parameters: Parameters, access: ModelAccess) -> Engines:
@@ -258,22 +264,23 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
     for speaker in speakers:
         if speaker in remote:
             TRAITS.require_scores(parameters)
-        judge = roles.get("judge", speaker)
-        _require_likelihoods(parameters, judge if judge in remote else None, speaker if speaker in remote else None)
+        asked = (roles.get("judge", speaker), speaker, roles.get("think", speaker))
+        _require_likelihoods(parameters, *(name if name in remote else None for name in asked))
     if (scorer := roles.get("score")) in remote:
         raise _no_surrogate(str(scorer))
 
 
-def _require_likelihoods(parameters: Parameters, judge: str | None, speaker: str | None) -> None:
+def _require_likelihoods(parameters: Parameters, judge: str | None, speaker: str | None, thinker: str | None) -> None:
     """Refuse parameters that ask of a model that shows only text how likely a text is.
 
     Args:
         parameters: Of the run.
-        judge, speaker: The names of the models that judge and speak, where they show only text.
+        judge, speaker, thinker: The names of the models that judge, speak and think, where they show only text.
     """
     for setting, asked, model, instead in (
         ("judge", "likelihood", judge, "judge=rating, or judge_model=smollm2"),
         ("ending", "continuation", speaker, "ending=reply"),
+        ("choices", "probabilities", thinker, "choices=reply"),
     ):
         if model is not None and getattr(parameters, setting) == asked:
             raise SettingError(setting, asked, f": {model} does not tell how likely a text is; set {instead}")

@@ -11,7 +11,7 @@ from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import in_one_line
 from state.store import Store
-from tertulia.engines import check_models, named_models
+from tertulia.engines import THINKING, check_models, named_models
 from tertulia.seats import check_is_there, with_seat
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from storage.store import SqliteStore
 
 #: What follows the model where a scenario does not say otherwise: chosen anew for another model.
-_SUITS_THE_MODEL = ("layout", "judge", "inconsistency_threshold", "no_repeat_ngram", "ending", "ending_threshold")
+_SUITS_THE_MODEL = (
+    "layout", "judge", "inconsistency_threshold", "no_repeat_ngram", "ending", "ending_threshold", *THINKING,
+    "max_utterance_tokens",
+)  # fmt: skip
 
 #: Thresholds that belong to a choice: without one of their own they are chosen anew with it.
 _THRESHOLDS = {"judge": "inconsistency_threshold", "ending": "ending_threshold"}
@@ -169,6 +172,8 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
     reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
     if before.ending == "off":
         reopened -= {"ending"}
+    if "thinking_model" in chosen:
+        reopened |= set(THINKING)
     if "judge_model" in chosen:
         reopened |= _SUITS_THE_JUDGE
     reopened |= {threshold for choice, threshold in _THRESHOLDS.items() if choice in chosen}

@@ -69,8 +69,9 @@ def _mechanism_rows(agent: AgentRound, whole: bool) -> Iterator[tuple[str | Text
     need = agent.need
     if need is None:
         return
-    if need.key_information:
-        yield "needs", plain(need.key_information)
+    thoughts = {"before": need.situation_summary, "needs": need.key_information}
+    thoughts |= {"character": need.character_analysis, "decides": need.decision_reason}
+    yield from ((label, plain(text)) for label, text in thoughts.items() if text)
     for name in agent.active:
         reason = plain(f": {need.mechanisms[name].reason or '–'}")
         yield Text("on", "green"), Text.assemble((in_words(name), "bold"), reason)

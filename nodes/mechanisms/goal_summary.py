@@ -1,39 +1,42 @@
 """Review the plan: what is done, what comes next. Source: ChatAgents App. A (planning module)."""
 
+from collections.abc import Sequence
+
+from nodes.choices import as_choice, choose_done, reads_probabilities
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from state.cognition import Finding
 from state.language_model import ReplyField
 
+#: The number of tokens of what is next, at least.
 _NEXT_TOKENS = 16
 
 
 async def summarise_goals(view: View) -> Finding:
-    """Let the agent mark the steps of its plan that are done; a step that is done stays done."""
-    plan, done = view.character.plan, view.done()
+    """Let the agent say which steps of its plan are done, all of them anew: what was done once may be open again."""
+    plan = view.character.plan
     if not plan:
         return Finding(lines=(f"{view.name} has no plan for this meeting.",), data={"done": [], "progress": None})
-    open_steps = [index for index, is_done in enumerate(done) if not is_done]
-    following = ""
-    if open_steps:
-        names = {index: f"{index + 1}. {plan[index].text}" for index in open_steps}
-        form = {**dict.fromkeys(names.values(), "true or false"), "next": "what you would do next"}
-        fields = [
-            *(ReplyField(name, "boolean") for name in names.values()),
-            ReplyField("next", "text", max_tokens=_NEXT_TOKENS),
-        ]
-        items = [f"{name} ({plan[index].share:.0%} of all)" for index, name in names.items()]
-        example = {"1. Hear what they think": True, "2. Settle on one way": False, "next": "Ask who is for it."}
-        reply = await view.ask("goal_summary", Question("progress", form, example, items), fields)
-        following = text_of(reply, "next")
-        for index, name in names.items():
-            done[index] = reply.fields.get(name) is True
+    names = [f"{number}. {step.text}" for number, step in enumerate(plan, start=1)]
+    form = {**dict.fromkeys(names, "true or false"), "next": "what you would do next"}
+    decided: Sequence[bool | None] = [None] * len(plan)
+    if reads_probabilities(view):
+        decided = [await choose_done(view, index, step.text) for index, step in enumerate(plan)]
+    fields = [
+        *(ReplyField(name, "boolean", choices=as_choice(done)) for name, done in zip(names, decided, strict=True)),
+        ReplyField("next", "text", max_tokens=max(_NEXT_TOKENS, view.context.parameters.reason_tokens)),
+    ]
+    items = [f"{name} ({step.share:.0%} of all)" for name, step in zip(names, plan, strict=True)]
+    reply = await view.ask("goal_summary", Question("progress", form, view.example("progress"), items), fields)
+    following, done = text_of(reply, "next"), [reply.fields.get(name) is True for name in names]
     progress = min(1.0, sum(step.share for step, is_done in zip(plan, done, strict=True) if is_done))
     left = [step.text.rstrip(".") for step, is_done in zip(plan, done, strict=True) if not is_done]
     lines = [f"{progress:.0%} of what {view.name} wants is settled."]
     if left:
         lines.append(f"Still to settle: {'; '.join(left)}.")
+    if following:
+        lines.append(f"Next: {following.rstrip('.')}.")
     return Finding(lines=tuple(lines), data={"done": done, "progress": progress, "next": following})
 
 

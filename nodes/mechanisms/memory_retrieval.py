@@ -9,7 +9,7 @@ from state.language_model import ReplyField
 
 #: The number of memories that are recalled at a time.
 _RECALLED = 3
-#: The number of tokens of a query.
+#: The number of tokens of a query, at least.
 _QUERY_TOKENS = 16
 
 
@@ -18,10 +18,9 @@ async def recall(view: View) -> Finding:
 
     The stream has the agent's memories from before the meeting, and turns that have left its working memory.
     """
-    question = Question(
-        "recall", form={"recall": "what you try to remember"}, example={"recall": "what was said about it last time"}
-    )
-    fields = [ReplyField("recall", "text", max_tokens=_QUERY_TOKENS)]
+    question = Question("recall", {"recall": "what you try to remember"}, view.example("recall"))
+    limit = max(_QUERY_TOKENS, view.context.parameters.reason_tokens)
+    fields = [ReplyField("recall", "text", max_tokens=limit)]
     reply = await view.ask("memory_retrieval", question, fields)
     query = text_of(reply, "recall")
     parameters = view.context.parameters.model_copy(

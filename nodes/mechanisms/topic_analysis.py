@@ -42,7 +42,7 @@ async def analyse_topics(view: View) -> Finding:
         ReplyField("topic", "text", max_tokens=_TOPIC_TOKENS),
         ReplyField("move", "choice", choices=tuple(_MOVES)),
     ]
-    question = Question("topics", form, {"topic": "who does what", "move": "shift"}, items)
+    question = Question("topics", form, view.example("topics"), items)
     reply = await view.ask("topic_analysis", question, fields)
     topic, move = text_of(reply, "topic"), text_of(reply, "move")
     states = with_move(states, topic, move)

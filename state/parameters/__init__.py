@@ -3,19 +3,24 @@
 from state.parameters.conversation import NodeSetting
 from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
-from state.parameters.model import Ending, Judge
+from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
 from state.parameters.parameters import ALIASES, GROUP_CHAT, SETTABLE, Parameters
 from state.parameters.prompt import Layout
 
 __all__ = [
     "ALIASES",
     "GROUP_CHAT",
+    "LONG",
+    "MEDIUM",
     "SETTABLE",
+    "SHORT",
+    "Choices",
     "Ending",
     "GroupDescription",
     "Hearing",
     "Judge",
     "Layout",
+    "Lengths",
     "NodeSetting",
     "Order",
     "ParameterDescription",

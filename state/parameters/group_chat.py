@@ -1,10 +1,11 @@
 """Parameters of group chat: what agents think with, and who gets the floor. Source: ChatAgents."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from state.parameters.group import ParameterGroup
+from state.parameters.model import SHORT
 
 Hearing = Literal["noticed", "present", "all"]
 Order = Literal["self_driven", "rule_based", "centralised", "random", "designated"]
@@ -24,8 +25,27 @@ class CognitionParameters(ParameterGroup):
     mechanism_timeout_s: float = Field(
         20.0, gt=0, description="seconds that a mechanism may take, its waiting for the model not counted"
     )
-    max_thought_tokens: int = Field(32, ge=8, le=512, description="length of a situation, and of a thought")
-    max_reason_tokens: int = Field(12, ge=4, le=256, description="length of a reason for or against a mechanism")
+    max_thought_tokens: Annotated[int, Field(ge=8, le=512)] | Literal["auto"] = Field(
+        "auto", description="length of a situation, and of a thought; auto: what suits the model"
+    )
+    max_reason_tokens: Annotated[int, Field(ge=4, le=256)] | Literal["auto"] = Field(
+        "auto", description="length of a reason for or against a mechanism; auto: what suits the model"
+    )
+    choices: Literal["auto", "reply", "probabilities"] = Field(
+        "auto",
+        description="who says what is felt, switched on and settled: the model's reply (CA Fig. 6), or probabilities "
+        "calibrated against lines without content; auto: what suits the model",
+    )
+
+    @property
+    def thought_tokens(self) -> int:
+        """The most tokens of a situation or a thought; those of a small model where that was not resolved."""
+        return SHORT.thought if self.max_thought_tokens == "auto" else self.max_thought_tokens
+
+    @property
+    def reason_tokens(self) -> int:
+        """The most tokens of a reason; those of a small model where that was not resolved."""
+        return SHORT.reason if self.max_reason_tokens == "auto" else self.max_reason_tokens
 
 
 class FloorParameters(ParameterGroup):

@@ -3,7 +3,7 @@
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -21,7 +21,8 @@ class ParameterDescription:
         name: Its name for `--set`.
         aliases: Other names for it.
         group: The name of its group.
-        kind: `number`, `whole number`, `true or false`, `text`, `choice`, or `names and values`.
+        kind: `number`, `whole number`, `true or false`, `text`, `choice`, `choice or whole number`, or `names and
+            values`.
         choices: The values of a choice.
         range: The bounds of a number in words; `None` without bounds.
         may_be_unset: Whether `null` stands for none.
@@ -42,7 +43,8 @@ class ParameterDescription:
     @property
     def values(self) -> str:
         """The values that it takes, in words."""
-        bounded = " | ".join(self.choices) or " ".join(part for part in (self.kind, self.range) if part)
+        kind = self.kind.removeprefix("choice").removeprefix(" or ")
+        bounded = " | ".join(filter(None, (*self.choices, " ".join(filter(None, (kind, self.range))))))
         return f"{bounded}, or null" if self.may_be_unset else bounded
 
 
@@ -68,13 +70,15 @@ def parameter_groups() -> tuple[GroupDescription, ...]:
 
 
 def _described(name: str, group: str, field: FieldInfo) -> ParameterDescription:
-    accepted = [kind for kind in _alternatives(field.annotation) if kind is not types.NoneType]
+    alternatives = [kind for kind in _alternatives(field.annotation) if kind is not types.NoneType]
+    accepted = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in alternatives]
     choices = tuple(str(choice) for kind in accepted if get_origin(kind) is Literal for choice in get_args(kind))
+    kinds = [_KINDS[get_origin(kind) or kind] for kind in accepted if get_origin(kind) is not Literal]
     return ParameterDescription(
         name=name,
         aliases=tuple(alias for alias, meant in ALIASES.items() if meant == name),
         group=group,
-        kind="choice" if choices else _KINDS[get_origin(accepted[0]) or accepted[0]],
+        kind=" or ".join(["choice"] * bool(choices) + kinds),
         choices=choices,
         range=" and ".join(_bounds(field)) or None,
         may_be_unset=len(accepted) < len(_alternatives(field.annotation)),
@@ -89,7 +93,8 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 def _bounds(field: FieldInfo) -> Iterator[str]:
     """Yield the bounds of a number in words, as pydantic keeps them: a constraint each, `Ge(ge=0)`."""
-    for constraint in field.metadata:
+    within = [get_args(kind)[1] for kind in _alternatives(field.annotation) if get_origin(kind) is Annotated]
+    for constraint in (*field.metadata, *(constraint for info in within for constraint in info.metadata)):
         for attribute, words in (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below")):
             if hasattr(constraint, attribute):
                 yield f"{words} {getattr(constraint, attribute)}"

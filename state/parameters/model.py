@@ -1,6 +1,7 @@
 """Parameters of the models: what they are asked for, with which sampling, over which connection, and how they judge."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -8,6 +9,20 @@ from state.parameters.group import ParameterGroup
 
 Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]
+Choices = Literal["reply", "probabilities"]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How many tokens a model may write as an utterance, as a thought, and as a reason."""
+
+    utterance: int
+    thought: int
+    reason: int
+
+
+#: What suits a model of a hundred million parameters, one that runs on one's machine, and one on a server.
+SHORT, MEDIUM, LONG = Lengths(60, 32, 12), Lengths(120, 64, 32), Lengths(240, 120, 60)
 
 
 class SamplingParameters(ParameterGroup):
@@ -30,7 +45,9 @@ class SamplingParameters(ParameterGroup):
         ge=0,
         description="consecutive tokens that speech may not repeat from the dialogue; 0: no limit; unset: the model's",
     )
-    max_utterance_tokens: int = Field(60, ge=8, le=1024, description="an utterance ends with a sentence before this")
+    max_utterance_tokens: Annotated[int, Field(ge=8, le=1024)] | Literal["auto"] = Field(
+        "auto", description="an utterance ends with a sentence before this; auto: what suits the model"
+    )
     ending: Literal["auto", "reply", "continuation", "off"] = Field(
         "auto",
         description="who says that the conversation ends: the reply itself (APP Table 9), what comes next, or nobody",
@@ -38,6 +55,11 @@ class SamplingParameters(ParameterGroup):
     ending_threshold: float | None = Field(
         None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
     )
+
+    @property
+    def utterance_tokens(self) -> int:
+        """The most tokens of an utterance; those of a small model where that was not resolved for a model."""
+        return SHORT.utterance if self.max_utterance_tokens == "auto" else self.max_utterance_tokens
 
 
 class ServerParameters(ParameterGroup):

@@ -171,6 +171,14 @@ def _read_scalar(value: Any, current: Any) -> Any:
 
 def _setting_error(error: ValidationError) -> SettingError:
     """Return the error for the first value that was refused."""
-    problem = error.errors()[0]
-    name = ".".join(str(part) for part in problem["loc"]) or "parameters"
-    return SettingError(name, problem["input"], f": {problem['msg'].removeprefix('Value error, ')}")
+    problem, *others = error.errors()
+    place = problem["loc"]
+    # What a union refuses has an error for each of its types, whose name stands behind the field's.
+    expected = [
+        other["ctx"]["expected"]
+        for other in others
+        if other["loc"][:1] == place[:1] and "expected" in other.get("ctx", {})
+    ]
+    name = ".".join(map(str, place[:1] if expected else place)) or "parameters"
+    message = f"{problem['msg'].removeprefix('Value error, ')}{''.join(f', or {value}' for value in expected)}"
+    return SettingError(name, problem["input"], f": {message}")

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.runtime import Runtime
-from support.dialogue_case import a_context, a_memory
+from support.dialogue_case import a_memory
 from support.meeting_case import a_quay, an_attendee, at
+from support.scene import Scene
 from support.scripted import ScriptedModel
 
 from models.rehearsal import RehearsalTokenizer
-from nodes.address import is_named
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide, propensity_of
@@ -20,187 +20,33 @@ from nodes.mechanisms.registry import MECHANISMS
 from nodes.mechanisms.time_analysis import in_minutes, pace_of
 from nodes.mechanisms.topic_analysis import with_move
 from nodes.perceive import perceive
-from nodes.prepare import prepare
 from nodes.run_mechanisms import run_mechanisms
 from nodes.view import View
 from prompts.cognition import Question, ask_agent, ask_anybody, shared_units
 from prompts.names import listed
 from prompts.render import render
-from state.cognition import Assessment, Finding, InformationNeed, Perception
-from state.context import Context
-from state.graph_state import GroupState, first_state
-from state.meeting import Meeting
+from state.cognition import Assessment, Finding, InformationNeed
 from state.parameters import Layout
-from state.records import Turn, TurnRecord, Utterance
+from state.records import Utterance
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
-
-
-class Scene:
-    """A meeting before a round, with what was said until then, and one agent whose steps a test takes."""
-
-    def __init__(self, meeting: Meeting | None = None, model: ScriptedModel | None = None, **settings: Any) -> None:
-        self.meeting = meeting or a_quay()
-        self.context: Context = a_context(model, start=self.meeting, removal_factor=0, **settings)
-        self.said: list[str | None] = []
-
-    def says(self, *lines: tuple[str, str] | None) -> "Scene":
-        """Store turns: pairs of speaker and text, or a silence."""
-        for line in lines:
-            speaker, text = line or (None, "")
-            number = len(self.said) + 1
-            turn = Turn(turn=number, round=number, speaker=speaker, text=text, sim_time_s=8.0 * number, ended=False)
-            self.context.store.save_turn("k3f9", TurnRecord(turn=turn))
-            self.said.append(speaker)
-        return self
-
-    def state(self, name: str = "Ana", **mind: Any) -> dict[str, Any]:
-        known = cast(GroupState, first_state(self.meeting))["minds"][name]
-        return {
-            "round": len(self.said) + 1,
-            "agent": name,
-            "present": list(self.meeting.names),
-            "sim_time_s": 8.0 * (len(self.said) + 1),
-            "silence_s": 0.0,
-            "spoken": {agent: self.said.count(agent) for agent in self.meeting.names},
-            "mind": {**known, **mind},
-        }
-
-    async def after(self, *steps: Any, name: str = "Ana", **mind: Any) -> dict[str, Any]:
-        """The state of the agent behind these steps, prepared beforehand."""
-        state = self.state(name, **mind)
-        for agent in self.meeting.names:
-            self._alone(0)
-            await prepare({**self.state(agent), "round": 0}, Runtime(context=self.context))
-        self._alone(len(self.said) + 1)
-        for step in steps:
-            state = {**state, **await step(state, Runtime(context=self.context))}
-        return state
-
-    def _alone(self, round: int) -> None:
-        """Nobody else thinks here: a call waits for no others."""
-        self.context.broker.clear()
-        self.context.broker.seat(round, ())
-
-    async def view(self, name: str = "Ana", **mind: Any) -> View:
-        return View.of(await self.after(name=name, **mind), self.context)
-
-    def step(self, node: str, kind: Any, name: str = "Ana") -> Any:
-        return self.context.store.step("k3f9", len(self.said) + 1, name, node, kind)
-
-    async def find(self, mechanism: str, name: str = "Ana", **mind: Any) -> Finding:
-        return await MECHANISMS[mechanism].run(await self.view(name, **mind))
-
-
-# --- perceive -------------------------------------------------------------------------------------------------------
-
-
-async def test_what_is_relevant_enters_working_memory_and_the_rest_does_not() -> None:
-    scene = Scene(perception_threshold=0.3).says(("Bo", "Ana keeps a boat at the quay."))
-    state = await scene.after(perceive, name="Cy")
-    near: Perception = scene.step("perceive", Perception, "Cy")
-    assert near.noticed
-    assert near.relevance == max(near.similarities.values()) >= 0.3
-    assert state["mind"]["noticed"] == [1]
-    scene = Scene(perception_threshold=0.3).says(("Bo", "Quantum llamas yodel."))
-    state = await scene.after(perceive, name="Cy", noticed=[0])
-    far: Perception = scene.step("perceive", Perception, "Cy")
-    assert not far.noticed
-    assert state["mind"]["noticed"] == [0]
-    assert set(far.similarities) == {"profile", "background", "emotion", "subject", "lines"}
-
-
-async def test_being_named_always_gets_through_and_counts() -> None:
-    plain, named = Scene(perception_threshold=1).says(("Bo", "Llamas, Dee.")), Scene(perception_threshold=1)
-    named.says(("Bo", "Llamas, Cy."))
-    for scene in (plain, named):
-        await scene.after(perceive, name="Cy")
-    before, after = (scene.step("perceive", Perception, "Cy") for scene in (plain, named))
-    assert (before.noticed, before.named) == (False, False)
-    assert (after.noticed, after.named) == (True, True)
-    assert after.importance >= min(10, 10 * after.relevance + 3) - 1e-9
-
-
-async def test_names_are_in_no_text_that_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene().says(("Bo", "The crane creaks, says Dee."))
-    seen: list[str] = []
-    embed = scene.context.embedder.embed
-    monkeypatch.setattr(scene.context.embedder, "embed", lambda texts: seen.extend(texts) or embed(texts))
-    await scene.after(perceive, name="Cy", noticed=[0])
-    assert "The crane creaks, says." in seen
-    assert "keeps a boat at the quay." in seen
-    assert not [text for text in seen for name in scene.meeting.names if is_named(name, text)]
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (None, "silence"),
-        (("Cy", "Llamas."), "own words"),
-        (("Bo", "Llamas, Cy."), "named"),
-        (("Bo", "Llamas?"), "question to all"),
-        (("Bo", "Llamas, Dee?"), None),
-        (("Bo", "Llamas."), None),
-    ],
-)
-async def test_what_anybody_would_turn_their_head_for_passes(line: tuple[str, str] | None, reason: str | None) -> None:
-    scene = Scene(perception_threshold=1).says(line)
-    state = await scene.after(perceive, name="Cy", noticed=[0])
-    found: Perception = scene.step("perceive", Perception, "Cy")
-    assert (found.reason, found.noticed) == (reason, reason is not None)
-    view = View.of(state, scene.context)
-    prompt = ask_agent(view.situation(), Question("recall", {}, {}), "single_message")
-    assert any("passed you by" in unit.text for unit in prompt.units) is (reason is None)
-
-
-async def test_a_line_is_noticed_for_what_it_answers_and_for_the_last_thought() -> None:
-    scene = Scene(perception_threshold=0.9).says(("Bo", "Purple llamas yodel."), ("Dee", "Purple llamas yodel."))
-    await scene.after(perceive, name="Cy", noticed=[0, 1])
-    answers: Perception = scene.step("perceive", Perception, "Cy")
-    assert answers.noticed
-    assert answers.relevance == answers.similarities["lines"]
-    scene = Scene(perception_threshold=0.9).says(("Bo", "Purple llamas yodel."), ("Dee", "Purple llamas yodel."))
-    await scene.after(perceive, name="Cy", noticed=[0])
-    assert not scene.step("perceive", Perception, "Cy").noticed
-    scene = Scene(perception_threshold=0.9).says(("Bo", "Nothing."), ("Dee", "Purple llamas yodel."))
-    thought = Assessment(situation="", thought="Purple llamas yodel.", emotion="calm", emotion_strength=0, done=())
-    scene.context.store.save_step("k3f9", 2, "Cy", "assess", thought)
-    await scene.after(perceive, name="Cy", noticed=[0])
-    assert scene.step("perceive", Perception, "Cy").similarities["thought"] > 0.99
-
-
-async def test_own_words_are_noticed_and_working_memory_is_a_window() -> None:
-    scene = Scene(perception_threshold=1, working_memory=2).says(("Cy", "Llamas."))
-    state = await scene.after(perceive, name="Cy", noticed=[0, 0])
-    assert state["mind"]["noticed"] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "named"),
-    [
-        ("Ana", "Ana, listen.", True),
-        ("Ana", "ana?", True),
-        ("Ana", "Anaconda", False),
-        ("Ana Vos", "What does Ana say?", True),
-        ("Ana Vos", "Vos, perhaps.", False),
-        ("Al", "Also", False),
-        ("Ana (she)", "I mean Ana (she).", True),
-        ("🦆", "Where is 🦆 now?", True),
-    ],
-)
-def test_a_name_is_a_word_of_its_own(name: str, text: str, named: bool) -> None:
-    assert is_named(name, text) == named
 
 
 # --- choose ---------------------------------------------------------------------------------------------------------
 
 
 async def test_every_mechanism_is_decided_on_with_a_reason() -> None:
-    model = ScriptedModel(endings=[True, False, True, False, True], comments=["The crane."] + ["Because."] * 5)
+    model = ScriptedModel(
+        endings=[True, False, True, False, True], comments=["The crane.", "I care.", "It helps."] + ["Because."] * 5
+    )
     scene = Scene(model=model).says(("Bo", "Ana, who pays?"))
     state = await scene.after(perceive, choose_mechanisms)
     need: InformationNeed = scene.step("choose_mechanisms", InformationNeed)
-    assert need.key_information == "The crane."
+    assert (need.key_information, need.character_analysis, need.decision_reason) == (
+        "The crane.",
+        "I care.",
+        "It helps.",
+    )
     assert [choice.active for choice in need.mechanisms.values()] == [True, False, True, False, True, True]
     assert need.mechanisms["memory_retrieval"].reason == "Because."
     assert need.mechanisms["mention_response"].reason == "Bo named me"
@@ -239,18 +85,18 @@ async def test_memory_retrieval_recalls_what_the_agent_asks_for() -> None:
     assert set(finding.lines) == {memory.text for memory in memories}
 
 
-async def test_goal_summary_keeps_what_is_done_and_counts_its_share() -> None:
-    scene = Scene(model=ScriptedModel(endings=[True, False, True], comments=["ask Bo", "thank them"]))
+async def test_goal_summary_asks_about_all_steps_anew_and_says_what_is_next() -> None:
+    scene = Scene(model=ScriptedModel(endings=[True, False, False, True], comments=["ask Bo.", "thank them"]))
     scene.says(("Bo", "I can pay."))
     first = await scene.find("goal_summary")
-    assert first.data == {"done": [True, False], "progress": 0.5, "next": "ask Bo"}
-    assert first.lines == ("50% of what Ana wants is settled.", "Still to settle: agree on a day.")
+    assert first.data == {"done": [True, False], "progress": 0.5, "next": "ask Bo."}
+    assert first.lines == ("50% of what Ana wants is settled.", "Still to settle: agree on a day.", "Next: ask Bo.")
     scene.context.store.save_step("k3f9", 2, "Ana", "goal_summary", first)
-    scene.says(("Cy", "Monday, then."))
+    scene.says(("Cy", "Monday, then, but the money is gone."))
     second = await scene.find("goal_summary", used={"goal_summary": [2, 1]})
-    assert second.data == {"done": [True, True], "progress": 1.0, "next": "thank them"}
+    assert second.data == {"done": [False, True], "progress": 0.5, "next": "thank them"}
     (_, asked) = scene.context.model.asked("generate")[-2:]
-    assert [field.name for field in asked.fields] == ["2. agree on a day", "next"]
+    assert [field.name for field in asked.fields] == ["1. find the money", "2. agree on a day", "next"]
 
 
 async def test_who_has_no_plan_is_not_asked_about_it() -> None:

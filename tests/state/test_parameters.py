@@ -1,14 +1,19 @@
 """Parameters: groups and their listing, blocks by letter and by name, and what is refused with which words."""
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from models import chat_names, embedded
+from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from state.blocks import letters_of
 from state.errors import SettingError, UsageError
-from state.parameters import SETTABLE, Parameters, parameter_groups
+from state.language_model import ModelTraits
+from state.parameters import LONG, SETTABLE, Parameters, parameter_groups
 from state.parameters.parameters import GROUPS
+from tertulia.engines import Engines
 
 
 def test_every_parameter_stands_in_one_group_and_is_listed() -> None:
@@ -109,3 +114,47 @@ def test_what_is_no_text_is_left_to_the_types() -> None:
     assert letters_of(3) == 3
     with pytest.raises(SettingError, match="removed_blocks=3: Input should be a valid string"):
         Parameters().with_settings({"removed_blocks": 3})
+
+
+# --- what follows the model -----------------------------------------------------------------------------------------
+
+
+def test_lengths_follow_the_model_unless_they_are_given() -> None:
+    hosted, local = chat_names.TRAITS, ModelTraits(None, "single_message", "rating")
+    names = ("max_utterance_tokens", "max_thought_tokens", "max_reason_tokens")
+    lengths = {
+        traits: [getattr(traits.resolve(Parameters()), name) for name in names]
+        for traits in (embedded.TRAITS, local, hosted)
+    }
+    assert lengths[embedded.TRAITS] == [60, 32, 12]
+    assert all(a < b < c for a, b, c in zip(*(lengths[traits] for traits in lengths), strict=True))
+    given = hosted.resolve(Parameters().with_settings({"max_utterance_tokens": "80", "max_thought_tokens": "auto"}))
+    assert (given.max_utterance_tokens, given.utterance_tokens) == (80, 80)
+    assert given.thought_tokens == lengths[hosted][1]
+
+
+def test_choices_are_read_from_probabilities_only_of_the_embedded_model() -> None:
+    traits = (embedded.TRAITS, chat_names.TRAITS, RehearsalModel().traits, ModelTraits(None, "chat_turns", "rating"))
+    assert [each.resolve(Parameters()).choices for each in traits] == ["probabilities", "reply", "reply", "reply"]
+
+
+def test_thoughts_are_as_long_as_suits_who_thinks() -> None:
+    speaker, thinker = RehearsalModel("speaker"), RehearsalModel("thinker")
+    speaker.traits, thinker.traits = replace(embedded.TRAITS, choices="probabilities"), chat_names.TRAITS
+    recorded = Engines(speaker, {}, RehearsalEmbedder(), {"think": thinker}).recorded(Parameters())
+    lengths = [recorded[f"max_{what}_tokens"] for what in ("utterance", "thought", "reason")]
+    assert lengths == [60, LONG.thought, LONG.reason]
+    assert recorded["choices"] == "reply"
+
+
+def test_a_length_is_listed_with_its_bounds_and_refused_by_name() -> None:
+    (listed,) = [p for group in parameter_groups() for p in group.parameters if p.name == "max_reason_tokens"]
+    assert listed.values == "auto | whole number at least 4 and at most 256"
+    for value in ("3", "long", "2.5"):
+        with pytest.raises(SettingError, match=r"^max_reason_tokens=.*or 'auto'$"):
+            Parameters().with_settings({"max_reason_tokens": value})
+
+
+def test_parameters_of_an_earlier_version_keep_their_lengths() -> None:
+    old = Parameters().model_dump(exclude={"choices"}) | {"max_utterance_tokens": 60, "max_thought_tokens": 32}
+    assert chat_names.TRAITS.resolve(Parameters.model_validate(old)).utterance_tokens == 60

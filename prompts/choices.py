@@ -1,0 +1,64 @@
+"""Sentences that end where a choice is made, for models too small to say what they feel or need.
+
+Which continuation is likelier is measured against the same sentence after lines without content, because a model has
+its favourite words whatever was said. Source: Zhao et al. 2021, "Calibrate Before Use".
+"""
+
+from collections.abc import Sequence
+
+from prompts.cognition import AgentSituation
+from prompts.templates import template
+from state.language_model import RenderedPrompt, Tokenizer
+from state.records import Prompt, Turn, Unit
+
+#: Latest lines that a choice is made by.
+_LINES = 4
+#: Entries of the template: lines without content.
+_NEUTRAL = ("first", "second", "third")
+
+
+def assemble_choice(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
+    """Return the prompt that ends where the agent chooses, after the latest lines that they noticed.
+
+    Args:
+        situation: The agent's situation.
+        ask: The beginning of the sentence that an option completes.
+        tokenizer: The tokenizer of the model.
+    """
+    return _rendered(situation, [_line(turn) for turn in situation.lines[-_LINES:]], ask, tokenizer)
+
+
+def assemble_neutral(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -> list[RenderedPrompt]:
+    """Return the same prompt after lines without content; they are the same for a whole meeting."""
+    texts = template("choices")
+    other = next(name for name in situation.meeting.names if name != situation.name)
+    lines = [texts.fill("line", {"name": other, "text": texts.fill(f"neutral.{entry}", {})}) for entry in _NEUTRAL]
+    return [_rendered(situation, [line], ask, tokenizer) for line in lines]
+
+
+def _line(turn: Turn) -> str:
+    if turn.speaker is None:
+        return template("cognition").fill("moment.silence", {})
+    return template("choices").fill("line", {"name": turn.speaker, "text": turn.text})
+
+
+def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
+    """Return a prompt as plain text, a unit on each line; what stands before the last one is shared by all choices."""
+    texts, meeting = template("choices"), situation.meeting
+    about = {"name": situation.name, "title": meeting.title, "description": meeting.description}
+    parts = [texts.fill("person", {"value": situation.agent.persona.background or situation.name})]
+    parts += [texts.fill("meeting", about), *lines, ask]
+    units = [Unit(id=f"choice.{i}", block="choice", kind="text", text=text) for i, text in enumerate(parts, 1)]
+    tokens: list[int] = []
+    spans = {}
+    for unit in units:
+        start = len(tokens)
+        tokens += tokenizer.encode(unit.text if unit is units[-1] else f"{unit.text}\n")
+        spans[unit.id] = (start, len(tokens))
+    return RenderedPrompt(
+        input_ids=tuple(tokens),
+        token_spans=spans,
+        unit_blocks={unit.id: unit.block for unit in units},
+        shared_prefix=spans[units[-1].id][0],
+        source=Prompt(units=tuple(units), speaker="", layout="plain_text"),
+    )

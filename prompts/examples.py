@@ -1,0 +1,33 @@
+"""Example answers, drawn from a set for each question, so that no single one rules a small model's answers.
+
+Models that learn from examples see one made-up answer before they are asked; what they answer takes after it.
+"""
+
+import random
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+
+def draw_example(question: str, generator: random.Random) -> Any:
+    """Return an example answer to a question of `examples.yaml`: an object, or the values of a list of fields."""
+    return generator.choice(examples()[question])
+
+
+def draw_switch(mechanism: str, generator: random.Random) -> tuple[bool, str] | None:
+    """Return whether a shipped mechanism is on in an example, and why: on as often as off; `None` for others."""
+    reasons = examples()["switches"].get(mechanism)
+    if reasons is None:
+        return None
+    active = generator.random() < 0.5
+    return active, generator.choice(reasons["on" if active else "off"])
+
+
+@lru_cache
+def examples() -> dict[str, Any]:
+    """Return all example answers, by question, as `prompts/templates/examples.yaml` has them."""
+    file = resources.files("prompts").joinpath("templates", "examples.yaml")
+    read: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return read
