@@ -157,7 +157,7 @@ async def try_moments() -> None:
     due, otherwise = 0, 0
     for line, wanted in CALLS_FOR:
         words = switch_options([MECHANISMS[name].description for name in names])
-        switched = switches_of(await ratios(model, line, "mechanism", words))
+        switched = [choice.active for choice in switches_of(await ratios(model, line, "mechanism", words))]
         due += switched[names.index(wanted)]
         otherwise += sum(switched) - switched[names.index(wanted)]
     rest = len(CALLS_FOR) * (len(names) - 1)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from nodes.view import View
 from prompts.choices import assemble_choice, assemble_neutral
 from prompts.templates import template
+from state.cognition import MechanismChoice
 from state.meeting import EMOTIONS
 
 #: How strong a feeling is in the words of the template.
@@ -58,8 +59,8 @@ def feeling_of(ratios: Sequence[float], generator: random.Random) -> tuple[str, 
     return EMOTIONS[index], round(10 * strength)
 
 
-async def choose_switches(view: View, descriptions: Sequence[str]) -> list[bool]:
-    """Return for each mechanism whether the situation makes it likelier than it is without one."""
+async def choose_switches(view: View, descriptions: Sequence[str]) -> list[MechanismChoice]:
+    """Return for each mechanism whether the situation makes it likelier than it is without one, and by what share."""
     ask = template("choices").fill("mechanism.ask", {"name": view.name})
     return switches_of(await log_ratios(view, "mechanism", ask, switch_options(descriptions)))
 
@@ -73,15 +74,19 @@ def switch_options(descriptions: Sequence[str]) -> list[str]:
     ]
 
 
-def switches_of(ratios: Sequence[float]) -> list[bool]:
-    """Return for each mechanism whether it is on: where its calibrated share is above 1 / n.
+def switches_of(ratios: Sequence[float]) -> list[MechanismChoice]:
+    """Return the choice of each mechanism: it is on where its calibrated share is above 1 / n, as its reason says.
 
     Mechanisms compete with each other, and with needing none.
 
     Args:
         ratios: As in `feeling_of`, of `switch_options`.
     """
-    return [share > 1 / len(ratios) for share in normalised(ratios)[:-1]]
+    even = 1 / len(ratios)
+    return [
+        MechanismChoice(active=share > even, reason=f"its calibrated share is {share:.2f}; it is on above {even:.2f}")
+        for share in normalised(ratios)[:-1]
+    ]
 
 
 async def choose_done(view: View, index: int, step: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.choices import as_choice, choose_switches, reads_probabilities
+from nodes.choices import choose_switches, reads_probabilities
 from nodes.machinery.guard import failure
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.mechanisms.registry import MECHANISMS, mechanism_of
@@ -41,15 +41,7 @@ async def information_need(view: View) -> InformationNeed:
     thoughts: dict[str, str] = {}
     choices: dict[str, MechanismChoice] = {}
     if asked:
-        items = [template("cognition").fill("mechanisms.round", {"round": view.round})]
-        items += [usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked]
-        question = Question("mechanisms", _form(asked), _example(view, asked), items)
-        reply = await view.ask("choose_mechanisms", question, await _fields(view, asked))
-        thoughts = {name: text_of(reply, name) for name in _THOUGHTS}
-        for mechanism in asked:
-            choices[mechanism.name] = MechanismChoice(
-                active=reply.fields.get(mechanism.name) is True, reason=text_of(reply, f"{mechanism.name}_reason")
-            )
+        thoughts, choices = await (_weighed(view, asked) if reads_probabilities(view) else _asked(view, asked))
     for mechanism in mechanisms:
         if mechanism.condition is not None:
             reason = _occasion(mechanism.name, mechanism.condition, view)
@@ -62,37 +54,52 @@ async def information_need(view: View) -> InformationNeed:
     )
 
 
-async def _fields(view: View, asked: Sequence[Mechanism]) -> list[ReplyField]:
-    """Return the fields of the reply; a switch that probabilities have decided has one value left."""
-    limit = view.context.parameters.reason_tokens
-    decided: Sequence[bool | None] = [None] * len(asked)
-    if reads_probabilities(view):
-        decided = await choose_switches(view, [mechanism.description for mechanism in asked])
-    fields = [ReplyField(name, "text", max_tokens=limit) for name in _THOUGHTS]
-    for mechanism, active in zip(asked, decided, strict=True):
-        fields += [
-            ReplyField(mechanism.name, "boolean", choices=as_choice(active)),
-            ReplyField(f"{mechanism.name}_reason", "text", max_tokens=limit),
-        ]
-    return fields
+_Chosen = tuple[dict[str, str], dict[str, MechanismChoice]]
 
 
-def _form(asked: Sequence[Mechanism]) -> dict[str, object]:
+async def _asked(view: View, asked: Sequence[Mechanism]) -> _Chosen:
+    """Return what the agent's model says before it chooses, and what it chooses, each with a reason."""
     form: dict[str, object] = {**_THOUGHTS}
-    for mechanism in asked:
-        form |= {mechanism.name: "true or false", f"{mechanism.name}_reason": "a few words"}
-    return form
-
-
-def _example(view: View, asked: Sequence[Mechanism]) -> dict[str, object]:
-    """Return an example answer; a shipped mechanism is on in half of them, another one as its example says."""
     example: dict[str, object] = dict(view.example("mechanisms"))
     generator = view.generator("example_switches")
+    fields = _thoughts(view)
     for mechanism in asked:
         drawn = draw_switch(mechanism.name, generator) if mechanism is MECHANISMS.get(mechanism.name) else None
-        active, reason = drawn or mechanism.example
-        example |= {mechanism.name: active, f"{mechanism.name}_reason": reason}
-    return example
+        active, why = drawn or mechanism.example
+        reason = f"{mechanism.name}_reason"
+        form |= {mechanism.name: "true or false", reason: "a few words"}
+        example |= {mechanism.name: active, reason: why}
+        fields.append(ReplyField(mechanism.name, "boolean"))
+        fields.append(ReplyField(reason, "text", max_tokens=view.context.parameters.reason_tokens))
+    question = Question("mechanisms", form, example, _ways_to_think(view, asked))
+    reply = await view.ask("choose_mechanisms", question, fields)
+    return {name: text_of(reply, name) for name in _THOUGHTS}, {
+        mechanism.name: MechanismChoice(
+            active=reply.fields.get(mechanism.name) is True, reason=text_of(reply, f"{mechanism.name}_reason")
+        )
+        for mechanism in asked
+    }
+
+
+async def _weighed(view: View, asked: Sequence[Mechanism]) -> _Chosen:
+    """Return what is chosen by probabilities, and what the agent's model says of it."""
+    weighed = await choose_switches(view, [mechanism.description for mechanism in asked])
+    choices = {mechanism.name: choice for mechanism, choice in zip(asked, weighed, strict=True)}
+    chosen = [mechanism.description for mechanism in asked if choices[mechanism.name].active]
+    entry = "mechanisms.chosen" if chosen else "mechanisms.none_chosen"
+    items = [*_ways_to_think(view, asked), template("cognition").fill(entry, {"value": "; ".join(chosen)})]
+    question = Question("chosen", dict(_THOUGHTS), view.example("mechanisms"), items)
+    reply = await view.ask("choose_mechanisms", question, _thoughts(view))
+    return {name: text_of(reply, name) for name in _THOUGHTS}, choices
+
+
+def _thoughts(view: View) -> list[ReplyField]:
+    return [ReplyField(name, "text", max_tokens=view.context.parameters.reason_tokens) for name in _THOUGHTS]
+
+
+def _ways_to_think(view: View, asked: Sequence[Mechanism]) -> list[str]:
+    round = template("cognition").fill("mechanisms.round", {"round": view.round})
+    return [round, *(usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked)]
 
 
 def _occasion(name: str, condition: Callable[[View], str | None], view: View) -> str | None:

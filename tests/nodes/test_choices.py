@@ -72,9 +72,11 @@ def test_a_feeling_follows_its_ratios_and_is_even_without_any() -> None:
 
 
 def test_a_switch_is_on_where_it_gains_and_none_where_nothing_does() -> None:
-    assert switches_of([1.0, -1.0, 0.0]) == [True, False]
-    assert switches_of([0.0, 0.0, 2.0]) == [False, False]
-    assert switches_of([1.0, 0.0]) == [True]  # a single mechanism competes with needing none
+    assert [choice.active for choice in switches_of([1.0, -1.0, 0.0])] == [True, False]
+    assert [choice.active for choice in switches_of([0.0, 0.0, 2.0])] == [False, False]
+    assert [choice.active for choice in switches_of([1.0, 0.0])] == [
+        True
+    ]  # a single mechanism competes with needing none
 
 
 async def test_feelings_and_switches_come_from_probabilities_where_the_run_says_so() -> None:
@@ -89,7 +91,7 @@ async def test_feelings_and_switches_come_from_probabilities_where_the_run_says_
     assert {call.agent for call in calls_of(context, "weigh_feeling")} == set(context.meeting.names)
 
 
-async def test_a_switch_is_decided_before_the_reply_gives_its_reason() -> None:
+async def test_a_switch_that_is_weighed_says_by_how_much_and_the_reply_explains_what_was_chosen() -> None:
     model = WeighingModel()
     model.favourite = "count who has spoken"
     context, _ = await held(a_quay(mechanisms=("time_analysis", "speech_frequency")), model, max_turns=1,
@@ -99,7 +101,12 @@ async def test_a_switch_is_decided_before_the_reply_gives_its_reason() -> None:
             "time_analysis": False,
             "speech_frequency": True,
         }
-        assert need.mechanisms["speech_frequency"].reason
+        assert need.mechanisms["speech_frequency"].reason.endswith("it is on above 0.33")
+        assert need.decision_reason
+    for call in calls_of(context, "choose_mechanisms"):
+        shown = "\n".join(unit.text for unit in context.store.prompt(call.prompt).units)
+        assert "What you choose to do now: count who has spoken" in shown
+        assert set(call.replies[0].fields) == {"key_information", "character_analysis", "decision_reason"}
 
 
 async def test_what_is_neutral_is_asked_for_once_in_a_meeting() -> None:

@@ -52,7 +52,8 @@ class Scene:
         state = self.state(name, **mind)
         for agent in self.meeting.names:
             self._alone(0)
-            await prepare({**self.state(agent), "round": 0}, Runtime(context=self.context))
+            before: Any = {**self.state(agent), "round": 0}
+            await prepare(before, Runtime(context=self.context))
         self._alone(len(self.said) + 1)
         for step in steps:
             state = {**state, **await step(state, Runtime(context=self.context))}
