@@ -3,7 +3,7 @@
 What moves a part closes a share of what it lacks to 1, so that the order of moves does not matter:
 
 1. *Being addressed* moves the topic, which is now about the agent, and personality: David speaks "when prompted"
-   (§IV-C). A question by name counts whole, being named a half, a question to everybody a quarter.
+   (§IV-C). A question by name counts whole, being named a half, a question to everybody a tenth.
 2. *The need to speak* grows with every round without a word of the agent's: what is not expressed stays active
    (§III-B). It moves emotion (the need of expression) and personality, so that nobody is locked out for good.
 3. *Silence* moves personality within a round, as the race waits (`nodes.floor`).
@@ -18,7 +18,7 @@ from state.meeting import Attendee, Meeting, WillingnessWeights
 from state.parameters import Parameters
 
 #: What being asked by name, being named, and a question to everybody count.
-_ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.25
+_ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1
 #: The propensity to speak, by extraversion.
 _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 #: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
@@ -36,14 +36,14 @@ def moved(part: float, *shares: float) -> float:
 
 
 def goal_part(open_shares: Sequence[float], elapsed: float, floor: float) -> float:
-    """Return S_goal: the open share of the agent's plan, weighted by half at the start and fully at the end.
+    """Return S_goal: the open share of the agent's plan, weighted by a quarter at the start and fully at the end.
 
     Args:
         open_shares: Shares of the steps that are not done; empty without a plan.
         elapsed: Share of the agent's time in the meeting that is over, in [0, 1].
         floor: S_goal at least; with nothing left to settle, too.
     """
-    return max(floor, min(1.0, sum(open_shares)) * (1 + elapsed) / 2)
+    return max(floor, min(1.0, sum(open_shares)) * (1 + 3 * elapsed) / 4)
 
 
 def address_of_agent(view: View) -> float:

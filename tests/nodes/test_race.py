@@ -189,7 +189,7 @@ def test_silence_adds_to_personality_alone_up_to_a_whole_silence() -> None:
 
 @pytest.mark.parametrize(
     ("open_shares", "elapsed", "part"),
-    [([], 0.5, 0.2), ([0.5, 0.5], 0.0, 0.5), ([0.5, 0.5], 1.0, 1.0), ([0.25], 0.5, 0.2), ([0.5], 0.5, 0.375)],
+    [([], 0.5, 0.2), ([0.5, 0.5], 0.0, 0.25), ([0.5, 0.5], 1.0, 1.0), ([0.25], 0.5, 0.2), ([0.5], 0.5, 0.3125)],
 )
 def test_goals_weigh_more_as_time_runs_out_and_fall_to_a_floor(
     open_shares: list[float], elapsed: float, part: float
