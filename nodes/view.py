@@ -19,8 +19,8 @@ from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Turn
 from state.text import one_line
 
-#: The number of consecutive tokens that an answer does not repeat from the example, with models that tend to.
-_NOT_FROM_THE_EXAMPLE = 3
+#: The number of consecutive tokens that an answer does not repeat from the example or itself, with models that tend to.
+_NOT_REPEATED = 3
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,6 @@ async def ask_model(
         no_repeat_from: Other texts that are not repeated.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
-    longest = parameters.no_repeat_ngram or 0  # what goes on from an earlier thought may be near it
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
     request = GenerationRequest(
         prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
@@ -224,7 +223,7 @@ async def ask_model(
         temperature=parameters.temperature,
         top_p=parameters.top_p,
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
-        no_repeat_ngram=longest if no_repeat_from else min(longest, _NOT_FROM_THE_EXAMPLE),
+        no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply

@@ -1,5 +1,6 @@
 """A round of group chat put in words, as plain text for any reader: a terminal, a document, a page."""
 
+from state.cognition import Bid
 from state.parameters import Parameters
 from tertulia.phrases import in_words, silence
 from tertulia.rounds import AgentRound, Round
@@ -23,6 +24,16 @@ def typed_phrase(words: str) -> str:
     return f"typed: {words}" if words else "stayed silent"
 
 
+def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
+    """Return W beside θ, and what has moved its parts."""
+    called = "asked by name" if bid.address == 1 else f"spoken to: {bid.address:g}" if bid.address else ""
+    need = f"need to speak: {bid.need:.2f}" if bid.need else ""
+    moved = ", ".join(part for part in (called, need) if part)
+    sign = "≥" if bid.willing else "<"
+    reached = f"{bid.willingness:.2f} {sign} θ = {parameters.willingness_threshold:g}"
+    return f"{reached} ({moved})" if moved else reached
+
+
 def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
     """Return why an agent's latency is what it is, or why it did not race."""
     bid = agent.bid
@@ -39,7 +50,8 @@ def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
     terms = f"μ {bid.latency_scale_s:.2f} s, σ {bid.latency_spread_s:.2f} s"
     if bid.similarity:
         terms += f", thought goes on from before: {bid.similarity:.2f}"
-    return terms + (f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else "")
+    terms += f", unheard before: × {bid.persistence:g}" if bid.persistence < 1 else ""
+    return terms + (f", waited {bid.yielded_s:g} s for who was asked" if bid.yielded_s else "")
 
 
 def floor_phrase(round: Round, parameters: Parameters) -> str:
@@ -52,6 +64,8 @@ def floor_phrase(round: Round, parameters: Parameters) -> str:
         parts.append(floor.reason)
     if floor.looks > 1:
         parts.append(f"willingness was looked at {floor.looks} times, every {parameters.reevaluation_s:g} s")
+    if floor.gone:
+        parts.append(f"{' and '.join(floor.gone)} had to leave before that")
     if floor.tied:
         parts.append(f"a tie of {' and '.join(floor.tied)} was drawn")
     if floor.waited_s is not None:

@@ -13,7 +13,7 @@ from state.cognition import Bid, Call, Character, WillingnessParts
 from state.parameters import Parameters
 from state.store import Store
 from tertulia.phrases import clean, in_words, number
-from tertulia.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase
+from tertulia.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase, willingness_phrase
 from tertulia.rounds import AgentRound, Round
 
 _BAR = 24
@@ -90,12 +90,11 @@ def _mechanism_rows(agent: AgentRound, whole: bool) -> Iterator[tuple[str | Text
 
 def _willingness(agent: AgentRound, bid: Bid, parameters: Parameters) -> Text:
     """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
-    sign, answer = ("≥", "yes") if bid.willing else ("<", "no")
-    line = Text.assemble((answer, "green" if bid.willing else "yellow"), ": ")
+    line = Text.assemble(("yes", "green") if bid.willing else ("no", "yellow"), ": ")
     if bid.parts is None:
         return line.append("as they said")
     terms = " + ".join(f"{getattr(agent.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
-    return line.append(f"{terms} = {bid.willingness:.2f} {sign} θ = {parameters.willingness_threshold:g}")
+    return line.append(f"{terms} = {willingness_phrase(bid, parameters)}")
 
 
 def _print_race(console: Console, round: Round, parameters: Parameters) -> None:
