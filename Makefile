@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup hooks demo test fuzz lint style types bench bench-runs bench-long soak nightly clean
+.PHONY: setup hooks demo test fuzz lint style types bench bench-runs bench-long bench-meetings soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -50,6 +50,10 @@ bench-runs: setup
 
 bench-long: setup
 	$(BIN)/python -m benchmarks.long_meeting
+
+bench-meetings: setup
+	$(BIN)/python -m benchmarks.willingness
+	$(BIN)/python -m benchmarks.decisions
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak --kills 200

@@ -6,6 +6,7 @@
 3. In the race they are willing if they have typed words; where the floor is given, they are asked once they have it.
 """
 
+import math
 import time
 from inspect import isawaitable
 from typing import Any, cast
@@ -27,6 +28,9 @@ from state.store import Store
 
 #: The step under which an answer is stored.
 _ANSWER = "speak_by_hand"
+
+#: How long before their departure somebody's first word falls at the latest, in seconds.
+_A_MOMENT_S = 0.001
 
 #: The most times that one who owes words is asked for them.
 _MOST_INVITATIONS = 100
@@ -53,8 +57,16 @@ async def speak_by_hand(state: DialogueState | GroupState, runtime: Runtime[Cont
     answer = _answer(context, speaker, state["turn"], state["round"], now_s, may_pass=False)
     write_by_hand(context.store, context.run, state["turn"], speaker, answer.words)
     if not is_raced_for(context):
-        now_s += seconds_taken(answer, context)
+        now_s += min(seconds_taken(answer, context), _longest_wait_s(context, speaker, now_s))
     return cast(DialogueState, {**BY_HAND, "sim_time_s": now_s})
+
+
+def _longest_wait_s(context: Context, name: str, now_s: float) -> float:
+    """Return after how many seconds a participant has to speak at the latest, so as to be there at the first word."""
+    if not isinstance(context.start, Meeting):
+        return math.inf
+    leaves_s = context.start.offset_s(context.start.participant(name).leaves, math.inf)
+    return max(0.0, leaves_s - now_s - _A_MOMENT_S)
 
 
 def is_raced_for(context: Context) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 
@@ -17,6 +18,8 @@ from state.cognition import Bid, Floor
 from state.language_model import GenerationRequest
 from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
 from state.records import Reply, Turn
+from state.seat import Answer, Invitation
+from tertulia.conversation import drive
 from worlds.catalog import resolve
 
 
@@ -133,10 +136,6 @@ def is_there(meeting: Meeting, turn: Turn) -> bool:
 @given(meeting=schedules(), seed=st.integers(0, 99), order=st.sampled_from(list(ORDERS)))
 async def test_nobody_says_a_word_who_has_not_come_or_has_left(meeting: Meeting, seed: int, order: str) -> None:
     context = a_context(start=meeting, removal_factor=0, max_turns=12, order=order, seed=seed)
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    from tertulia.conversation import drive
-
     await drive(context, InMemorySaver())
     assert all(is_there(meeting, turn) for turn in context.store.turns(context.run))
 
@@ -152,6 +151,20 @@ async def test_who_leaves_before_the_first_word_does_not_get_the_floor_and_the_n
     floor = context.store.step("k3f9", 1, "", "floor", Floor)
     assert floor is not None
     assert (turns[0].speaker, floor.gone, floor.waited_s) == ("Ana", ("Bo",), pytest.approx(5.0))
+
+
+async def test_a_person_who_takes_long_has_begun_to_speak_before_they_leave() -> None:
+    meeting = with_people(an_attendee("Bo", leaves=at(0.1)), an_attendee("Ana"), an_attendee("Cy"))
+    settings = {"order": "rule_based", "seat": "Bo", "seat_clock": "runs", "max_turns": 2, "removal_factor": 0}
+    context = a_context(start=meeting, **settings)
+
+    def slow(invitation: Invitation) -> Answer:
+        return Answer(words="Wait for me.", seconds=9.0)
+
+    await drive(context, InMemorySaver(), ask=slow)
+    first = context.store.turns("k3f9")[0]
+    assert (first.speaker, first.text) == ("Bo", "Wait for me.")
+    assert is_there(meeting, first)
 
 
 # --- who can reach the threshold ------------------------------------------------------------------------------------
