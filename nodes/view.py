@@ -12,12 +12,13 @@ from prompts.examples import draw_example
 from prompts.render import render
 from state.cognition import Assessment, Character, Finding
 from state.context import Context
+from state.errors import ModelError, TertuliaError
 from state.graph_state import CognitionInput, Mind
 from state.language_model import GenerationRequest, ReplyField
 from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Turn
-from state.text import one_line
+from state.text import first_line, one_line
 
 #: The number of consecutive tokens that an answer does not repeat from the example or itself, with models that tend to.
 _NOT_REPEATED = 3
@@ -213,6 +214,9 @@ async def ask_model(
         attempt: The number of the attempt within the round, for the draws.
         part: The mechanism that asks, if any.
         no_repeat_from: Other texts that are not repeated.
+
+    Raises:
+        ModelError: The model failed, in whatever way.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
@@ -225,7 +229,13 @@ async def ask_model(
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
     )
-    (reply,) = await context.asked_by(agent, round, node, part).generate(request)
+    try:
+        (reply,) = await context.asked_by(agent, round, node, part).generate(request)
+    except TertuliaError:
+        raise
+    except Exception as error:  # else it would count as the fault of the mechanism that asks
+        message = first_line(error)
+        raise ModelError(f"{context.model.id}: {type(error).__name__}{f': {message}' if message else ''}") from error
     return reply
 
 

@@ -4,11 +4,12 @@ from state.parameters.conversation import NodeSetting
 from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
 from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
-from state.parameters.parameters import ALIASES, GROUP_CHAT, SETTABLE, Parameters
+from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, SETTABLE, Parameters
 from state.parameters.prompt import Layout
 
 __all__ = [
     "ALIASES",
+    "BEFORE",
     "GROUP_CHAT",
     "LONG",
     "MEDIUM",

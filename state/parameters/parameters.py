@@ -32,6 +32,15 @@ GROUP_CHAT: Mapping[str, Any] = {
 }
 
 
+#: What a run has whose record is older than these parameters: it goes on as it began.
+BEFORE: Mapping[str, Any] = {
+    "choices": "reply",
+    "goal_floor": 0.0,
+    "address_pull": 0.0,
+    "patience_rounds": None,
+    "yield_s": 0.0,
+}
+
 #: The groups by name, in the order in which they are listed.
 GROUPS: Mapping[str, type[ParameterGroup]] = {
     "pruning": PruningParameters,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-MEETING = ("run", "team_building", "--rehearse", "--rounds", "6", "--seed", "3", "--json")
+MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "6", "--seed", "3", "--json")
 #: A dialogue that nobody ends before its limit.
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "6", "--set", "ending=off", "--json")
 

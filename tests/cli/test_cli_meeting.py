@@ -51,7 +51,7 @@ def test_the_shipped_meetings_run(cli: Cli, name: str) -> None:
     people = [attendee.persona.name for attendee in resolve(name, tuple(MECHANISMS)).participants]  # type: ignore[union-attr]
     shown = cli("show", ended["run"], "--json").json
     assert {turn["speaker"] for turn in shown["turns"]} <= {None, *people}
-    assert shown["parameters"]["removal_factor"] == 0.5
+    assert shown["parameters"]["removal_factor"] == 0
 
 
 def test_the_nine_of_the_ferry_are_nine() -> None:
@@ -118,7 +118,7 @@ def test_what_cannot_be_is_refused_before_a_run(cli: Cli, arguments: list[str], 
         ("mechanisms: [telepathy]", "age: 30", ["telepathy", "tea.yaml:14"]),
         ("order: loudest", "age: 30", ["loudest", "tea.yaml:14"]),
         ("goals: [{goal: win}]", "age: 30", ["owner", "tea.yaml:14"]),
-        ("", "weights: {topic: 0.1, goal: 0, emotion: 0, personality: 0}", ["tea.yaml:13"]),
+        ("", "weights: {topic: 1.1, goal: 0, emotion: 0, personality: 0}", ["tea.yaml:13"]),
         ("", "schedule: {leaves: '14:00'}", ["tea.yaml:13"]),
     ],
 )

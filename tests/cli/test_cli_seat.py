@@ -97,7 +97,7 @@ def test_an_empty_line_is_silence_in_a_meeting_and_asked_again_in_a_dialogue(typ
 
 def test_words_that_got_no_floor_are_said_again_with_enter(types: Types) -> None:
     words = "We could go to the lake."
-    result = types(*MEETING, text=f"{words}\n\n\n\n")
+    result = types(*MEETING, "--seed", "3", text=f"{words}\n\n\n\n")
     assert f"you did not get the floor for: {words}" in result.err
     assert own("Bob") == [words]
 

@@ -322,7 +322,7 @@ def test_an_exported_run_is_a_dialogue_of_the_case_of_its_scenario(path: Path) -
 
 
 def test_what_export_writes_is_read(cli: Cli, tmp_path: Path) -> None:
-    quiet = ("--rounds", "12", "--set", "willingness_threshold=0.7")
+    quiet = ("--rounds", "12", "--set", "willingness_threshold=0.6")
     assert cli("run", "team_building", "--rehearse", *quiet).code == 0
     assert cli("export", "@last", "--jsonl", "run.jsonl").code == 0
     turns = json.loads(cli("show", "@last", "--json").out)["turns"]

@@ -179,7 +179,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_roles_are_recorded_and_opened_again(cli: Cli, opened: list[str]) -> None:
     asked = ("--set", "judge_model=weighs", "--set", "thinking_model=thinks", "--set", "surrogate=thinks")
-    run = cli("run", "team_building", "--model", "speaks", "--rounds", "2", *asked, "--json").json["run"]
+    command = ("run", "team_building", "--lambda", "0.5", "--model", "speaks", "--rounds", "2")
+    run = cli(*command, *asked, "--json").json["run"]
     assert opened == ["speaks", "weighs", "thinks"]
     parameters = cli("show", run, "--json").json["parameters"]
     assert (parameters["judge_model"], parameters["thinking_model"]) == ("weighs", "thinks")

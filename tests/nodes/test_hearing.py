@@ -96,10 +96,11 @@ async def test_who_is_spoken_to_is_there_at_the_first_word(people: tuple[Attende
         record = context.store.turn_record(context.run, turn.turn)
         if record.prompt is None:
             continue
-        (clock,) = (unit.text for unit in context.store.prompt(record.prompt).units if unit.id == "environment.clock")
+        units = context.store.prompt(record.prompt).units
+        people = next((unit.text for unit in units if unit.id == "environment.people"), "").partition(": ")[2]
         there = meeting.present(turn.sim_time_s)
-        assert {name for name in meeting.names if name in clock and name != turn.speaker} <= set(there)
-        assert set(there) - {turn.speaker} <= {name for name in meeting.names if name in clock}
+        assert {name for name in meeting.names if name in people} <= set(there)
+        assert set(there) - {turn.speaker} <= {name for name in meeting.names if name in people}
 
 
 # --- latecomers -----------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from support.commands import Cli
     ],
 )
 def test_a_row_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
-    run = cli("run", "team_building", "--rehearse", "--rounds", "3", "--json").json["run"]
+    run = cli("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(lost).rowcount == 1
     cli("show", run, "--turn", "2").complains(1, "tertulia.db is damaged", "turn 2", "rows in")
@@ -34,7 +34,7 @@ def test_a_row_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None
     ],
 )
 def test_figures_are_not_taken_of_what_is_left(cli: Cli, tmp_path: Path, lost: str) -> None:
-    run = cli("run", "team_building", "--rehearse", "--rounds", "3", "--json").json["run"]
+    run = cli("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(lost).rowcount == 1
     for command in ("stats", "timeline"):

@@ -32,7 +32,14 @@ def never(state: Any, runtime: Any) -> dict[str, bool]:
 
 
 def test_nodes_and_mechanisms_are_handed_over_as_objects() -> None:
-    run = tt.run("team_building", rounds=3, rehearse=True, nodes={"score": longest}, mechanisms=[open_question])
+    run = tt.run(
+        "team_building",
+        removal_factor=0.5,
+        rounds=3,
+        rehearse=True,
+        nodes={"score": longest},
+        mechanisms=[open_question],
+    )
     spoken = next(turn.turn for turn in run.turns if turn.speaker)
     assert run.turn(spoken).details.record.scored_by == "longest"
     noted = {extension.source: extension.code or "" for extension in run.record.extensions}
@@ -171,7 +178,7 @@ def test_resume_says_what_differs_in_a_finished_run_too() -> None:
 
 @pytest.mark.parametrize("status", ["finished", "interrupted"])
 def test_resume_refuses_nodes_and_mechanisms_that_a_run_does_not_have(status: Any) -> None:
-    run = tt.run("team_building", rounds=1, rehearse=True, nodes={"score": longest})
+    run = tt.run("team_building", removal_factor=0.5, rounds=1, rehearse=True, nodes={"score": longest})
     with run.store.opened() as store:
         store.set_status(run.id, status)
     with pytest.raises(tt.SettingError, match=rf"^nodes\.score=length: run {run.id} has longest there; .*fork"):

@@ -102,7 +102,8 @@ def test_a_shipped_meeting_is_resolved_by_its_name(name: str) -> None:
     meeting = resolve(name, ("one", "two"))
     assert isinstance(meeting, Meeting)
     assert (meeting.scenario, meeting.mechanisms) == (name, ("one", "two"))
-    assert settings_of(name) == {**GROUP_CHAT, "max_minutes": None}, "it ends when it is scheduled to"
+    ends_as_scheduled = {**GROUP_CHAT, "max_minutes": None}
+    assert settings_of(name) == ends_as_scheduled | {"removal_factor": 0}
 
 
 def test_mechanisms_of_a_file_are_checked_wherever_it_is_read(tmp_path: Path) -> None:
