@@ -14,7 +14,7 @@ from state.records import Turn
 
 
 @dataclass(frozen=True)
-class Heard:
+class HeardTurns:
     """What somebody has heard of the last turns.
 
     Attributes:
@@ -35,7 +35,9 @@ def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:
     return [opening, *turns] if opening is not None and turn <= window else turns
 
 
-def heard(context: Context, name: str, turn: int, window: int, now_s: float, hearing: Hearing | None = None) -> Heard:
+def turns_heard(
+    context: Context, name: str, turn: int, window: int, now_s: float, hearing: Hearing | None = None
+) -> HeardTurns:
     """Return what a participant has heard of the last turns.
 
     Args:
@@ -48,7 +50,7 @@ def heard(context: Context, name: str, turn: int, window: int, now_s: float, hea
     """
     turns = latest_turns(context, turn, window)
     if not isinstance(context.start, Meeting):
-        return Heard(tuple(turns))
+        return HeardTurns(tuple(turns))
     meeting, hearing = context.start, hearing or context.parameters.hearing
     is_whole = turn <= window or not turns
     changes = changes_seen(meeting, name, 0.0 if is_whole else turns[0].sim_time_s, now_s)
@@ -57,7 +59,7 @@ def heard(context: Context, name: str, turn: int, window: int, now_s: float, hea
         kept = [turn for turn in kept if was_there(meeting, name, turn)]
     if hearing == "noticed":
         kept = [turn for turn in kept if _was_noticed(context, name, turn)]
-    return Heard(tuple(kept), changes, is_nothing=not kept and any(turn.speaker for turn in turns))
+    return HeardTurns(tuple(kept), changes, is_nothing=not kept and any(turn.speaker for turn in turns))
 
 
 def was_there(meeting: Meeting, name: str, turn: Turn) -> bool:

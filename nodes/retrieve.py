@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from nodes.hearing import heard
 from nodes.hearing import latest_turns as latest_turns  # extensions import it from here
+from nodes.hearing import turns_heard
 from nodes.memory import recall
 from nodes.view import character_of
 from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
@@ -29,7 +29,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     context = runtime.context.of(state["speaker"])
     parameters, start, speaker = context.parameters, context.start, state["speaker"]
     listeners = [name for name in start.present(state["sim_time_s"]) if name != speaker]
-    lines = heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
+    lines = turns_heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
     inner_life = None if isinstance(start, Case) else _inner_life(state, context)
     points = focal_points(start, speaker, listeners, lines.turns)
     if inner_life is not None:

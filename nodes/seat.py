@@ -14,7 +14,7 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from nodes.hearing import heard
+from nodes.hearing import turns_heard
 from nodes.perceive import notice, perceive_message
 from nodes.view import View
 from state.context import Context
@@ -144,7 +144,7 @@ def invitation_of(context: Context, asked: dict[str, Any]) -> Invitation:
     """
     hearing: Hearing = "all" if context.parameters.hearing == "all" else "present"
     window = context.parameters.dialogue_window
-    lines = heard(context, asked["agent"], asked["turn"], window, asked["sim_time_s"], hearing).turns
+    lines = turns_heard(context, asked["agent"], asked["turn"], window, asked["sim_time_s"], hearing).turns
     before = answer_of(context, asked["round"] - 1, asked["agent"]) if asked["may_pass"] else None
     has_spoken = bool(lines) and lines[-1].speaker == asked["agent"]
     kept = None if before is None or has_spoken else before.words or None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from nodes.hearing import changes_seen, heard, was_there
+from nodes.hearing import changes_seen, turns_heard, was_there
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.examples import draw_example
 from prompts.render import render
@@ -100,7 +100,7 @@ class View:
         """
         window = self.context.parameters.working_memory
         if self.context.parameters.hearing != "noticed":
-            return heard(self.context, self.name, self.round, window, self.sim_time_s).turns[-window:]
+            return turns_heard(self.context, self.name, self.round, window, self.sim_time_s).turns[-window:]
         opening = self.meeting.opening_turn
         store, run = self.context.store, self.context.run
         turns = [store.turns(run, turn, turn)[0] if turn else opening for turn in self.mind["noticed"]]

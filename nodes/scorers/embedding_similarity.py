@@ -3,7 +3,7 @@
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.hearing import heard
+from nodes.hearing import turns_heard
 from state.context import Context
 from state.graph_state import UtteranceState
 
@@ -18,7 +18,7 @@ async def score_similarity(state: UtteranceState, runtime: Runtime[Context]) -> 
     """
     context = runtime.context
     units = context.store.prompt(state["prompt"]).units
-    turns = heard(context, state["speaker"], state["turn"], _LATEST_LINES, state["sim_time_s"]).turns
+    turns = turns_heard(context, state["speaker"], state["turn"], _LATEST_LINES, state["sim_time_s"]).turns
     lines = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None)
     target = lines or ". ".join([*state["present"], context.start.place or ""])
     vectors = np.array(context.embedder.embed([target, *(unit.text for unit in units)]))

@@ -36,8 +36,8 @@ class WeighingModel(ScriptedModel):
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         self._note("probabilities", prompt)
         assert prompt.source is not None
-        heard = any("crane has to" in unit.text for unit in prompt.source.units)
-        weights = [(2.0 if heard else 0.01) if self.favourite in option else 1.0 for option in options]
+        is_heard = any("crane has to" in unit.text for unit in prompt.source.units)
+        weights = [(2.0 if is_heard else 0.01) if self.favourite in option else 1.0 for option in options]
         weights[0] *= 50  # a word that it likes whatever was said
         return [weight / sum(weights) for weight in weights]
 

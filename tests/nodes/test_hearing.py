@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from nodes.hearing import came_s, changes_seen, heard
+from nodes.hearing import came_s, changes_seen, turns_heard
 from prompts.render import as_messages
 from state.cognition import Perception
 from state.context import Context
@@ -199,12 +199,12 @@ async def test_who_comes_in_while_the_others_think_hears_the_next_line() -> None
 async def test_settings_differ_in_what_they_hold() -> None:
     context, turns = await held(with_latecomer(), pebbles(), max_turns=12, perception_threshold=1)
     now_s, last = turns[-1].sim_time_s, turns[-1].turn
-    spoken = {name: heard(context, name, last, 50, now_s, hearing="noticed").turns for name in ("Ana", "Cy")}
+    spoken = {name: turns_heard(context, name, last, 50, now_s, hearing="noticed").turns for name in ("Ana", "Cy")}
     assert {turn.speaker for turn in spoken["Cy"]} <= {"Cy", None}
     assert [turn.turn for turn in spoken["Ana"] if turn.speaker != "Ana"] == []
-    present = heard(context, "Cy", last, 50, now_s, hearing="present").turns
+    present = turns_heard(context, "Cy", last, 50, now_s, hearing="present").turns
     assert [turn.turn for turn in present] == [turn.turn for turn in turns[:-1] if turn.sim_time_s >= 24]
-    whole = heard(context, "Cy", last, 50, now_s, hearing="all").turns
+    whole = turns_heard(context, "Cy", last, 50, now_s, hearing="all").turns
     assert [turn.turn for turn in whole] == list(range(last))
 
 
@@ -213,8 +213,8 @@ async def test_a_store_of_an_earlier_version_does_not_bring_what_was_said_before
     context, turns, first = await came_in_while_somebody_spoke()
     old = {"turn": first - 1, "similarities": {"profile": 0.5}, "relevance": 0.5, "named": False, "noticed": True}
     context.store.save_step(context.run, first, "Cy", "perceive", Perception.model_validate({**old, "importance": 5}))
-    turns_heard = heard(context, "Cy", first, 16, turns[first - 1].sim_time_s).turns
-    assert turns_heard == ()
+    turns_of_cy = turns_heard(context, "Cy", first, 16, turns[first - 1].sim_time_s).turns
+    assert turns_of_cy == ()
 
 
 def test_who_leaves_as_one_comes_is_not_seen() -> None:
