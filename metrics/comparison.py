@@ -156,9 +156,9 @@ def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Star
 
 
 def _record_document(run: RunRecord) -> dict[str, Any]:
-    """Return the record of a run; parameters that came after it have their defaults, as when it goes on."""
+    """Return the record of a run; parameters that came after it are as they are when it goes on."""
     document = run.model_dump(mode="json", exclude=_NOT_COMPARED)
-    return document | {"parameters": Parameters().model_dump(mode="json") | document["parameters"]}
+    return document | {"parameters": Parameters.of_record(document["parameters"]).model_dump(mode="json")}
 
 
 def _start_document(start: Start) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.meeting import Start
-from state.parameters import BEFORE, Parameters
+from state.parameters import Parameters
 from state.records import Extension, RunRecord, RunStatus
 from state.store import Dependents, RunStore
 from storage.cognition import NO_LIMIT
@@ -42,14 +42,12 @@ _START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=Tr
 def checked_parameters(text: str) -> dict[str, Any]:
     """Return the parameters of a run as they are stored; those of other versions may be among them.
 
-    What the version that began the run did not have is as it was then (`BEFORE`).
-
     Raises:
         ValueError, KeyError: They are not such as a run can have.
     """
     _check_parameters(text)
     parameters: dict[str, Any] = parsed(text)
-    return parameters | {name: value for name, value in BEFORE.items() if name not in parameters}
+    return parameters
 
 
 @lru_cache(maxsize=256)  # many runs of a store have the same

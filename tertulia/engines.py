@@ -210,7 +210,7 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
 def reopen_engines(run: RunRecord, access: ModelAccess) -> Engines:
     """Return the models of a run that goes on (see `open_engines`)."""
     wanted = {name: participant.model for name, participant in run.participant_models.items()}
-    return _open(run.model, wanted, run.embedder, Parameters.model_validate(run.parameters), access)
+    return _open(run.model, wanted, run.embedder, Parameters.of_record(run.parameters), access)
 
 
 def _open(

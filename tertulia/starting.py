@@ -272,7 +272,7 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
     from models.batching import BatchingBroker
     from state.context import Context
 
-    parameters = Parameters.model_validate(run.parameters)
+    parameters = Parameters.of_record(run.parameters)
     return Context(
         run=run.run,
         seed=run.seed,
@@ -283,7 +283,7 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
         store=store,
         broker=BatchingBroker(run.run, store),
         participant_models={
-            name: (model, Parameters.model_validate(run.participant_models[name].parameters))
+            name: (model, Parameters.of_record(run.participant_models[name].parameters))
             for name, model in engines.participant_models.items()
         },
         roles={role: (model, engines.suited(model, parameters)) for role, model in engines.roles.items()},

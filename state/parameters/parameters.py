@@ -74,6 +74,11 @@ class Parameters(
 ):
     """The parameters of a run, stored flat. `removal_factor` is λ, the one that the project exists for."""
 
+    @classmethod
+    def of_record(cls, recorded: Mapping[str, Any]) -> "Parameters":
+        """Return the parameters of a run that goes on; what came after its record is as it was then (`BEFORE`)."""
+        return cls.model_validate({**BEFORE, **recorded})
+
     @property
     def drawn_max(self) -> int:
         """The number of candidates that a turn may draw; the numbers of those that are rewritten begin behind them."""

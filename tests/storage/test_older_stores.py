@@ -92,14 +92,7 @@ def test_a_meeting_that_was_killed_goes_on_as_it_began(path: Path, cli: Cli) -> 
     assert cli("resume", "wtdr", "--json").json == {"run": "wtdr", "status": "finished", "turns": 8}
     shown = cli("show", "wtdr", "--json").json
     assert [turn["text"] for turn in shown["turns"]][: len(before)] == [turn.text for turn in before]
-    kept = {
-        "choices": "reply",
-        "perception_threshold": 0.25,
-        "yield_s": 0,
-        "patience_rounds": None,
-        "removal_factor": 0.3,
-    }
-    assert kept.items() <= shown["parameters"].items()
+    assert shown["parameters"]["perception_threshold"] == 0.25
     bids = [agent for agent in cli("show", "wtdr", "--turn", "8", "--json").json["cognition"] if agent["need"]]
     assert bids == [], "the need to speak does not grow in it"
 
