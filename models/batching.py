@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from models.journal import Journal, JournalledModel, with_replies
+from models.journal import Journal, JournalledModel, model_failures, with_replies
 from state.cognition import Call
 from state.language_model import GenerationRequest, LanguageModel
 from state.store import Store
@@ -82,7 +82,8 @@ class BatchingBroker:
         agent, _ = seat
         if agent not in self._seated or model.traits.text_only:
             started = time.perf_counter()
-            replies = await model.generate(request)
+            with model_failures(model):
+                replies = await model.generate(request)
             completed = with_replies(call, request, replies, time.perf_counter() - started)
             self._journal.save([completed])
             return completed
@@ -116,7 +117,8 @@ class BatchingBroker:
             for model in {id(waiting.model): waiting.model for waiting in batch}.values():
                 indices = [index for index, waiting in enumerate(batch) if waiting.model is model]
                 started = time.perf_counter()
-                replies = await model.generate_batch([batch[index].request for index in indices])
+                with model_failures(model):
+                    replies = await model.generate_batch([batch[index].request for index in indices])
                 share = (time.perf_counter() - started) / len(indices)
                 for index, rows in zip(indices, replies, strict=True):
                     completed[index] = with_replies(batch[index].call, batch[index].request, rows, share)

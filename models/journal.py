@@ -8,12 +8,13 @@ torch and no graph.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from state.cognition import Call, CallKind
-from state.errors import ModelError
+from state.errors import ModelError, TertuliaError, failure_text
 from state.language_model import (
     GenerationRequest,
     LanguageModel,
@@ -139,6 +140,17 @@ def _problem(field: ReplyField, value: object) -> str | None:
     return None
 
 
+@contextmanager
+def model_failures(model: LanguageModel) -> Iterator[None]:
+    """Turn what a model raises inside into a `ModelError`: else it would count as the fault of the step that asks."""
+    try:
+        yield
+    except TertuliaError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{model.id}: {failure_text(error)}") from error
+
+
 class Batches(Protocol):
     """The part of the broker that `JournalledModel` uses."""
 
@@ -191,7 +203,8 @@ class JournalledModel:
             return [list(result.replies) for result in results if isinstance(result, Call)]
         indices = [index for index, call in enumerate(calls) if not is_completed(call)]
         started = time.perf_counter()
-        replies = await self._model.generate_batch([requests[index] for index in indices]) if indices else []
+        with model_failures(self._model):
+            replies = await self._model.generate_batch([requests[index] for index in indices]) if indices else []
         share = (time.perf_counter() - started) / max(1, len(indices))
         for index, rows in zip(indices, replies, strict=True):
             calls[index] = with_replies(calls[index], requests[index], rows, share)
@@ -270,7 +283,8 @@ class JournalledModel:
         call = self._open(kind, prompt, parameters)
         if not is_completed(call):
             started = time.perf_counter()
-            call = await make(call)
+            with model_failures(self._model):
+                call = await make(call)
             call = call.model_copy(update={"seconds": time.perf_counter() - started})
             self._journal.save([call])
         return call

@@ -22,7 +22,7 @@ from state.language_model import ReplyField
 _THOUGHTS = {
     "key_information": "what matters most in what was just said",
     "character_analysis": "how it sits with somebody of your character",
-    "decision_reason": "why you choose as you do below",
+    "decision_reason": "why you choose as you do",
 }
 
 

@@ -1,7 +1,7 @@
 """The four speaking orders in which the floor is given from outside. Source: ChatAgents §II-B, Fig. 1 (a) to (d).
 
-Each stands in the place of the race, and gives the floor in every round: never to the last speaker, nor to somebody who
-has left.
+Each stands in the place of the race, and gives the floor never to the last speaker, nor to somebody who has left. A round is
+silent only where all others leave before their first word.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from nodes.address import is_named
 from nodes.floor import appointed, contenders_of, give_floor, last_speaker
-from nodes.retrieve import latest_turns
+from nodes.hearing import latest_turns
 from nodes.seat import is_persons
 from nodes.view import View, ask_model, text_of
 from prompts.cognition import Question, ask_anybody, line_of
@@ -33,8 +33,8 @@ async def rule_based(state: GroupState, runtime: Runtime[Context]) -> GroupState
     context = runtime.context
     names, last = context.meeting.names, last_speaker(state, context)
     start = names.index(last) + 1 if last is not None else 0
-    following = [name for name in (*names[start:], *names[:start]) if name in state["present"]]
-    return _give_floor_to(state, context, following)
+    candidates = _candidates(state, context)
+    return _give_floor_to(state, context, [name for name in (*names[start:], *names[:start]) if name in candidates])
 
 
 async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupState:

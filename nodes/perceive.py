@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from nodes.address import address_of, is_named, without_names
 from nodes.hearing import came_s
 from nodes.view import View
-from state.cognition import Assessment, Perception
+from state.cognition import Perception
 from state.context import Context
 from state.graph_state import CognitionState, Mind
 from state.records import Turn
@@ -85,13 +85,13 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
     subject = [meeting.title if message is None else f"{meeting.title}. {meeting.description}"]
     if meeting.opening is not None and was_there and number:
         subject.append(meeting.opening.text)
-    thought = view.context.store.step(view.context.run, view.round - 1, view.name, "assess", Assessment)
+    last = view.last_assessment()
     texts = {
         "profile": [" ".join([", ".join(view.character.big_five), *view.character.descriptions])],
         "background": [" ".join(part for part in known if part)],
         "emotion": [f"I feel {view.mind['emotion']}."],
         "subject": subject,
-        "thought": [] if thought is None else [thought.thought],
+        "thought": [] if last is None else [last.thought],
         "lines": [turn.text for turn in view.lines() if turn.speaker is not None and turn.turn != number],
     }
     names = meeting.names

@@ -4,21 +4,21 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any
 
-from nodes.hearing import changes_seen, turns_heard, was_there
+from nodes.hearing import came_s, changes_seen, turns_heard, was_there
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.examples import draw_example
 from prompts.render import render
 from state.cognition import Assessment, Character, Finding
 from state.context import Context
-from state.errors import ModelError, TertuliaError
 from state.graph_state import CognitionInput, Mind
 from state.language_model import GenerationRequest, ReplyField
 from state.meeting import Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, Turn
-from state.text import first_line, one_line
+from state.text import one_line
 
 #: The number of consecutive tokens that an answer does not repeat from the example or itself, with models that tend to.
 _NOT_REPEATED = 3
@@ -152,17 +152,27 @@ class View:
         finding = self.finding("goal_summary")
         return list(finding.data["done"]) if finding else [False] * len(self.character.plan)
 
+    def end(self) -> tuple[float, str | None]:
+        """Return when the agent's time is over, in seconds since the beginning, and by what: `end` or `departure`.
+
+        Infinite, and `None`, where neither is known. When both come at once it is the end.
+        """
+        minutes = self.context.parameters.max_minutes
+        end_s = min(self.meeting.offset_s(self.meeting.ends, inf), inf if minutes is None else 60 * minutes)
+        leaves_s = self.meeting.offset_s(self.agent.leaves, inf)
+        if leaves_s < end_s:
+            return leaves_s, "departure"
+        return end_s, None if end_s == inf else "end"
+
     def time_left_s(self) -> float | None:
         """Return the seconds until the agent leaves or the meeting ends; `None` if neither is known."""
-        ends = [self.meeting.offset_s(time, 0.0) for time in (self.agent.leaves, self.meeting.ends) if time is not None]
-        minutes = self.context.parameters.max_minutes
-        ends += [] if minutes is None else [60 * minutes]
-        return max(0.0, min(ends) - self.sim_time_s) if ends else None
+        end_s, _ = self.end()
+        return None if end_s == inf else max(0.0, end_s - self.sim_time_s)
 
     def elapsed_share(self) -> float:
         """Return the share of the agent's time in the meeting that is over, in [0, 1]; 0 where no end is known."""
-        left_s, joined_s = self.time_left_s(), self.meeting.offset_s(self.agent.joins, 0.0)
-        elapsed_s = max(0.0, self.sim_time_s - joined_s)
+        left_s = self.time_left_s()
+        elapsed_s = max(0.0, self.sim_time_s - came_s(self.meeting, self.name))
         return elapsed_s / (elapsed_s + left_s) if left_s is not None and elapsed_s + left_s > 0 else 0.0
 
     async def ask(
@@ -214,9 +224,6 @@ async def ask_model(
         attempt: The number of the attempt within the round, for the draws.
         part: The mechanism that asks, if any.
         no_repeat_from: Other texts that are not repeated.
-
-    Raises:
-        ModelError: The model failed, in whatever way.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
@@ -229,13 +236,7 @@ async def ask_model(
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
     )
-    try:
-        (reply,) = await context.asked_by(agent, round, node, part).generate(request)
-    except TertuliaError:
-        raise
-    except Exception as error:  # else it would count as the fault of the mechanism that asks
-        message = first_line(error)
-        raise ModelError(f"{context.model.id}: {type(error).__name__}{f': {message}' if message else ''}") from error
+    (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply
 
 

@@ -148,12 +148,8 @@ def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
         """Return W with a topic that is far off, a plan that is settled, and no feeling."""
         if rated:
             return 0.0
-        return (
-            weights.topic * moved(0.0, address)
-            + weights.goal * parameters.goal_floor
-            + weights.emotion * moved(0.0, need)
-            + weights.personality * moved(propensity, address, need)
-        )
+        topic, personality = moved(0.0, address), moved(propensity, address, need)
+        return weighted_sum(weights, topic, parameters.goal_floor, moved(0.0, need), personality)
 
     patience = patience_of(present, parameters)
     quiet = range(1 if patience is None else patience + 1)

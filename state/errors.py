@@ -5,7 +5,10 @@ class to an exit code. Anything else is a bug and keeps its traceback.
 """
 
 import difflib
+import traceback
 from collections.abc import Iterable
+
+from state.text import one_line
 
 
 class TertuliaError(Exception):
@@ -94,3 +97,9 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
 def extra_hint(extra: str) -> str:
     """Return the command that installs an optional part; Tertulia is on no package index, so it names the checkout."""
     return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"
+
+
+def failure_text(error: Exception) -> str:
+    """Return on one line what a model, or a node, raised that is not one of the project's own errors, and where."""
+    place, message = traceback.extract_tb(error.__traceback__)[-1], one_line(error)
+    return f"{type(error).__name__}{f': {message}' if message else ''} (in {place.filename}, line {place.lineno})"

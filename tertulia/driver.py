@@ -1,6 +1,5 @@
 """Driving a run of a store to its end. Whatever stops it, what it had is kept, and how it ended is stored."""
 
-import traceback
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -8,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from state.errors import LeftError, ModelError, StorageError, TertuliaError
+from state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
 from state.records import RunStatus
 from state.seat import Ask
-from state.text import one_line
 from tertulia.events import Emit, RunEnded, RunStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 
@@ -87,14 +85,8 @@ def recorded_ending(
         save_status_if_possible()
         raise
     except Exception as error:
-        problem = error if isinstance(error, TertuliaError) else ModelError(_failure(error))
+        problem = error if isinstance(error, TertuliaError) else ModelError(failure_text(error))
         save_status_if_possible()
         raise problem from error
     finally:
         report_end(status, problem)
-
-
-def _failure(error: Exception) -> str:
-    """Return on one line what a model, or a node, raised that is not one of the project's own errors, and where."""
-    place, message = traceback.extract_tb(error.__traceback__)[-1], one_line(error)
-    return f"{type(error).__name__}{f': {message}' if message else ''} (in {place.filename}, line {place.lineno})"

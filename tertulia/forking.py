@@ -158,6 +158,8 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
             raise UsageError(f"turn {at} of run {parent.run} is a silence: there are no words to rewrite")
     needed = at if say is not None else at - 1
     trace = store.trace(parent.run, needed) if needed else None
+    if needed and trace is None and needed == parent.turns and parent.status in ("interrupted", "failed"):
+        raise NotFoundError(f"run {parent.run} stopped while its turn {needed} was being stored; resume it first")
     if needed and trace is None:
         raise NotFoundError(
             f"it is not known how run {parent.run} stood at turn {at}: a Tertulia that did not note it wrote the turn "

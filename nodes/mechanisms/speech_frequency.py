@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from nodes.hearing import came_s, was_there
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from state.cognition import Finding
@@ -30,20 +31,19 @@ def _counts(view: View) -> dict[str, int]:
     """Return by name how often somebody has spoken since the agent came."""
     before: Counter[str | None] = Counter()
     opening = view.meeting.opening
-    joined_s = view.meeting.offset_s(view.agent.joins, 0.0)
-    if joined_s > 0 and view.context.parameters.hearing != "all":
-        before = _spoken_before(view, joined_s)
+    if came_s(view.meeting, view.name) > 0 and view.context.parameters.hearing != "all":
+        before = _spoken_before(view)
     elif opening is not None:
         before[opening.speaker] -= 1
     return {name: view.spoken.get(name, 0) - before[name] for name in view.meeting.names}
 
 
-def _spoken_before(view: View, joined_s: float) -> Counter[str | None]:
+def _spoken_before(view: View) -> Counter[str | None]:
     """Return by name how often somebody had spoken before the agent came; read once."""
     kept, key = view.context.kept, (_spoken_before, view.name)
     if key not in kept:
         turns = view.context.store.turns(view.context.run, 1, view.round - 1)
-        kept[key] = Counter(turn.speaker for turn in turns if turn.sim_time_s < joined_s)
+        kept[key] = Counter(turn.speaker for turn in turns if not was_there(view.meeting, view.name, turn))
     before: Counter[str | None] = kept[key]
     return before
 

@@ -1,7 +1,5 @@
 """Compare the time that is left with the plan that is left. Source: ChatAgents App. A (temporal control)."""
 
-from math import inf
-
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from prompts.cognition import clock
@@ -17,11 +15,10 @@ _NEAR_END_S = 120
 
 async def analyse_time(view: View) -> Finding:
     """Compare the time that is left with the part of the plan that is left. No model is asked."""
-    left_s, elapsed = view.time_left_s(), view.elapsed_share()
+    left_s, elapsed, until = view.time_left_s(), view.elapsed_share(), view.end()[1]
     plan, done = view.character.plan, view.done()
     open_share = sum(step.share for step, is_done in zip(plan, done, strict=True) if not is_done) if plan else None
     pace = pace_of(elapsed, open_share, left_s)
-    until = None if left_s is None else "departure" if _leaves_first(view) else "end"
     lines = [f"It is {clock(view.now)}."]
     if left_s is not None:
         event = "they have to go" if until == "departure" else "the meeting ends"
@@ -29,13 +26,6 @@ async def analyse_time(view: View) -> Finding:
     lines += {"hurry": ["There is no time to lose."], "calm": ["There is no need to hurry."]}.get(pace, [])
     data = {"clock": clock(view.now), "time_left_s": left_s, "until": until, "elapsed": elapsed, "open": open_share}
     return Finding(lines=tuple(lines), data={**data, "pace": pace})
-
-
-def _leaves_first(view: View) -> bool:
-    """Whether it is the agent's departure that limits their time, and not the end of the meeting."""
-    minutes = view.context.parameters.max_minutes
-    ends_s = min(view.meeting.offset_s(view.meeting.ends, inf), inf if minutes is None else 60 * minutes)
-    return view.meeting.offset_s(view.agent.leaves, inf) < ends_s
 
 
 def in_minutes(seconds: float) -> str:

@@ -162,15 +162,15 @@ def a_turn(text: str) -> Turn:
 def test_a_line_is_doubtful_when_all_its_labels_are(
     labels: list[tuple[str, float, float]], nearest: float, doubtful: bool, near_nothing: bool
 ) -> None:
-    said = tuple(ActLabel(act=act, cosine=cosine, margin=margin) for act, cosine, margin in labels)
-    found = labelled_line(a_turn("Yes."), LineLabels(labels=said, nearest=nearest))
+    found_labels = tuple(ActLabel(act=act, cosine=cosine, margin=margin) for act, cosine, margin in labels)
+    found = labelled_line(a_turn("Yes."), LineLabels(labels=found_labels, nearest=nearest))
     assert (found.acts, found.is_doubtful, found.is_near_nothing) == (
-        tuple(label.act for label in said),
+        tuple(label.act for label in found_labels),
         doubtful,
         near_nothing,
     )
     (person,) = behaviour(["Bo"], [found], [FRUIT])
-    assert sum(person.doubtful.values()) == sum(label.is_doubtful for label in said)
+    assert sum(person.doubtful.values()) == sum(label.is_doubtful for label in found_labels)
 
 
 def test_of_what_a_model_labelled_nothing_is_known_to_be_doubtful() -> None:

@@ -160,7 +160,7 @@ def test_no_lambda_takes_who_is_there_what_it_is_about_and_the_time(
     start = resolve(who[0], tuple(MECHANISMS))
     assert isinstance(start, Meeting)
     prompt = a_prompt(start, who[1], layout)
-    scores = {unit.id: generator.random() for unit in prompt.units}
+    scores = {unit.id: 1 + generator.random() for unit in prompt.units}
     removed = prune_units(prompt.units, scores, factor, generator.choice(["descending", "ascending"]))
     for chosen in (removed, all_but_one(prompt.units, scores, "memory", "lowest")):
         kept = {unit.id: unit.text for unit in remove_units(prompt, chosen).units}

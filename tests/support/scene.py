@@ -23,27 +23,27 @@ class Scene:
     def __init__(self, meeting: Meeting | None = None, model: ScriptedModel | None = None, **settings: Any) -> None:
         self.meeting = meeting or a_quay()
         self.context: Context = a_context(model, start=self.meeting, removal_factor=0, **settings)
-        self.said: list[str | None] = []
+        self.speakers: list[str | None] = []
 
     def says(self, *lines: tuple[str, str] | None) -> "Scene":
         """Store turns: pairs of speaker and text, or a silence."""
         for line in lines:
             speaker, text = line or (None, "")
-            number = len(self.said) + 1
+            number = len(self.speakers) + 1
             turn = Turn(turn=number, round=number, speaker=speaker, text=text, sim_time_s=8.0 * number, ended=False)
             self.context.store.save_turn("k3f9", TurnRecord(turn=turn))
-            self.said.append(speaker)
+            self.speakers.append(speaker)
         return self
 
     def state(self, name: str = "Ana", **mind: Any) -> dict[str, Any]:
         known = cast(GroupState, first_state(self.meeting))["minds"][name]
         return {
-            "round": len(self.said) + 1,
+            "round": len(self.speakers) + 1,
             "agent": name,
             "present": list(self.meeting.names),
-            "sim_time_s": 8.0 * (len(self.said) + 1),
+            "sim_time_s": 8.0 * (len(self.speakers) + 1),
             "silence_s": 0.0,
-            "spoken": {agent: self.said.count(agent) for agent in self.meeting.names},
+            "spoken": {agent: self.speakers.count(agent) for agent in self.meeting.names},
             "mind": {**dict(known), **mind},
         }
 
@@ -54,7 +54,7 @@ class Scene:
             self._alone(0)
             before: Any = {**self.state(agent), "round": 0}
             await prepare(before, Runtime(context=self.context))
-        self._alone(len(self.said) + 1)
+        self._alone(len(self.speakers) + 1)
         for step in steps:
             state = {**state, **await step(state, Runtime(context=self.context))}
         return state
@@ -68,7 +68,7 @@ class Scene:
         return View.of(cast(CognitionInput, await self.after(name=name, **mind)), self.context)
 
     def step(self, node: str, kind: Any, name: str = "Ana") -> Any:
-        return self.context.store.step("k3f9", len(self.said) + 1, name, node, kind)
+        return self.context.store.step("k3f9", len(self.speakers) + 1, name, node, kind)
 
     async def find(self, mechanism: str, name: str = "Ana", **mind: Any) -> Finding:
         return await MECHANISMS[mechanism].run(await self.view(name, **mind))

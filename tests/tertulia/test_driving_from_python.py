@@ -128,7 +128,7 @@ def test_an_interrupt_stops_a_run_soon_and_it_resumes(folder: Path) -> None:
     assert "tertulia.resume(" in result.stderr
     assert time.monotonic() - started < 60
     run = tt.open_store("tertulia.db").run()
-    shorter = run.fork(at=len(run.turns) + 1, rounds=len(run.turns) + 2)
+    shorter = run.fork(at=len(run.turns), rounds=len(run.turns) + 1)
     assert shorter.status == "finished"
 
 
