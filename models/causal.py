@@ -116,7 +116,14 @@ class CausalLanguageModel:
         answered = [request for request in requests if request.generators]
         if not answered:
             return [[] for _ in requests], []
-        state = DecodingState(self.model, self._batch_prefixes(answered), 1, max(capacities), capture=capture)
+        prefixes = self._batch_prefixes(answered)
+        prefixes += [
+            self._prefix(request.without_context)
+            for request in answered
+            if request.without_context is not None
+            for _ in request.generators
+        ]
+        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture)
         replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
         if not capture:
             return replies, []

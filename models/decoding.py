@@ -7,6 +7,7 @@
 This module knows nothing of units; attention is captured by `models.decoding_state` on the way.
 """
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,12 @@ from state.records import Reply
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
 _LIKELY = 256
 
+#: The share of the likeliest token's probability below which a token does not come where the context is amplified.
+_PLAUSIBLE = 0.05
+
+#: Tokens of a repetition that cost nothing, and by what the penalty grows with each further one.
+_FREE_REPETITION, _PENALTY_BASE = 2, 1.75
+
 
 @dataclass
 class _Row:
@@ -32,6 +39,7 @@ class _Row:
         tokens: All tokens of the reply so far.
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
+        gains: For each token drawn in a text, what the context adds to its log-probability.
     """
 
     request: GenerationRequest
@@ -41,6 +49,7 @@ class _Row:
     tokens: list[int] = field(default_factory=list)
     unread: int = 0
     text_starts: dict[int, int] = field(default_factory=dict)
+    gains: list[float] = field(default_factory=list)
     finished: bool = False
 
 
@@ -64,7 +73,8 @@ def decode_replies(
     """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
 
     Args:
-        state: Rows that have read nothing yet, one per generator, in the order of the requests.
+        state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in the same
+            order, those that read the replies after the prompt without its context, where a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
         tokenizer: The tokenizer of the model.
     """
@@ -74,35 +84,55 @@ def decode_replies(
     for row in rows:
         _extend(row, row.matcher.forced())
         to_read.append([row.request.prompt.input_ids[-1], *row.tokens])
+    contrasted = [index for index, row in enumerate(rows) if row.request.without_context is not None]
+    contrast_of = {index: len(rows) + at for at, index in enumerate(contrasted)}
+    to_read += [to_read[index] for index in contrasted]  # both prompts end alike
     while any(not row.finished for row in rows):
         logits = state.next_logits(to_read)
         for index, row in enumerate(rows):
             if row.finished:
                 continue
             row.unread = 0
-            _advance(row, logits[index].float().cpu(), tokenizer)
+            contrast = contrast_of.get(index)
+            without = None if contrast is None else logits[contrast].float().cpu()
+            _advance(row, logits[index].float().cpu(), without, tokenizer)
             kept = 1 + len(row.tokens) - row.unread
-            if state.lengths[index] > kept:
-                state.truncate(index, state.lengths[index] - kept)
+            for at in (index,) if contrast is None else (index, contrast):
+                if state.lengths[at] > kept:
+                    state.truncate(at, state.lengths[at] - kept)
         to_read = [[] if row.finished else row.tokens[-row.unread :] for row in rows]
+        to_read += [to_read[index] for index in contrasted]
     if state.captured_attention is not None:
         _read_rest(state, rows)
     return [[_finish(row, tokenizer) for row in rows_of_request] for rows_of_request in by_request]
 
 
-def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
+def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenizer: Tokenizer) -> None:
     """Draw the next token of a row, append what the grammar forces after it, and close a text at its limit."""
     grammar, request = row.grammar, row.request
-    allowed = torch.from_numpy(row.matcher.allowed())
-    logits = logits[: len(allowed)].masked_fill(~allowed[: len(logits)], -torch.inf)
+    forbidden = torch.from_numpy(~row.matcher.allowed())
+    logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
+    gain = None
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
+        if without_context is not None:
+            without_context = without_context[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
+            gain = logits.log_softmax(-1) - without_context.log_softmax(-1)
+            logits = amplified(logits, without_context, request.context_strength)
         text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
+        if request.repetition_penalty:
+            for token, penalty in repetition_penalties(
+                text, request.no_repeat_from, request.repetition_penalty
+            ).items():
+                logits[token] -= penalty
         repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
         if repeats and without.isfinite().any():
             logits = without
-    _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
+    token = draw_token(logits, row.generator.random(), request.temperature, request.top_p)
+    if gain is not None:
+        row.gains.append(float(gain[token]))
+    _extend(row, [token])
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         start = row.text_starts.setdefault(index, len(row.tokens) - 1)
@@ -144,12 +174,15 @@ def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
     """Read what the grammar forced at the end, except the last token: Eq. 1 has no row for it."""
     rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
     if any(rest):
-        state.next_logits(rest)
+        state.next_logits([*rest, *([] for _ in range(len(state.lengths) - len(rest)))])
 
 
 def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
     written = tokenizer.decode(row.tokens)
-    return read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))
+    reply = read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))
+    if not row.gains:
+        return reply
+    return reply.model_copy(update={"information": sum(row.gains) / len(row.gains)})
 
 
 def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tokenizer: Tokenizer) -> tuple[int, int]:
@@ -176,6 +209,42 @@ def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]
         for i in range(len(tokens) - length + 1)
         if list(tokens[i : i + length - 1]) == last
     ]
+
+
+def amplified(logits: Tensor, without_context: Tensor, strength: float) -> Tensor:
+    """Return logits in which the context counts more. Source: Shi et al. 2023, Eq. 2; Li et al. 2023, §3.2.
+
+    The log-probability of a token grows by what the context adds to it, times `strength`. Tokens that are less likely
+    than a share of the likeliest with the context may not come: there the difference is noise.
+
+    Args:
+        logits: `(V,)` after the whole prompt, `-inf` where a token may not come.
+        without_context: `(V,)` after the prompt without its context, with the same tokens at `-inf`.
+        strength: α, from 0.
+    """
+    with_context, without = logits.log_softmax(-1), without_context.log_softmax(-1)
+    plausible = with_context >= with_context.max() + math.log(_PLAUSIBLE)
+    return torch.where(plausible, with_context + strength * (with_context - without), -torch.inf)
+
+
+def repetition_penalties(
+    text: Sequence[int], no_repeat_from: Sequence[Sequence[int]], factor: float
+) -> dict[int, float]:
+    """Return by token what is taken from its logit for the repetition that it would make longer.
+
+    A token that continues a repetition of n tokens loses `factor` times 1.75 to the power of n − 2; below two tokens
+    nothing is lost. Repetitions are looked for in the text itself, and in `no_repeat_from`.
+    """
+    penalties: dict[int, float] = {}
+    for tokens in (*no_repeat_from, text):
+        for end in range(1, len(tokens)):
+            n = 0
+            while n < min(end, len(text)) and tokens[end - 1 - n] == text[len(text) - 1 - n]:
+                n += 1
+            if n >= _FREE_REPETITION:
+                penalty = factor * _PENALTY_BASE ** (n - _FREE_REPETITION)
+                penalties[tokens[end]] = max(penalty, penalties.get(tokens[end], 0.0))
+    return penalties
 
 
 def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:

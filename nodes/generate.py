@@ -1,6 +1,7 @@
 """Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
 import random
+from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
@@ -36,14 +37,24 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
     """Draw candidates for these attempts and store them; each attempt has its own generator."""
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
+    drafts = context.parameters.drafts or 1
     generators = tuple(
-        keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt)
+        keyed_generator(
+            context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt, row=draft
+        )
         for attempt in attempts
+        for draft in range(drafts)
     )
     request = utterance_request(prompt, generators, context.model.tokenizer, context.parameters)
     replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
-    for attempt, reply in zip(attempts, replies, strict=True):
+    for attempt, first in zip(attempts, range(0, len(replies), drafts), strict=True):
+        reply = most_informed(replies[first : first + drafts])
         save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
+
+
+def most_informed(drafts: Sequence[Reply]) -> Reply:
+    """Return the draft that has most to do with the context of the prompt; the first where that is not measured."""
+    return max(drafts, key=lambda reply: reply.information or 0.0)
 
 
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
@@ -76,6 +87,7 @@ def utterance_request(
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker), "boolean"))
+    bare = without_context(prompt) if parameters.context_strength or (parameters.drafts or 1) > 1 else prompt
     return GenerationRequest(
         prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
         fields=tuple(fields),
@@ -84,7 +96,16 @@ def utterance_request(
         top_p=parameters.top_p,
         no_repeat_from=dialogue_lines(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        repetition_penalty=parameters.repetition_penalty or 0.0,
+        without_context=None if bare is prompt else render(bare, tokenizer, reply_prefix_of(bare)),
+        context_strength=parameters.context_strength or 0.0,
     )
+
+
+def without_context(prompt: Prompt) -> Prompt:
+    """Return the prompt without its items but those of the dialogue; the prompt itself where it has no others."""
+    items = [unit.id for unit in prompt.units if unit.kind == "item" and unit.block != "current_dialogue"]
+    return remove_units(prompt, items) if items else prompt
 
 
 def sequence_request(
@@ -110,8 +131,9 @@ def sequence_request(
 
 
 def dialogue_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of the current dialogue as tokens; speech does not repeat them."""
-    lines = (unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item")
+    """Return the lines of the current dialogue and of the example as tokens; speech does not repeat them."""
+    blocks = {"current_dialogue": "item", "example": "text"}
+    lines = (unit.text for unit in prompt.units if blocks.get(unit.block) == unit.kind)
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 
 

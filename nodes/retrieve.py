@@ -11,6 +11,7 @@ from nodes.memory import recall
 from nodes.view import character_of
 from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from prompts.cognition import clock
+from prompts.examples import draw_example
 from prompts.names import listed
 from state.cognition import Assessment, Finding, InformationNeed
 from state.context import Context
@@ -48,6 +49,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         previous_dialogues_max=parameters.previous_dialogues_max,
         asks_ending=parameters.ending == "reply",
         inner_life=inner_life,
+        exchange=_exchange(context, speaker),
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
     return {"prompt": context.store.save_prompt(prompt)}
@@ -86,6 +88,12 @@ def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
         assessment=assessment,
         clock=clock(context.start.time + timedelta(seconds=state["sim_time_s"])),
     )
+
+
+def _exchange(context: Context, speaker: str) -> tuple[str, str]:
+    """Return the exchange that prompts of the speaker show as an example, the same in all of them."""
+    asked, replied = draw_example("exchange", keyed_generator(context.seed, agent=speaker, node="example_exchange"))
+    return asked, replied
 
 
 def _human_needs(context: Context, speaker: str) -> HumanNeeds:

@@ -55,6 +55,7 @@ class UtteranceMaterial:
         asks_ending: Whether the reply shall say if it ends the conversation.
         inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
         changes: Who came and who left meanwhile.
+        exchange: What somebody is asked and replies in the example that the layout `chat_turns` shows.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
     """
 
@@ -68,6 +69,7 @@ class UtteranceMaterial:
     asks_ending: bool = True
     inner_life: InnerLife | None = None
     changes: Sequence[AttendanceChange] = ()
+    exchange: tuple[str, str] = ("How did it go?", "Better than last time.")
     has_heard_nothing: bool = False
 
     @property
@@ -384,10 +386,10 @@ def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     ended = False if material.asks_ending else None
     listener = material.listeners[0] if material.listeners else material.listener
-    reply = reply_object(material.speaker, _fill(material, "example.speaker", layout), ended)
+    asked, replied = material.exchange
     return [
-        _Part("text", _fill(material, "example.listener", layout, other=listener), speaker=listener),
-        _Part("text", reply, speaker=material.speaker),
+        _Part("text", asked, speaker=listener),
+        _Part("text", reply_object(material.speaker, replied, ended), speaker=material.speaker),
     ]
 
 

@@ -24,6 +24,9 @@ NO_ATTENTION = (
     "nodes.score=embedding_similarity"
 )
 
+#: How the tokens of speech are drawn; unset, it follows the model.
+DECODING = ("no_repeat_ngram", "repetition_penalty", "context_strength", "drafts")
+
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
 
@@ -135,6 +138,11 @@ class GenerationRequest:
         no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
         no_repeat_ngram: The number of consecutive tokens that may not be repeated, from `no_repeat_from` or from the
             text itself; 0 for no limit.
+        repetition_penalty: What each token beyond two that a token would make a repetition longer takes from its
+            logit, doubled with each of them (`models.decoding.repetition_penalties`).
+        without_context: The prompt without what the reply shall be about, where the context is amplified; it ends as
+            `prompt` does.
+        context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
     """
 
     prompt: RenderedPrompt
@@ -144,6 +152,9 @@ class GenerationRequest:
     top_p: float
     no_repeat_from: tuple[tuple[int, ...], ...] = ()
     no_repeat_ngram: int = 0
+    repetition_penalty: float = 0.0
+    without_context: RenderedPrompt | None = None
+    context_strength: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -166,6 +177,9 @@ class ModelTraits:
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
         no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
+        repetition_penalty: The penalty on tokens that make a repetition longer; 0 for none.
+        context_strength: α, how much more the context should count in its speech; 0 for no more.
+        drafts: Of how many replies the one that has most to do with the context should be taken.
         lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
@@ -180,6 +194,9 @@ class ModelTraits:
     ending: Ending = "reply"
     ending_threshold: float | None = None
     no_repeat_ngram: int = 0
+    repetition_penalty: float = 0.0
+    context_strength: float = 0.0
+    drafts: int = 1
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"
     rehearsed: bool = False
@@ -196,6 +213,17 @@ class ModelTraits:
             problem = f" needs scores, and a remote model {NO_ATTENTION}, or lambda=0"
             raise SettingError("removal_factor", f"{parameters.removal_factor:g}", problem)
 
+    def require_logits(self, parameters: Parameters) -> None:
+        """Check that such a model shows what its replies are drawn from, where that is changed.
+
+        Raises:
+            SettingError: It is remote.
+        """
+        changed = {"context_strength": parameters.context_strength, "drafts": (parameters.drafts or 1) - 1}
+        if self.text_only and (name := next((name for name, value in changed.items() if value), None)):
+            problem = " needs the probabilities of tokens, which a remote model does not show; leave it out"
+            raise SettingError(name, getattr(parameters, name), problem)
+
     def resolve(self, parameters: Parameters) -> Parameters:
         """Return the parameters with every `auto` replaced by what suits the model, and with its thresholds.
 
@@ -211,7 +239,6 @@ class ModelTraits:
                     "the likelihood judge has no calibrated threshold for this model; "
                     "set inconsistency_threshold, or judge=rating"
                 )
-        no_repeat = parameters.no_repeat_ngram
         ending = self.ending if parameters.ending == "auto" else parameters.ending
         ending_threshold = self.ending_threshold if parameters.ending_threshold is None else parameters.ending_threshold
         if ending == "continuation" and ending_threshold is None:
@@ -221,14 +248,15 @@ class ModelTraits:
             for what, length in asdict(self.lengths).items()
             if getattr(parameters, f"max_{what}_tokens") == "auto"
         }
+        decoding = {name: getattr(self, name) for name in DECODING if getattr(parameters, name) is None}
         return parameters.model_copy(
             update={
                 **lengths,
+                **decoding,
                 "choices": self.choices if parameters.choices == "auto" else parameters.choices,
                 "layout": self.layout if parameters.layout == "auto" else parameters.layout,
                 "judge": judge,
                 "inconsistency_threshold": threshold,
-                "no_repeat_ngram": self.no_repeat_ngram if no_repeat is None else no_repeat,
                 "ending": ending,
                 "ending_threshold": ending_threshold if ending == "continuation" else None,
             }

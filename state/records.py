@@ -204,6 +204,11 @@ class Reply(Record):
     tokens: tuple[int, ...] = Field(description="exactly the tokens of the response, without those of its prefix")
     text_tokens: tuple[int, int] = Field(description="[first, past_last] of the tokens that hold the first text field")
     fields: dict[str, str | bool | int]
+    information: float | None = Field(
+        default=None,
+        description="pointwise mutual information of its texts with the context of the prompt, in nats per token; None: "
+        "not measured",
+    )
     usage: tuple[int, int] | None = Field(
         default=None,
         exclude=True,  # it goes into the call, once

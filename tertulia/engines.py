@@ -159,6 +159,7 @@ class Engines:
         """
         for speaker in (self.model, *self.participant_models.values()):
             speaker.traits.require_scores(parameters)
+            speaker.traits.require_logits(parameters)
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             _require_likelihoods(
                 self.suited(speaker, parameters),

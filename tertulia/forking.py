@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from state.cognition import Trace
 from state.errors import NotFoundError, SettingError, UsageError
+from state.language_model import DECODING
 from state.meeting import Start
 from state.parameters import Parameters
 from state.records import RunRecord
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 #: What follows the model where a scenario does not say otherwise: chosen anew for another model.
 _SUITS_THE_MODEL = (
-    "layout", "judge", "inconsistency_threshold", "no_repeat_ngram", "ending", "ending_threshold", *THINKING,
+    "layout", "judge", "inconsistency_threshold", *DECODING, "ending", "ending_threshold", *THINKING,
     "max_utterance_tokens",
 )  # fmt: skip
 

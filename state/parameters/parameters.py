@@ -35,6 +35,9 @@ GROUP_CHAT: Mapping[str, Any] = {
 #: What a run has whose record is older than these parameters: it goes on as it began.
 BEFORE: Mapping[str, Any] = {
     "choices": "reply",
+    "repetition_penalty": 0.0,
+    "context_strength": 0.0,
+    "drafts": 1,
     "goal_floor": 0.0,
     "address_pull": 0.0,
     "patience_rounds": None,
