@@ -1,7 +1,7 @@
 """The four speaking orders in which the floor is given from outside. Source: ChatAgents §II-B, Fig. 1 (a) to (d).
 
-Each stands in the place of the race, and gives the floor never to the last speaker, nor to somebody who has left. A round is
-silent only where all others leave before their first word.
+Each stands in the place of the race, and gives the floor never to the last speaker, nor to somebody who has left. A
+round is silent only where all others leave before their first word.
 """
 
 from collections.abc import Sequence
