@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 import torch
 from torch import Tensor
@@ -39,7 +40,7 @@ class _Row:
         tokens: All tokens of the reply so far.
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
-        gains: For each token drawn in a text, what the context adds to its log-probability.
+        gains: What the context adds to the log-probability of each token drawn in a text, by the token's place.
     """
 
     request: GenerationRequest
@@ -49,7 +50,7 @@ class _Row:
     tokens: list[int] = field(default_factory=list)
     unread: int = 0
     text_starts: dict[int, int] = field(default_factory=dict)
-    gains: list[float] = field(default_factory=list)
+    gains: dict[int, float] = field(default_factory=dict)
     finished: bool = False
 
 
@@ -73,8 +74,8 @@ def decode_replies(
     """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
 
     Args:
-        state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in the same
-            order, those that read the replies after the prompt without its context, where a request has one.
+        state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in that
+            order too, those that read the replies after the prompt without its context, where a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
         tokenizer: The tokenizer of the model.
     """
@@ -111,35 +112,33 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     """Draw the next token of a row, append what the grammar forces after it, and close a text at its limit."""
     grammar, request = row.grammar, row.request
     forbidden = torch.from_numpy(~row.matcher.allowed())
+    gains = None if without_context is None else logits.log_softmax(-1) - without_context.log_softmax(-1)
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
-    gain = None
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
-        if without_context is not None:
-            without_context = without_context[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
-            gain = logits.log_softmax(-1) - without_context.log_softmax(-1)
-            logits = amplified(logits, without_context, request.context_strength)
-        text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
-        if request.repetition_penalty:
-            for token, penalty in repetition_penalties(
-                text, request.no_repeat_from, request.repetition_penalty
-            ).items():
-                logits[token] -= penalty
-        repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
-        without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
-        if repeats and without.isfinite().any():
-            logits = without
-    token = draw_token(logits, row.generator.random(), request.temperature, request.top_p)
-    if gain is not None:
-        row.gains.append(float(gain[token]))
-    _extend(row, [token])
+        logits = _of_text(row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request)
+    _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         start = row.text_starts.setdefault(index, len(row.tokens) - 1)
+        if gains is not None:
+            row.gains[len(row.tokens) - 1] = float(gains[row.tokens[-1]])
         if len(row.tokens) - start >= grammar.fields[index].max_tokens:
             _close(row, grammar.fields[index].kind == "speech", start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
+
+
+def _of_text(text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest) -> Tensor:
+    """Return the logits from which a text goes on: the context amplified, repetitions made unlikely or impossible."""
+    if gains is not None and request.context_strength:
+        logits = amplified(logits, gains[: len(logits)], request.context_strength)
+    penalties = repetition_penalties(text, request.no_repeat_from, request.repetition_penalty)
+    for token, penalty in penalties.items():
+        logits[token] -= penalty
+    repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
+    without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
+    return without if repeats and without.isfinite().any() else logits
 
 
 def _extend(row: _Row, tokens: list[int]) -> None:
@@ -167,6 +166,7 @@ def _truncate(row: _Row, end: int) -> None:
     surplus = len(row.tokens) - end
     row.matcher.rollback(surplus)
     del row.tokens[end:]
+    row.gains = {at: gain for at, gain in row.gains.items() if at < end}
     row.unread = max(0, row.unread - surplus)
 
 
@@ -182,7 +182,7 @@ def _finish(row: _Row, tokenizer: Tokenizer) -> Reply:
     reply = read_reply(row.grammar, written, row.tokens, _text_tokens(row.tokens, written, row.grammar, tokenizer))
     if not row.gains:
         return reply
-    return reply.model_copy(update={"information": sum(row.gains) / len(row.gains)})
+    return reply.model_copy(update={"information": fmean(row.gains.values())})
 
 
 def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tokenizer: Tokenizer) -> tuple[int, int]:
@@ -211,20 +211,19 @@ def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]
     ]
 
 
-def amplified(logits: Tensor, without_context: Tensor, strength: float) -> Tensor:
-    """Return logits in which the context counts more. Source: Shi et al. 2023, Eq. 2; Li et al. 2023, §3.2.
+def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
+    """Return logits in which the context counts more. Source: Shi et al. 2023, Eq. 2; Li et al. 2023, Eq. 2.
 
-    The log-probability of a token grows by what the context adds to it, times `strength`. Tokens that are less likely
-    than a share of the likeliest with the context may not come: there the difference is noise.
+    The log-probability of a token grows by what the context adds to it, times `strength`. A token with less than a
+    twentieth of the probability of the likeliest may not come: there the difference is noise.
 
     Args:
         logits: `(V,)` after the whole prompt, `-inf` where a token may not come.
-        without_context: `(V,)` after the prompt without its context, with the same tokens at `-inf`.
-        strength: α, from 0.
+        gains: `(V,)`, what the context adds to the log-probability of each token.
+        strength: α, above 0.
     """
-    with_context, without = logits.log_softmax(-1), without_context.log_softmax(-1)
-    plausible = with_context >= with_context.max() + math.log(_PLAUSIBLE)
-    return torch.where(plausible, with_context + strength * (with_context - without), -torch.inf)
+    plausible = logits >= logits.max() + math.log(_PLAUSIBLE)
+    return torch.where(plausible, logits + strength * gains, -torch.inf)
 
 
 def repetition_penalties(
@@ -236,7 +235,7 @@ def repetition_penalties(
     nothing is lost. Repetitions are looked for in the text itself, and in `no_repeat_from`.
     """
     penalties: dict[int, float] = {}
-    for tokens in (*no_repeat_from, text):
+    for tokens in (*no_repeat_from, text) if factor else ():
         for end in range(1, len(tokens)):
             n = 0
             while n < min(end, len(text)) and tokens[end - 1 - n] == text[len(text) - 1 - n]:

@@ -37,6 +37,9 @@ TRAITS = ModelTraits(
     ending="continuation",
     ending_threshold=0.85,
     no_repeat_ngram=5,
+    context_strength=1.0,
+    memory_items=(8, 8),
+    drafts=4,
     lengths=SHORT,
     choices="probabilities",
 )

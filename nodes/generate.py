@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
+from nodes.address import is_named
 from prompts.assemble import end_question, reply_object, reply_prefix_of
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
@@ -48,13 +49,19 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
     request = utterance_request(prompt, generators, context.model.tokenizer, context.parameters)
     replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
     for attempt, first in zip(attempts, range(0, len(replies), drafts), strict=True):
-        reply = most_informed(replies[first : first + drafts])
+        reply = best_draft(replies[first : first + drafts], prompt.speaker)
         save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
 
 
-def most_informed(drafts: Sequence[Reply]) -> Reply:
-    """Return the draft that has most to do with the context of the prompt; the first where that is not measured."""
-    return max(drafts, key=lambda reply: reply.information or 0.0)
+def best_draft(drafts: Sequence[Reply], speaker: str) -> Reply:
+    """Return the draft that has most to do with the context of the prompt; the first where that is not measured.
+
+    A draft in which speakers name themselves comes behind all others: a small model then tells of them, or speaks to
+    them, instead of speaking as they would.
+    """
+    return max(
+        drafts, key=lambda reply: (not is_named(speaker, utterance_of(reply, speaker)), reply.information or 0.0)
+    )
 
 
 async def draw_sequence(state: UtteranceState, context: Context) -> None:

@@ -124,6 +124,7 @@ def _best(
         spans: The range over which each is scaled to [0, 1]: `P` of relevance, then those of the other two.
         parameters: Weights and limits.
     """
+    least, most = parameters.memory_items
     *relevance_spans, recency_span, importance_span = spans
     scaled_recency, scaled_importance = _scaled(recent, recency_span), _scaled(importance, importance_span)
     rankings = []
@@ -133,15 +134,15 @@ def _best(
             + parameters.retrieval_recency * scaled_recency
             + parameters.retrieval_importance * scaled_importance
         )
-        rankings.append(_highest(score, parameters.memory_items_max))
-    share = max(1, parameters.memory_items_max // len(rankings))
+        rankings.append(_highest(score, most))
+    share = max(1, most // len(rankings))
     chosen = dict.fromkeys(index for ranking in rankings for index in ranking[:share])
     by_rank = (ranking[rank] for rank in range(share, len(rankings[0])) for ranking in rankings)
     for index in by_rank:
-        if len(chosen) >= parameters.memory_items_min:
+        if len(chosen) >= least:
             break
         chosen.setdefault(index)
-    return sorted(list(chosen)[: parameters.memory_items_max])
+    return sorted(list(chosen)[:most])
 
 
 def _highest(scores: Numbers, count: int) -> list[int]:

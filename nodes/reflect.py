@@ -77,7 +77,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
 
 async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
     """Return questions about an agent's last days, that is, about as many memories as a prompt shows."""
-    count = context.parameters.memory_items_max
+    _, count = context.parameters.memory_items
     numbers = range(max(1, stream.length - 2 * count), stream.length + 1)
     latest = [memory for memory in context.store.remembered(stream, numbers) if memory.kind != "chat"][-count:]
     fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in _QUESTIONS]

@@ -260,6 +260,7 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
             _fill(
                 material,
                 "environment.both_active" if known else "environment.meeting",
+                layout,
                 first=first.persona.name,
                 second=second.persona.name,
                 activity=first.activity,

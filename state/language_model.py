@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
 from state.errors import SettingError, UsageError
-from state.parameters import MEDIUM, Choices, Ending, Judge, Layout, Lengths, Parameters
+from state.parameters import MEDIUM, MEMORY_ITEMS, Choices, Ending, Judge, Layout, Lengths, Parameters
 from state.records import Prompt, Reply
 
 Role = Literal["system", "user", "assistant"]
@@ -179,6 +179,7 @@ class ModelTraits:
         no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
         repetition_penalty: The penalty on tokens that make a repetition longer; 0 for none.
         context_strength: α, how much more the context should count in its speech; 0 for no more.
+        memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the one that has most to do with the context should be taken.
         lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
@@ -196,6 +197,7 @@ class ModelTraits:
     no_repeat_ngram: int = 0
     repetition_penalty: float = 0.0
     context_strength: float = 0.0
+    memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"
@@ -249,9 +251,12 @@ class ModelTraits:
             if getattr(parameters, f"max_{what}_tokens") == "auto"
         }
         decoding = {name: getattr(self, name) for name in DECODING if getattr(parameters, name) is None}
+        least, most = parameters.memory_items_within(self.memory_items)
         return parameters.model_copy(
             update={
                 **lengths,
+                "memory_items_min": least,
+                "memory_items_max": most,
                 **decoding,
                 "choices": self.choices if parameters.choices == "auto" else parameters.choices,
                 "layout": self.layout if parameters.layout == "auto" else parameters.layout,

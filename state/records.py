@@ -206,7 +206,7 @@ class Reply(Record):
     fields: dict[str, str | bool | int]
     information: float | None = Field(
         default=None,
-        description="pointwise mutual information of its texts with the context of the prompt, in nats per token; None: "
+        description="pointwise mutual information of its texts with the prompt's context, in nats per token; None: "
         "not measured",
     )
     usage: tuple[int, int] | None = Field(

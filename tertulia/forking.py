@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: What follows the model where a scenario does not say otherwise: chosen anew for another model.
 _SUITS_THE_MODEL = (
     "layout", "judge", "inconsistency_threshold", *DECODING, "ending", "ending_threshold", *THINKING,
-    "max_utterance_tokens",
+    "max_utterance_tokens", "memory_items_min", "memory_items_max",
 )  # fmt: skip
 
 #: Thresholds that belong to a choice: without one of their own they are chosen anew with it.

@@ -5,7 +5,7 @@ from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
 from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
 from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, SETTABLE, Parameters
-from state.parameters.prompt import Layout
+from state.parameters.prompt import MEMORY_ITEMS, Layout
 
 __all__ = [
     "ALIASES",
@@ -13,6 +13,7 @@ __all__ = [
     "GROUP_CHAT",
     "LONG",
     "MEDIUM",
+    "MEMORY_ITEMS",
     "SETTABLE",
     "SHORT",
     "Choices",

@@ -55,7 +55,7 @@ class SamplingParameters(ParameterGroup):
         None,
         ge=0,
         le=5,
-        description="α: how much of what the context adds to a token's likelihood is added once more; unset: the model's",
+        description="α: how often what the context adds to a token's likelihood is added again; unset: the model's",
     )
     max_utterance_tokens: Annotated[int, Field(ge=8, le=1024)] | Literal["auto"] = Field(
         "auto", description="an utterance ends with a sentence before this; auto: what suits the model"

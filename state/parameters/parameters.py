@@ -130,11 +130,9 @@ class Parameters(
             changed = type(self).model_validate(values)
         except ValidationError as error:
             raise _setting_error(error) from None
-        if changed.memory_items_min > changed.memory_items_max:
-            raise UsageError(
-                f"memory_items_min={changed.memory_items_min} is above memory_items_max={changed.memory_items_max}; "
-                "set both"
-            )
+        least, most = changed.memory_items
+        if least > most:
+            raise UsageError(f"memory_items_min={least} is above memory_items_max={most}; set both")
         changed._check_blocks()
         return changed
 

@@ -8,6 +8,9 @@ from state.blocks import letter_of, letters_of
 from state.parameters.group import ParameterGroup
 from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
+#: The least and the most memories in a prompt. Source: APP Table 1.
+MEMORY_ITEMS = 30, 45
+
 Layout = Literal["single_message", "chat_turns"]
 
 
@@ -68,16 +71,30 @@ class PromptParameters(ParameterGroup):
     layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
     block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
     human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
-    memory_items_min: int = Field(
-        30, ge=1, description="memories in a prompt, at least, if there are so many (APP Table 1)"
+    memory_items_min: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="memories in a prompt, at least, if there are so many; auto: what suits the model"
     )
-    memory_items_max: int = Field(45, ge=1, description="memories in a prompt, at most (APP Table 1)")
+    memory_items_max: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="memories in a prompt, at most; auto: what suits the model (APP Table 1: 30 to 45)"
+    )
     retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
     retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")
     retrieval_importance: float = Field(1.0, ge=0, description="weight of importance (GA §4.1)")
     recency_decay: float = Field(0.995, gt=0, le=1, description="decay of recency per simulated hour (GA §4.1)")
     previous_dialogues_max: int = Field(3, ge=0, description="earlier dialogues in a prompt (APP Table 1)")
     dialogue_window: int = Field(16, ge=1, description="last utterances of the current dialogue that a prompt shows")
+
+    @property
+    def memory_items(self) -> tuple[int, int]:
+        """The least and the most memories in a prompt; the paper's where that was not resolved for a model."""
+        return self.memory_items_within(MEMORY_ITEMS)
+
+    def memory_items_within(self, suited: tuple[int, int]) -> tuple[int, int]:
+        """Return the least and the most memories, what is open of them as it suits a model."""
+        least, most = self.memory_items_min, self.memory_items_max
+        if isinstance(most, str):
+            most = suited[1] if isinstance(least, str) else max(suited[1], least)
+        return (min(suited[0], most) if isinstance(least, str) else least), most
 
     @property
     def blocks(self) -> str:

@@ -94,7 +94,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
     with pytest.raises(SettingError, match="retain_block=m is no block of which all items but one may go"):
         Parameters().with_settings({"retain": "highest", "removable_blocks": "e"})
     with pytest.raises(UsageError, match="memory_items_min=30 is above memory_items_max=2; set both"):
-        Parameters().with_settings({"memory_items_max": 2})
+        Parameters().with_settings({"memory_items_min": 30, "memory_items_max": 2})
 
 
 @pytest.mark.parametrize(

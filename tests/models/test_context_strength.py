@@ -1,0 +1,110 @@
+"""Context-aware decoding, penalties on repetition, and how much a reply has to do with its context."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+from support.tiny import FAMILIES, tiny_language_model
+
+from models.decoding import amplified, repetition_penalties
+from prompts.render import render
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from state.records import Prompt, Unit
+
+SPEECH = (ReplyField("Ana", "speech", max_tokens=20),)
+
+
+def _rendered(model, *texts: str) -> RenderedPrompt:
+    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
+    return render(Prompt(units=units, speaker="Ana", layout="single_message"), model.tokenizer, '{"Ana": "')
+
+
+def _request(model, strength: float = 0.0, rows: int = 3, **others) -> GenerationRequest:
+    return GenerationRequest(
+        _rendered(model, "The ferry leaves at noon, and the baker knows it. " * 3, "What does Ana say?"),
+        SPEECH,
+        tuple(random.Random(row) for row in range(rows)),
+        temperature=1.0,
+        top_p=1.0,
+        without_context=_rendered(model, "What does Ana say?"),
+        context_strength=strength,
+        **others,
+    )
+
+
+def test_what_the_context_adds_is_added_again_to_what_is_plausible() -> None:
+    with_context = torch.tensor([0.5, 0.3, 0.19, 0.01]).log()
+    gains = with_context - torch.tensor([0.5, 0.1, 0.38, 0.02]).log()
+    found = amplified(with_context, gains, 2.0).softmax(-1)
+    expected = torch.tensor([0.5, 0.3 * 3**2, 0.19 * 0.5**2, 0.0])  # the last has a fiftieth of the likeliest
+    assert torch.allclose(found, expected / expected.sum())
+
+
+def test_tokens_that_may_not_come_stay_out() -> None:
+    logits = torch.tensor([0.0, -torch.inf, 1.0])
+    gains = torch.tensor([0.0, torch.nan, 0.0])
+    assert amplified(logits, gains, 1.0).tolist() == [0.0, -torch.inf, 1.0]
+
+
+def test_a_longer_repetition_costs_more() -> None:
+    line = [1, 2, 3, 4, 5]
+    assert repetition_penalties([9, 1], [line], 0.8) == {}, "one token is no repetition"
+    assert repetition_penalties([1, 2], [line], 0.8) == {3: 0.8}
+    assert repetition_penalties([1, 2, 3], [line], 0.8) == {4: pytest.approx(0.8 * 1.75)}
+    assert repetition_penalties([1, 2, 3, 4, 1, 2], [], 0.8) == {3: 0.8}, "of itself"
+    assert repetition_penalties([1, 2, 3], [[2, 3, 7], [1, 2, 3, 7]], 1.0) == {7: 1.75}, "the longest counts"
+    assert repetition_penalties([1, 2, 3], [line], 0.0) == {}
+
+
+async def test_without_strength_the_replies_are_those_to_the_prompt_alone() -> None:
+    model = tiny_language_model()
+    alone = await model.generate(replace(_request(model), without_context=None))
+    assert [reply.information for reply in alone] == [None, None, None]
+    measured = await model.generate(_request(model))
+    assert [reply.tokens for reply in measured] == [reply.tokens for reply in alone]
+
+
+async def test_information_is_what_the_context_adds_to_the_drawn_tokens() -> None:
+    model = tiny_language_model()
+    request = _request(model)
+    for reply in await model.generate(request):
+        first, _ = reply.text_tokens
+        closing = '…"}' if reply.fields["Ana"].endswith("…") else '"}'
+        drawn = len(reply.tokens) - len(model.tokenizer.encode(closing))
+        of_drawn = reply.model_copy(update={"text_tokens": (first, drawn)})
+        with_context, without = [
+            await model.log_likelihood(prompt, of_drawn) for prompt in (request.prompt, request.without_context)
+        ]
+        assert reply.information == pytest.approx(with_context - without, abs=1e-4)
+
+
+async def test_strength_changes_replies_and_raises_their_information() -> None:
+    model = tiny_language_model()
+    plain = await model.generate(_request(model, rows=12))
+    strong = await model.generate(_request(model, 3.0, rows=12))
+    assert [reply.tokens for reply in plain] != [reply.tokens for reply in strong]
+    assert sum(reply.information for reply in strong) > sum(reply.information for reply in plain)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_a_batch_gives_the_replies_of_its_requests_alone(family: str) -> None:
+    model = tiny_language_model(family)
+
+    def requests() -> list[GenerationRequest]:
+        return [_request(model, 1.0), replace(_request(model), without_context=None), _request(model, 2.0, rows=1)]
+
+    alone = [await model.generate(request) for request in requests()]
+    batch = await model.generate_batch(requests())
+    assert [[reply.tokens for reply in replies] for replies in batch] == [
+        [reply.tokens for reply in replies] for replies in alone
+    ]
+
+
+async def test_scores_are_of_the_attention_to_the_whole_prompt() -> None:
+    model = tiny_language_model()
+    request = _request(model, 1.0)
+    replies, scores = await model.generate_scored(request, ScoringOptions())
+    read = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
+    for unit, score in scores.items():
+        assert score == pytest.approx(sum(of_reply[unit] for of_reply in read) / 3, rel=1e-4)
