@@ -138,8 +138,8 @@ def sequence_request(
 
 
 def dialogue_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of the current dialogue and of the example as tokens; speech does not repeat them."""
-    blocks = {"current_dialogue": "item", "example": "text"}
+    """Return the lines of this dialogue, of earlier ones and of the example as tokens; speech does not repeat them."""
+    blocks = {"current_dialogue": "item", "previous_dialogues": "item", "example": "text"}
     lines = (unit.text for unit in prompt.units if blocks.get(unit.block) == unit.kind)
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 

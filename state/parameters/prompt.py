@@ -92,9 +92,9 @@ class PromptParameters(ParameterGroup):
     def memory_items_within(self, suited: tuple[int, int]) -> tuple[int, int]:
         """Return the least and the most memories, what is open of them as it suits a model."""
         least, most = self.memory_items_min, self.memory_items_max
-        if isinstance(most, str):
-            most = suited[1] if isinstance(least, str) else max(suited[1], least)
-        return (min(suited[0], most) if isinstance(least, str) else least), most
+        if isinstance(most, int):
+            return least if isinstance(least, int) else min(suited[0], most), most
+        return (least, max(suited[1], least)) if isinstance(least, int) else suited
 
     @property
     def blocks(self) -> str:
