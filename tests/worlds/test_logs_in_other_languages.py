@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from support.ga_builder import RunBuilder, node
 
 from state.recall import may_be_recalled
 from state.records import Case
-from support.ga_builder import RunBuilder, node
 from worlds.ga_files import address_in_words
 from worlds.generative_agents import read_log
 from worlds.log_words import activity_in, is_asleep, is_conversation, is_idle
