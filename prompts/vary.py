@@ -5,7 +5,6 @@ Source: APP §3, §5 and App. E. Other names are in `prompts/renaming.py`.
 
 import json
 import random
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from prompts.assemble import FIXED_UNITS
@@ -13,8 +12,7 @@ from prompts.templates import template
 from state.errors import UsageError
 from state.records import BLOCK_INITIALS, Prompt, Unit
 from state.variation import BlockLength
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+from state.words import words
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
@@ -71,7 +69,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
 
 def words_in(text: str) -> int:
     """Return the number of words of a text."""
-    return len(_WORD.findall(text))
+    return len(words(text))
 
 
 def _copies(unit: Unit, times: int) -> Iterable[Unit]:
