@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 #: English names of languages, for messages.
 NAMES = {
@@ -44,6 +47,24 @@ _LETTERS = {
 }
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SIGN_WEIGHT = 3
+
+
+def read_language(value: object) -> str:
+    """Return the code of a language that a user names: `zh`, `zh-CN` or `Chinese` is `zh`.
+
+    Raises:
+        ValueError: It is neither a code nor a name.
+    """
+    given = str(value).strip()
+    by_name = {name.casefold(): code for code, name in NAMES.items()}
+    code = by_name.get(given.casefold()) or re.split("[-_]", given)[0].lower()
+    if not re.fullmatch("[a-z]{2,3}", code):
+        raise ValueError(f"{given!r} is no code of a language, such as {DEFAULT} or zh (ISO 639-1)")
+    return code
+
+
+#: A language as users name it.
+Language = Annotated[str, BeforeValidator(read_language, json_schema_input_type=str)]
 
 
 def name_of(language: str) -> str:

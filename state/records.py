@@ -139,9 +139,6 @@ class Case(HasWithheld):
     previous_dialogues: tuple[Dialogue, ...] = Field(
         default=(), description="earlier dialogues of the two, oldest first"
     )
-    language: str = Field(
-        default="en", exclude_if=lambda code: code == "en", description="ISO 639-1: what the prompts are written in"
-    )
 
     def participant(self, name: str) -> Participant:
         """Return the participant of that name (`KeyError` if it is neither of the two)."""

@@ -1,7 +1,7 @@
 """Full-text search over utterances, thoughts and memories.
 
 The index has what white space and punctuation separate. In scripts without spaces that is a whole clause, so passages
-that hold such signs are also looked through by the words of `state.words`: 公园 is found in 去公园吧, not in 公司在园区.
+that hold such signs are also looked through by the words of `state.words`: 公园 is in 去公园吧, not in 公司在园区.
 """
 
 import sqlite3

@@ -20,7 +20,6 @@ from functools import cached_property
 from pathlib import Path
 
 from state.errors import NotFoundError, ScenarioError
-from state.languages import language_of
 from state.records import Case, Dialogue, Participant, Utterance
 from worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
 from worlds.log_words import activity_in
@@ -112,7 +111,6 @@ class Log:
                 if earlier.pair == dialogue.pair and earlier.time < dialogue.time
             ),
             withheld=tuple(withheld),
-            language=self.language,
         )
 
     def memory_counts(self, number: int) -> dict[str, int]:
@@ -137,11 +135,6 @@ class Log:
         records = [record for person in self.files.people.values() for record in person.stream]
         of_chats = {record.predicate for record in records if record.memory.kind == "chat"}
         return frozenset({"chat with"} | of_chats - {record.predicate for record in records if ":" in record.subject})
-
-    @cached_property
-    def language(self) -> str:
-        """The language that most of the memories seem to be in, by their script."""
-        return language_of(record.memory.text for person in self.files.people.values() for record in person.stream)
 
     def _before(self, dialogue: LoggedDialogue, name: str) -> tuple[StreamRecord, ...]:
         stream = self.files.people[name].stream

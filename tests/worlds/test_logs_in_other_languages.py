@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from support.ga_builder import RunBuilder, node
 
+from state.languages import language_of
 from state.recall import may_be_recalled
 from state.records import Case
+from tertulia.prompt_language import texts_of
 from worlds.ga_files import address_in_words
 from worlds.generative_agents import read_log
 from worlds.log_words import activity_in, is_asleep, is_conversation, is_idle
@@ -80,7 +82,7 @@ def case_of(run: RunBuilder) -> Case:
 def test_activities_of_a_chinese_log_are_from_the_people_s_events(tmp_path: Path) -> None:
     case = case_of(chinese_run(tmp_path / "run"))
     assert (case.initiator.activity, case.partner.activity) == ("整理笔记", "写论文")
-    assert case.language == "zh"
+    assert language_of(texts_of(case)) == "zh"
 
 
 def test_idle_things_of_a_chinese_log_are_no_memories(tmp_path: Path) -> None:
