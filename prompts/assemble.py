@@ -176,7 +176,8 @@ def _date(material: UtteranceMaterial, time: datetime) -> str:
         material,
         "previous_dialogues.date",
         weekday=_word(material, f"{time:%A}"),
-        day=time.day if material.language != DEFAULT else f"{time:%d}",
+        day=f"{time:%d}",
+        day_number=time.day,
         month=_word(material, f"{time:%B}"),
         clock=clock(time),
     )

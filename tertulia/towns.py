@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from state.errors import SettingError, TertuliaError, UsageError
+from state.languages import language_of
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
@@ -81,11 +82,12 @@ def plan_simulation(
 
     if from_log and encounters_per_day is not None:
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
-    parameters = Parameters().with_settings(settings)
+    opened = open_town(town, from_log)
+    language = language_of(memory.text for memories in opened.memories.values() for memory in memories)
+    parameters = Parameters().with_settings({"language": language, **settings})
     if parameters.seat is not None:
         problem = ": nobody is asked while days pass; fork a conversation and sit there"
         raise SettingError("seat", parameters.seat, problem)
-    opened = open_town(town, from_log)
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY
