@@ -1,6 +1,7 @@
 """Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
 import random
+import re
 
 from langgraph.runtime import Runtime
 
@@ -57,9 +58,9 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     generator = keyed_generator(context.seed, round=round, agent=speaker, node="generate")
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
-    label = f"{prompt.speaker}: "
+    label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
     written = [
-        written_reply(prompt, utterance_of(reply, key).removeprefix(label), reply.fields.get(end_key), context)
+        written_reply(prompt, label.sub("", utterance_of(reply, key), 1), reply.fields.get(end_key), context)
         for key, end_key in candidate_keys(number, parameters.language)
     ]
     order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
