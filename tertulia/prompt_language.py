@@ -59,6 +59,6 @@ def _templates_of(context: "Context") -> Iterator[str]:
     if context.model.traits.text_only:
         yield "shape"
     if isinstance(context.start, Meeting):
-        yield from ("group", "cognition", "examples")
+        yield from ("group", "cognition")
         if parameters.choices == "probabilities":
             yield "choices"

@@ -180,3 +180,29 @@ def test_a_model_that_does_not_speak_it_is_named() -> None:
 
 def test_the_texts_of_a_start_are_its_people_s() -> None:
     assert language_of(texts_of(chinese_case())) == "zh"
+
+
+MEETING = """
+kind: group_chat
+name: 修屋顶
+description: 青年社的钱只够修一处，大家要决定修哪里。
+time: 2026-05-14 18:00:00
+place: 活动室
+participants:
+  - {name: 小红, goals: [修好屋顶]}
+  - {name: 小明, goals: [修好门]}
+  - {name: 老王, goals: [省钱]}
+"""
+
+
+def test_a_chinese_meeting_says_what_is_english_in_it(cli: Cli) -> None:
+    Path("s.yaml").write_text(MEETING, encoding="utf-8")
+    run = cli("run", "s.yaml", "--rehearse", "--rounds", "6")
+    assert run.code == 0
+    assert "prompts are in Chinese (zh), but for what is English: cognition" in run.err + run.out
+    turns = cli("show", "@last", "--json").json["turns"]
+    spoken = next(turn["turn"] for turn in turns if turn["speaker"] is not None)
+    units = cli("show", "@last", "--turn", str(spoken), "--json").json["units"]
+    texts = {unit["id"]: unit["text"] for unit in units}
+    assert texts["environment.meeting"] == "修屋顶。青年社的钱只够修一处，大家要决定修哪里。"
+    assert "接下来对大家说什么？" in texts["task.text_1"]
