@@ -58,6 +58,8 @@ def _templates_of(context: "Context") -> Iterator[str]:
         yield "ending"
     if context.model.traits.text_only:
         yield "shape"
+    if not isinstance(context.start, Meeting) and context.start.initiator.stream is not None:
+        yield "town"
     if isinstance(context.start, Meeting):
         yield from ("group", "cognition")
         if parameters.choices == "probabilities":

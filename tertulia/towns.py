@@ -12,7 +12,7 @@ from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
 from tertulia.driver import recorded_ending
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
-from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
+from tertulia.events import Emit, EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of
 
@@ -201,6 +201,13 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
     from tertulia.conversation import drive
 
     registry = load_extensions([])
+    noted: set[str] = set()
+
+    def pass_on(event: Event) -> None:
+        """Emit what a conversation does, and what it notes, once for the whole simulation."""
+        if isinstance(event, StepStarted) or (isinstance(event, Noted) and event.text not in noted):
+            noted.update([event.text] if isinstance(event, Noted) else [])
+            emit(event)
 
     def context_of_run(run: str) -> "Context":
         return context_of(store, store.run(run), engines, registry)
@@ -217,7 +224,7 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
                 return
             with store.drive_lock(context.run):
                 store.set_status(context.run, "running")
-                await drive(context, checkpointer, lambda event: emit(event) if type(event) is StepStarted else None)
+                await drive(context, checkpointer, pass_on)
                 store.set_status(context.run, "finished")
 
         context = TownContext(

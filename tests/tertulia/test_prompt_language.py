@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.ga_builder import RunBuilder, event
 
 from models.embedded import TRAITS
 from prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
@@ -206,3 +207,12 @@ def test_a_chinese_meeting_says_what_is_english_in_it(cli: Cli) -> None:
     texts = {unit["id"]: unit["text"] for unit in units}
     assert texts["environment.meeting"] == "修屋顶。青年社的钱只够修一处，大家要决定修哪里。"
     assert "接下来对大家说什么？" in texts["task.text_1"]
+
+
+def test_days_of_a_chinese_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
+    lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
+    run = RunBuilder(tmp_path / "run").talk("12:00:00", "玛丽亚", "克劳斯", lines, "谈论论文")
+    run.person("玛丽亚", event("09:00:00", "玛丽亚", "看书")).person("克劳斯", innate="安静").write()
+    told = cli("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
+    assert told.code == 0
+    assert (told.err + told.out).count("prompts are in Chinese (zh), but for what is English: town") == 1
