@@ -7,7 +7,6 @@ Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Dive
 Neural Conversation Models" (distinct-N).
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 
@@ -16,9 +15,7 @@ from pydantic import Field
 
 from state.language_model import Embedder
 from state.records import Record, Turn
-
-#: A word: letters and digits, with apostrophes inside.
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+from state.words import words as words_of
 
 #: The lines of a dialogue: pairs of speaker and text.
 Dialogue = Sequence[tuple[str, str]]
@@ -85,7 +82,7 @@ def words(text: str) -> list[str]:
 
     Words are matched first: lower case may split a letter into a letter and a mark that is no part of a word (`İ`).
     """
-    return [word.lower() for word in WORD.findall(text)]
+    return [word.lower() for word in words_of(text)]
 
 
 def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:

@@ -39,6 +39,7 @@ TRAITS = ModelTraits(
     no_repeat_ngram=5,
     lengths=SHORT,
     choices="probabilities",
+    languages=("en",),
 )
 
 

@@ -1,6 +1,7 @@
 """Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
 import random
+import re
 
 from langgraph.runtime import Runtime
 
@@ -57,10 +58,10 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     generator = keyed_generator(context.seed, round=round, agent=speaker, node="generate")
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
-    label = f"{prompt.speaker}: "
+    label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
     written = [
-        written_reply(prompt, utterance_of(reply, key).removeprefix(label), reply.fields.get(end_key), context)
-        for key, end_key in candidate_keys(number)
+        written_reply(prompt, label.sub("", utterance_of(reply, key), 1), reply.fields.get(end_key), context)
+        for key, end_key in candidate_keys(number, parameters.language)
     ]
     order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
     order = order_generator.sample(range(number), number)
@@ -75,7 +76,7 @@ def utterance_request(
     speaker = prompt.speaker
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
-        fields.append(ReplyField(end_question(speaker), "boolean"))
+        fields.append(ReplyField(end_question(speaker, parameters.language), "boolean"))
     return GenerationRequest(
         prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
         fields=tuple(fields),
@@ -92,14 +93,15 @@ def sequence_request(
 ) -> GenerationRequest:
     """Return the request for several candidates in one reply, each with its ending. Source: APP §5."""
     asks_ending = parameters.ending == "reply"
-    asking = asking_for_candidates(prompt, parameters.sequential_candidates, asks_ending)
+    number, language = parameters.sequential_candidates, parameters.language
+    asking = asking_for_candidates(prompt, number, asks_ending, language)
     fields: list[ReplyField] = []
-    for text_key, end_key in candidate_keys(parameters.sequential_candidates):
+    for text_key, end_key in candidate_keys(number, language):
         fields.append(ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens))
         if asks_ending:
             fields.append(ReplyField(end_key, "boolean"))
     return GenerationRequest(
-        prompt=render(asking, tokenizer, candidates_prefix(asking)),
+        prompt=render(asking, tokenizer, candidates_prefix(asking, language)),
         fields=tuple(fields),
         generators=(generator,),
         temperature=parameters.temperature,
@@ -132,8 +134,9 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
     if ending is not None:
-        fields[end_question(prompt.speaker)] = ending
-    whole = Reply(text=reply_object(prompt.speaker, text, ending), tokens=(), text_tokens=(0, 0), fields=fields)
+        fields[end_question(prompt.speaker, context.parameters.language)] = ending
+    written = reply_object(prompt.speaker, text, ending, context.parameters.language)
+    whole = Reply(text=written, tokens=(), text_tokens=(0, 0), fields=fields)
     return retokenized(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 

@@ -95,9 +95,11 @@ async def judge_by_rating(
     """
     speaker, round = state["speaker"], state["round"]
     renaming = renaming_of(context.start.names, context.parameters.names)
-    listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker])
+    language = context.parameters.language
+    listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker], language)
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
-    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance_of(candidate.reply, prompt.speaker))
+    utterance = utterance_of(candidate.reply, prompt.speaker)
+    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance, language)
     generators = tuple(
         keyed_generator(context.seed, round=round, agent=speaker, node="judge", attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)

@@ -44,6 +44,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         turns=lines.turns,
         changes=lines.changes,
         has_heard_nothing=lines.is_nothing,
+        language=parameters.language,
         human_needs=_human_needs(context, speaker) if parameters.human_needs else None,
         previous_dialogues_max=parameters.previous_dialogues_max,
         asks_ending=parameters.ending == "reply",

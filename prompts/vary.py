@@ -5,16 +5,15 @@ Source: APP §3, §5 and App. E. Other names are in `prompts/renaming.py`.
 
 import json
 import random
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from prompts.assemble import FIXED_UNITS
 from prompts.templates import template
 from state.errors import UsageError
+from state.languages import DEFAULT
 from state.records import BLOCK_INITIALS, Prompt, Unit
 from state.variation import BlockLength
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+from state.words import words
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
@@ -71,7 +70,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
 
 def words_in(text: str) -> int:
     """Return the number of words of a text."""
-    return len(_WORD.findall(text))
+    return len(words(text))
 
 
 def _copies(unit: Unit, times: int) -> Iterable[Unit]:
@@ -160,14 +159,14 @@ def _nearest_totals(sizes: Sequence[int], target: int, may_be_empty: bool) -> li
 # --- several candidates ---------------------------------------------------------------------------------------------
 
 
-def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Prompt:
+def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool, language: str = DEFAULT) -> Prompt:
     """Return the prompt that asks for several utterances in one reply, each about something else. Source: APP §5."""
-    texts = template("sequential")
+    texts = template("sequential", language)
     shape: dict[str, str] = {}
-    for text_key, ending_key in candidate_keys(number):
+    for text_key, ending_key in candidate_keys(number, language):
         shape[text_key] = texts.fill("utterance", {"speaker": prompt.speaker})
         if asks_ending:
-            shape[ending_key] = "true or false"
+            shape[ending_key] = texts.fill("either", {})
     value = json.dumps(shape, ensure_ascii=False)
 
     def asking(unit: Unit) -> Unit:
@@ -179,13 +178,13 @@ def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Pro
     return prompt.model_copy(update={"units": tuple(map(asking, prompt.units))})
 
 
-def candidate_keys(number: int) -> list[tuple[str, str]]:
+def candidate_keys(number: int, language: str = DEFAULT) -> list[tuple[str, str]]:
     """Return for each candidate the key of its text, and the key of whether it ends the conversation."""
-    texts = template("sequential")
+    texts = template("sequential", language)
     return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
 
 
-def candidates_prefix(prompt: Prompt) -> str:
+def candidates_prefix(prompt: Prompt, language: str = DEFAULT) -> str:
     """Return the beginning of a reply with several candidates that stands at the end of a prompt of this layout."""
-    ((text_key, _),) = candidate_keys(1)
-    return f'{{{json.dumps(text_key)}: "' if prompt.layout == "chat_turns" else ""
+    ((text_key, _),) = candidate_keys(1, language)
+    return f'{{{json.dumps(text_key, ensure_ascii=False)}: "' if prompt.layout == "chat_turns" else ""

@@ -169,6 +169,7 @@ class ModelTraits:
         lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
+        languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
     """
@@ -184,6 +185,7 @@ class ModelTraits:
     choices: Choices = "reply"
     rehearsed: bool = False
     text_only: bool = False
+    languages: tuple[str, ...] | None = None
 
     def require_scores(self, parameters: Parameters) -> None:
         """Check that prompts of such a model can be scored, where λ or the record needs scores.

@@ -21,6 +21,7 @@ from state.meeting import Attendee, Meeting
 from state.seat import Ask
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.meeting_check import notes_of_round, warnings_of
+from tertulia.prompt_language import language_notes
 from tertulia.tracing import Tracer
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.
@@ -74,9 +75,9 @@ async def drive(
     else:
         await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
         entry = await _enter(graph, config, context)
-        if isinstance(context.start, Meeting):
-            for text in warnings_of(context.start, context.parameters):
-                emit(Noted(context.run, text))
+        notes = warnings_of(context.start, context.parameters) if isinstance(context.start, Meeting) else ()
+        for text in (*language_notes(context), *notes):
+            emit(Noted(context.run, text))
     tracer = Tracer()
     while True:
         asks = await _invoke(graph, entry, config, context, tracer, emit, ask)

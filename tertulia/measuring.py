@@ -16,6 +16,7 @@ from state.language_model import Embedder, LanguageModel
 from state.parameters import ALIASES, Parameters
 from state.records import Prompt, RunRecord, Unit
 from state.store import Store
+from state.words import segmenter
 from tertulia.documents import SCHEMA_VERSION, Document
 
 if TYPE_CHECKING:
@@ -285,6 +286,7 @@ def metrics_document(cases: Cases, figures: Mapping[str, "DiversityFigures"], em
     document: Document = {
         "schema_version": SCHEMA_VERSION,
         "embedder": embedder,
+        "segmenter": segmenter(),
         "cases": {case: figure.model_dump() for case, figure in figures.items()},
         "mean": mean_figures(figures).model_dump(),
     }

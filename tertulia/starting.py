@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from state.errors import SettingError
+from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
+from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
 from tertulia.trust import Trust, Trusted
 
@@ -162,8 +164,9 @@ def plan_run(
 
     registry = additions.registry(extensions_of(scenario))
     known = tuple(registry.mechanisms)
-    parameters = Parameters().with_settings({**settings_of(scenario, known), **settings})
     start = additions.switched_on(resolve(scenario, known), known)
+    given = {"language": language_of(texts_of(start)), **settings_of(scenario, known), **settings}
+    parameters = Parameters().with_settings(given)
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from state.blocks import letter_of, letters_of
+from state.languages import DEFAULT, Language
 from state.parameters.group import ParameterGroup
 from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
@@ -66,6 +67,9 @@ class PromptParameters(ParameterGroup):
     """The prompt: its blocks, their order, and how many memories and lines they show."""
 
     layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
+    language: Language = Field(
+        DEFAULT, description="language of the prompts; without one, that of the scenario, or what it seems to be in"
+    )
     block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
     human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
     memory_items_min: int = Field(
