@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from state.case_seed import case_seed_of
 from state.errors import SettingError
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import RunRecord
+from state.records import HasWithheld, RunRecord
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.seats import check_seat, with_seat
 from tertulia.trust import Trust, Trusted
@@ -194,6 +195,7 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
 def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
     """Return the record of a run that is about to begin."""
+    parameters = with_case_seed(plan.parameters, plan.start)
     return RunRecord(
         run=run,
         status="running",
@@ -203,14 +205,21 @@ def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
         embedder=engines.embedder.id,
         rehearsed=engines.model.traits.rehearsed,
         seed=plan.seed,
-        parameters=engines.recorded(plan.parameters),
-        participant_models=engines.recorded_participants(plan.parameters),
+        parameters=engines.recorded(parameters),
+        participant_models=engines.recorded_participants(parameters),
         extensions=plan.registry.extensions,
         label=plan.label,
         parent=plan.parent,
         rewritten=plan.words is not None,
         created=datetime.now(UTC),
     )
+
+
+def with_case_seed(parameters: Parameters, case: HasWithheld) -> Parameters:
+    """Return the parameters with the case's seed as a number, so that forks keep it whatever they change."""
+    if parameters.case_seed != "auto":
+        return parameters
+    return parameters.model_copy(update={"case_seed": case_seed_of(case)})
 
 
 def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context":

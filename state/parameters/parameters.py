@@ -39,6 +39,7 @@ BEFORE: Mapping[str, Any] = {
     "address_pull": 0.0,
     "patience_rounds": None,
     "yield_s": 0.0,
+    "case_seed": "seed",
 }
 
 #: The groups by name, in the order in which they are listed.

@@ -68,6 +68,11 @@ class PromptParameters(ParameterGroup):
     layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
     block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
     human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
+    case_seed: int | Literal["auto", "seed"] = Field(
+        "auto",
+        description="of what is drawn about a case, the same in all its trials: human needs, and who meets when in a "
+        "town; auto: one that follows from the case's content; seed: the run's (APP A.3)",
+    )
     memory_items_min: int = Field(
         30, ge=1, description="memories in a prompt, at least, if there are so many (APP Table 1)"
     )
