@@ -5,6 +5,7 @@ import random
 from langgraph.runtime import Runtime
 
 from prompts.assemble import end_question, reply_object, reply_prefix_of
+from prompts.placeholders import form_of, is_placeholder
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
@@ -15,7 +16,7 @@ from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply
-from state.text import one_line
+from state.text import folded, one_line
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -49,6 +50,7 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
     """Draw several candidates in one reply and store them in a random order: the first, then its backups.
 
+    Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none.
     Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
     """
     parameters, number = context.parameters, context.parameters.sequential_candidates
@@ -58,12 +60,16 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
     label = f"{prompt.speaker}: "
+    form = form_of(request.prompt.source)
+    texts = {key: utterance_of(reply, key).removeprefix(label) for key, _ in candidate_keys(number)}
+    distinct = {folded(text): key for key, text in reversed(texts.items()) if not is_placeholder(text, form.get(key))}
     written = [
-        written_reply(prompt, utterance_of(reply, key).removeprefix(label), reply.fields.get(end_key), context)
+        written_reply(prompt, texts[key], reply.fields.get(end_key), context)
         for key, end_key in candidate_keys(number)
+        if key in distinct.values()
     ]
     order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
-    order = order_generator.sample(range(number), number)
+    order = order_generator.sample(range(len(written)), len(written))
     for attempt, index in enumerate(order):
         save_candidate(state, context, attempt, written[index], prompt.speaker, "backup" if attempt else "drawn")
 

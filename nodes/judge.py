@@ -67,11 +67,24 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         ),
     )
     conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
+    may_revise = len(state["inconsistency"]) < parameters.revisions_max and has_revision(state, context)
     return {
         "inconsistency": [*state["inconsistency"], judgement.inconsistency],
-        "conflict": conflicts and len(state["inconsistency"]) < parameters.revisions_max,
+        "conflict": conflicts and may_revise,
         "judged_by": f"{parameters.judge} by {context.model.id}",
     }
+
+
+def has_revision(state: UtteranceState, context: Context) -> bool:
+    """Whether there is something to fall back on: a reply with several may hold fewer candidates than it should."""
+    parameters = context.parameters
+    if parameters.generation == "single" or parameters.revision == "rewrite":
+        return True
+    drawn = sum(
+        candidate.attempt < parameters.drawn_max for candidate in context.store.candidates(context.run, state["turn"])
+    )
+    taken = sum(attempt < parameters.drawn_max for attempt in (*state.get("set_aside", ()), state["attempt"]))
+    return taken < drawn
 
 
 def is_conflict(inconsistency: float, threshold: float | None) -> bool:

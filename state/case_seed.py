@@ -21,7 +21,9 @@ def case_seed_of(case: HasWithheld) -> int:
 
     Fields that a scenario leaves at their defaults are not digested, so that a new one changes no seed.
     """
-    content = case.model_dump(mode="json", exclude=_NOT_THE_CASE & type(case).model_fields.keys(), exclude_defaults=True)
+    content = case.model_dump(
+        mode="json", exclude=_NOT_THE_CASE & type(case).model_fields.keys(), exclude_defaults=True
+    )
     for field in ("initiator", "partner"):
         if field in content:
             content[field] = _described(content[field])

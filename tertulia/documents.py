@@ -155,6 +155,7 @@ def _making_document(details: TurnDetails) -> Document:
             }
             for candidate in details.candidates
         ],
+        "distinct_candidates": details.distinct,
         "rollbacks": record.rollbacks,
         "rewritings": details.rewritings,
         "scored_by": record.scored_by,

@@ -7,7 +7,7 @@ from state.errors import NotFoundError
 from state.meeting import Meeting, Start
 from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
-from state.text import one_line
+from state.text import folded, one_line
 from tertulia.rounds import Round, calls_of, read_round
 from tertulia.what_if import removed_at
 
@@ -42,6 +42,11 @@ class TurnDetails:
     def rewritings(self) -> int:
         """The number of rewritten candidates."""
         return sum(candidate.origin == "rewritten" for candidate in self.candidates)
+
+    @property
+    def distinct(self) -> int:
+        """The number of different candidates that were drawn, whatever their case and punctuation."""
+        return len({folded(candidate.text) for candidate in self.candidates if candidate.origin in ("drawn", "backup")})
 
     @property
     def removable(self) -> list[Unit]:

@@ -37,7 +37,7 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
         back = "put back in what is said" if parameters.names_put_back else "not put back"
         variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
     if parameters.generation == "sequential":
-        variations.append(f"{parameters.sequential_candidates} candidates in one reply")
+        variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
     if variations:
         console.print(plain("varied: " + "; ".join(variations), "bold"))
 

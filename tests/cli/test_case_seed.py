@@ -26,7 +26,9 @@ NEEDS = ("--rehearse", "--rounds", "2", "--set", "human_needs=true", "--set", "e
 def needs_of(cli: Cli, run: str, turn: int = 1) -> list[str]:
     """Return how a speaker feels, in any names."""
     units = cli("show", run, "--turn", str(turn), "--json").json["units"]
-    return [unit["text"].partition(" ")[2] for unit in units if unit["block"] == "human_needs" and unit["kind"] == "item"]
+    return [
+        unit["text"].partition(" ")[2] for unit in units if unit["block"] == "human_needs" and unit["kind"] == "item"
+    ]
 
 
 def run_of(cli: Cli, scenario: str, *arguments: str) -> str:
@@ -52,11 +54,13 @@ def test_other_cases_are_drawn_otherwise(cli: Cli) -> None:
 
 def test_a_case_is_its_content_whatever_its_file_is_called(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "there").mkdir()
-    for name, memory in (("a", "She owes him a net."), ("there/b", "She owes him a net."), ("c", "She owes him a boat.")):
+    for name, memory in (
+        ("a", "She owes him a net."),
+        ("there/b", "She owes him a net."),
+        ("c", "She owes him a boat."),
+    ):
         (tmp_path / f"{name}.yaml").write_text(CASE % memory, encoding="utf-8")
-    first, elsewhere, other = (
-        case_seed_of(resolve(str(tmp_path / f"{name}.yaml"))) for name in ("a", "there/b", "c")
-    )
+    first, elsewhere, other = (case_seed_of(resolve(str(tmp_path / f"{name}.yaml"))) for name in ("a", "there/b", "c"))
     assert first == elsewhere != other
 
 
@@ -74,7 +78,9 @@ def test_other_needs_of_the_same_case_can_be_drawn_and_forks_keep_what_there_was
     fork = str(cli("fork", run, "--at", "1", "--seed", "9", "--person", "Emeka Obiora.age=70", "--json").json["run"])
     assert needs_of(cli, fork) == needs_of(cli, run)
     assert cli("diff", run, str(cli("fork", run, "--at", "1", "--json").json["run"]), "--exit-code").code == 0
-    per_trial = {str(needs_of(cli, run_of(cli, "tidewell", "--set", "case_seed=seed", "--seed", str(n)))) for n in (1, 2, 3)}
+    per_trial = {
+        str(needs_of(cli, run_of(cli, "tidewell", "--set", "case_seed=seed", "--seed", str(n)))) for n in (1, 2, 3)
+    }
     assert len(per_trial) > 1
     derived = str(cli("fork", run, "--at", "1", "--set", "case_seed=auto", "--json").json["run"])
     assert needs_of(cli, derived) == needs_of(cli, run)
@@ -93,7 +99,9 @@ def test_the_days_of_a_town_are_the_same_in_all_trials(cli: Cli, tmp_path: Path)
     days, feelings = [], []
     for seed in (1, 2):
         arguments = ("--rehearse", "--days", "2", "--encounters-per-day", "3", "--seed", str(seed))
-        simulated = cli("simulate", "tidewell", *arguments, "--set", "human_needs=true", "--set", "max_turns=2", "--json")
+        simulated = cli(
+            "simulate", "tidewell", *arguments, "--set", "human_needs=true", "--set", "max_turns=2", "--json"
+        )
         simulation = simulated.json["simulation"]
         with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
             encounters = store.simulations.encounters(simulation)
