@@ -54,6 +54,11 @@ class TurnDetails:
         return [unit for unit in self.prompt.units if unit.removable] if self.prompt else []
 
     @property
+    def removed_items(self) -> int:
+        """The number of items that were removed; with the texts of blocks that lost all items they are `removed`."""
+        return sum(unit.id in self.removed for unit in self.removable)
+
+    @property
     def removed_share(self) -> float:
         """The share in [0, 1] of the removable units' attention that the removed ones have."""
         scores = self.record.scores or {}

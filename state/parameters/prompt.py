@@ -111,7 +111,7 @@ class VariationParameters(ParameterGroup):
     block_lengths: BlockLengths = Field(
         "",
         description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
-        "many words, `m~250w` as near as items allow (APP App. E, Table 7)",
+        "many words, `m~250w` as near as items allow, and nothing where there are none (APP App. E, Table 7)",
     )
     names: Names = Field(
         "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
