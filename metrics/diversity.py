@@ -14,6 +14,7 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 from pydantic import Field
 
+from prompts.renaming import Renaming
 from state.language_model import Embedder
 from state.records import Record, Turn
 
@@ -24,9 +25,15 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 Dialogue = Sequence[tuple[str, str]]
 
 
-def dialogue_of(turns: Iterable[Turn]) -> Dialogue:
-    """Return the utterances of turns as pairs of speaker and text, without recorded silences."""
-    return [(turn.speaker, turn.text) for turn in turns if turn.speaker is not None]
+def dialogue_of(turns: Iterable[Turn], names: Renaming | None = None) -> Dialogue:
+    """Return the utterances of turns as pairs of speaker and text, without recorded silences.
+
+    Args:
+        turns: The turns.
+        names: What speakers are called in the texts; `None` where that is by their own names.
+    """
+    called = Renaming({}, ()) if names is None else names
+    return [(called.name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
 
 
 class DiversityFigures(Record):

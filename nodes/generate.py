@@ -146,7 +146,7 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate, with the utterance in people's original names.
+    """Store a candidate, with the utterance in people's original names, or all in those of the prompt.
 
     Args:
         state: The state of the utterance graph.
@@ -157,9 +157,9 @@ def save_candidate(
         origin: How the candidate came about.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
-    if context.parameters.names_put_back:
-        renaming = renaming_of(context.start.names, context.parameters.names)
-        candidate = candidate.model_copy(update={"text": renaming.put_back(candidate.text)})
+    renaming = renaming_of(context.start.names, context.parameters.names)
+    called = renaming.put_back if context.parameters.names_put_back else renaming.rename
+    candidate = candidate.model_copy(update={"text": called(candidate.text)})
     context.store.save_candidate(context.run, state["turn"], candidate)
 
 

@@ -14,6 +14,7 @@ from nodes.view import text_of
 from prompts.assemble import reply_prefix_of
 from prompts.judge import assemble_judge_prompt
 from prompts.names import listed
+from prompts.placeholders import form_of, is_placeholder
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
@@ -22,7 +23,7 @@ from state.errors import UsageError
 from state.graph_state import UtteranceState
 from state.language_model import GenerationRequest, ReplyField
 from state.randomness import keyed_generator
-from state.records import Candidate, Prompt
+from state.records import Candidate, Prompt, Reply
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,25 @@ async def judge_by_rating(
     )
     return Judgement(
         runs=tuple(float(reply.fields["rating"]) for reply in replies),
-        comment=text_of(replies[0], "comment") or None,
+        comment=telling_comment(replies, context.parameters.inconsistency_threshold, form_of(question)["comment"]),
     )
+
+
+def telling_comment(replies: Sequence[Reply], threshold: float | None, placeholder: str) -> str | None:
+    """Return the comment of the run that found the worst conflict, the first of several; `None` if none says anything.
+
+    Where some runs found a conflict, the comments of the others are passed over: they would tell who rewrites the
+    utterance that nothing is wrong with it.
+
+    Args:
+        replies: One per scoring run, with comment and rating.
+        threshold: θ; a rating above it is a conflict.
+        placeholder: What the judge was shown in the place of a comment.
+    """
+    worst_first = sorted(replies, key=lambda reply: -int(reply.fields["rating"]))
+    conflicts = [reply for reply in worst_first if threshold is not None and int(reply.fields["rating"]) > threshold]
+    comments = (text_of(reply, "comment") for reply in conflicts or worst_first)
+    return next((comment for comment in comments if comment and not is_placeholder(comment, placeholder)), None)
 
 
 async def judge_by_likelihood(

@@ -130,6 +130,7 @@ def _making_document(details: TurnDetails) -> Document:
         "schema_version": SCHEMA_VERSION,
         "run": details.run.run,
         **record.turn.model_dump(mode="json"),
+        "spoken_name": details.spoken_name,
         "units": [
             {
                 "id": unit.id,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from state.cognition import Call
 from state.errors import NotFoundError
 from state.meeting import Meeting, Start
+from state.parameters import Parameters
 from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
 from state.text import folded, one_line
@@ -42,6 +43,12 @@ class TurnDetails:
     def rewritings(self) -> int:
         """The number of rewritten candidates."""
         return sum(candidate.origin == "rewritten" for candidate in self.candidates)
+
+    @property
+    def spoken_name(self) -> str | None:
+        """The name that the speaker has in the words: the prompt's where `names_put_back` is off; none in a silence."""
+        parameters, speaker = Parameters.of_record(self.run.parameters), self.record.turn.speaker
+        return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
 
     @property
     def distinct(self) -> int:
