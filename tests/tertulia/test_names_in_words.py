@@ -38,9 +38,8 @@ def test_figures_have_the_names_of_the_prompt_where_they_are_not_put_back(cli: C
         runs[put_back] = str(cli(*RUN, *settings).json["run"])
     with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
         spoken = {name: collect_cases([], [run], store).dialogues for name, run in runs.items()}
-    speakers = {
-        name: {line[0] for (dialogue,) in cases.values() for line in dialogue} for name, cases in spoken.items()
-    }
+    lines = {name: [line for (said,) in cases.values() for line in said] for name, cases in spoken.items()}
+    speakers = {name: {speaker for speaker, _ in said} for name, said in lines.items()}
     assert speakers == {"true": {"Emeka Obiora", "Leila Haddad"}, "false": {"Harry Potter", "Severus Snape"}}
     for name, run in runs.items():
         exported = tmp_path / f"{name}.jsonl"
