@@ -8,13 +8,12 @@ Neural Conversation Models" (distinct-N).
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from pydantic import Field
 
-from prompts.renaming import Renaming
 from state.language_model import Embedder
 from state.records import Record, Turn
 
@@ -25,15 +24,14 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 Dialogue = Sequence[tuple[str, str]]
 
 
-def dialogue_of(turns: Iterable[Turn], names: Renaming | None = None) -> Dialogue:
+def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> Dialogue:
     """Return the utterances of turns as pairs of speaker and text, without recorded silences.
 
     Args:
         turns: The turns.
-        names: What speakers are called in the texts; `None` where that is by their own names.
+        name_of: Returns what a speaker is called in the texts.
     """
-    called = Renaming({}, ()) if names is None else names
-    return [(called.name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
+    return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
 
 
 class DiversityFigures(Record):

@@ -85,7 +85,7 @@ def has_revision(state: UtteranceState, context: Context) -> bool:
         candidate.attempt < parameters.drawn_max for candidate in context.store.candidates(context.run, state["turn"])
     )
     taken = sum(attempt < parameters.drawn_max for attempt in (*state.get("set_aside", ()), state["attempt"]))
-    return taken < drawn
+    return bool(taken < drawn)
 
 
 def is_conflict(inconsistency: float, threshold: float | None) -> bool:

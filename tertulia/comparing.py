@@ -118,7 +118,7 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
     from prompts.renaming import names_in_words
 
     dialogues = [
-        dialogue_of(turns, names_in_words(start.names, Parameters.of_record(run.parameters)))
+        dialogue_of(turns, names_in_words(start.names, Parameters.of_record(run.parameters)).name_of)
         for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
     ]
     figures: dict[str, Any] = {

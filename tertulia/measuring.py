@@ -219,7 +219,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         for run in {run.run: run for run in stored}.values():
             case = _case(run.scenario, run, by)
             names = names_in_words(store.start(run.run).names, Parameters.of_record(run.parameters))
-            spoken = dialogue_of(store.turns(run.run), names)
+            spoken = dialogue_of(store.turns(run.run), names.name_of)
             if not spoken:
                 raise UsageError(f"nobody speaks in run {run.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)

@@ -163,7 +163,7 @@ def plan_run(
 
     registry = additions.registry(extensions_of(scenario))
     known = tuple(registry.mechanisms)
-    parameters = Parameters().with_settings({**settings_of(scenario, known), **settings})
+    parameters = Parameters().with_settings(settings_of(scenario, known)).with_settings(settings)
     start = additions.switched_on(resolve(scenario, known), known)
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
@@ -181,11 +181,14 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
     Raises:
         ScenarioError: Nobody could ever reach θ of willingness.
-        SettingError: A speaking order is set for a dialogue of two.
+        SettingError: A speaking order is set for a dialogue of two, or a preset of those for a meeting.
     """
     from worlds.meeting_file import check_weights
 
     if isinstance(start, Meeting):
+        if parameters.preset is not None:
+            problem = f": the paper has dialogues of two, and {start.scenario} is a meeting; leave the preset out"
+            raise SettingError("preset", parameters.preset, problem)
         if parameters.order == "self_driven" and parameters.seat is None:
             check_weights(start, parameters.willingness_threshold)
     elif "order" in settings:

@@ -67,6 +67,10 @@ class PromptParameters(ParameterGroup):
 
     layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
     block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
+    special_rules: bool = Field(
+        True,
+        description="rules of how to speak stand in the prompt: in character, one thing at a time (APP Table 9: none)",
+    )
     human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
     case_seed: int | Literal["auto", "seed"] = Field(
         "auto",
