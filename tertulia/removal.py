@@ -85,7 +85,9 @@ def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
         return
     run, prompt = context.store.run(context.run), context.store.prompt(record.prompt)
     yield from _lengths_without_items(lengths, prompt)
-    yield from remarks(TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())).items()
+    details = TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())
+    # The weights of a rehearsal are drawn: that one is the heaviest says nothing of the prompt.
+    yield from ((kind, text) for kind, text in remarks(details).items() if kind != "heavy" or not run.rehearsed)
 
 
 def _lengths_without_items(lengths: Mapping[str, BlockLength], prompt: Prompt) -> Iterator[tuple[str, str]]:

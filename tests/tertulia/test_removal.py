@@ -83,3 +83,10 @@ def test_about_so_many_items_are_so_many_where_there_are_any(cli: Cli, length: s
     )
     units = cli("show", str(run.json["run"]), "--turn", "1", "--json").json["units"]
     assert sum(unit["block"] == "memory" and unit["kind"] == "item" for unit in units) == int(length[2:])
+
+
+def test_a_turn_under_whose_lambda_nothing_fits_is_noted_once(cli: Cli) -> None:
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--lambda", "0.0001", "--set", "ending=off")
+    assert (result.code, result.err.count("note: turn 1: nothing fits under λ = 0.0001")) == (0, 1), result.err
+    assert result.err.count("nothing fits") == 1
+    assert "nothing fits under λ = 0.0001" in cli("show", "@last", "--turn", "3").out
