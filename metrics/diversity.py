@@ -7,7 +7,7 @@ Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Dive
 Neural Conversation Models" (distinct-N).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
@@ -21,9 +21,14 @@ from state.words import words as words_of
 Dialogue = Sequence[tuple[str, str]]
 
 
-def dialogue_of(turns: Iterable[Turn]) -> Dialogue:
-    """Return the utterances of turns as pairs of speaker and text, without recorded silences."""
-    return [(turn.speaker, turn.text) for turn in turns if turn.speaker is not None]
+def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> Dialogue:
+    """Return the utterances of turns as pairs of speaker and text, without recorded silences.
+
+    Args:
+        turns: The turns.
+        name_of: Returns what a speaker is called in the texts.
+    """
+    return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
 
 
 class DiversityFigures(Record):

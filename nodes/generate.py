@@ -6,6 +6,7 @@ import re
 from langgraph.runtime import Runtime
 
 from prompts.assemble import end_question, reply_object, reply_prefix_of
+from prompts.placeholders import form_of, is_placeholder
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
@@ -16,7 +17,7 @@ from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply
-from state.text import one_line
+from state.text import folded, one_line
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -50,6 +51,7 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
     """Draw several candidates in one reply and store them in a random order: the first, then its backups.
 
+    Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none.
     Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
     """
     parameters, number = context.parameters, context.parameters.sequential_candidates
@@ -59,12 +61,16 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
     label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
+    keys, form = candidate_keys(number, parameters.language), form_of(request.prompt.source)
+    texts = {key: label.sub("", utterance_of(reply, key), 1) for key, _ in keys}
+    distinct = {folded(text): key for key, text in reversed(texts.items()) if not is_placeholder(text, form.get(key))}
     written = [
-        written_reply(prompt, label.sub("", utterance_of(reply, key), 1), reply.fields.get(end_key), context)
-        for key, end_key in candidate_keys(number, parameters.language)
+        written_reply(prompt, texts[key], reply.fields.get(end_key), context)
+        for key, end_key in keys
+        if key in distinct.values()
     ]
     order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
-    order = order_generator.sample(range(number), number)
+    order = order_generator.sample(range(len(written)), len(written))
     for attempt, index in enumerate(order):
         save_candidate(state, context, attempt, written[index], prompt.speaker, "backup" if attempt else "drawn")
 
@@ -143,7 +149,7 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate, with the utterance in people's original names.
+    """Store a candidate, with the utterance in people's original names, or all in those of the prompt.
 
     Args:
         state: The state of the utterance graph.
@@ -154,9 +160,9 @@ def save_candidate(
         origin: How the candidate came about.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
-    if context.parameters.names_put_back:
-        renaming = renaming_of(context.start.names, context.parameters.names)
-        candidate = candidate.model_copy(update={"text": renaming.put_back(candidate.text)})
+    renaming = renaming_of(context.start.names, context.parameters.names)
+    called = renaming.put_back if context.parameters.names_put_back else renaming.rename
+    candidate = candidate.model_copy(update={"text": called(candidate.text)})
     context.store.save_candidate(context.run, state["turn"], candidate)
 
 

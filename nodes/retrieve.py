@@ -51,6 +51,9 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         inner_life=inner_life,
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
+    if not parameters.special_rules:
+        units = tuple(unit for unit in prompt.units if unit.block != "special_rules")
+        prompt = prompt.model_copy(update={"units": units})
     return {"prompt": context.store.save_prompt(prompt)}
 
 
@@ -90,5 +93,11 @@ def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
 
 
 def _human_needs(context: Context, speaker: str) -> HumanNeeds:
-    generator = keyed_generator(context.seed, agent=speaker, node="human_needs")
-    return draw_human_needs(generator)
+    """Return how a speaker feels: the same in all trials of a case; in a town on a day, closeness to each apart."""
+    start, seed = context.start, context.case_seed
+    if context.parameters.case_seed == "seed" or not isinstance(start, Case) or start.initiator.stream is None:
+        return draw_human_needs(keyed_generator(seed, agent=speaker, node="human_needs"))
+    day, partner = start.time.toordinal(), start.other(speaker).persona.name
+    of_the_day = draw_human_needs(keyed_generator(seed, round=day, agent=speaker, node="human_needs"))
+    of_the_pair = draw_human_needs(keyed_generator(seed, round=day, agent=speaker, node=f"human_needs: {partner}"))
+    return of_the_day.model_copy(update={"closeness": of_the_pair.closeness})

@@ -32,7 +32,8 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
     """Return the prompt with blocks of these lengths: items are drawn to be dropped, or to be copied.
 
     A copy stands behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted;
-    what λ may never remove (`FIXED_UNITS`) is counted, and neither dropped nor copied.
+    what λ may never remove (`FIXED_UNITS`) is counted, and neither dropped nor copied. A block without items is passed
+    over where it shall be only about so long.
 
     Args:
         prompt: The prompt.
@@ -40,7 +41,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
         generator: Draws the items to drop or to copy.
 
     Raises:
-        UsageError: A block has no items, or whole items can't make its length.
+        UsageError: A block has no items, or whole items can't make its length, where it shall be exact.
     """
     units: Sequence[Unit] = prompt.units
     for letter, length in lengths.items():
@@ -50,10 +51,13 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
         sizes = [_size(unit, length) for unit in items]
         fixed = sum(_size(unit, length) for unit in everything) - sum(sizes)
         wanted = f"{letter}{'=' if length.exact else '~'}{length.count}{'w' if length.unit == 'words' else ''}"
+        if not sum(sizes) and not length.exact:
+            continue
         if not sum(sizes):
             kind = "other items than those that always stand" if fixed else "items"
             raise UsageError(
-                f"block_lengths={wanted} can't be reached: {block} has no {kind} in this prompt; leave {letter} out"
+                f"block_lengths={wanted} can't be reached: {block} has no {kind} in this prompt; leave {letter} "
+                "out, or write ~ for =, which passes over it"
             )
         times = _times(sizes, length.count - fixed, length.exact, generator, may_be_empty=fixed > 0)
         if times is None:

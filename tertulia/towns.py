@@ -14,7 +14,7 @@ from tertulia.driver import recorded_ending
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
-from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of, with_case_seed
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -113,7 +113,7 @@ def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAc
         seed=plan.seed,
         days=plan.days,
         encounters_per_day=plan.encounters_per_day,
-        parameters=engines.recorded(plan.parameters),
+        parameters=engines.recorded(with_case_seed(plan.parameters, plan.town.town)),
         created=datetime.now(UTC),
     )
     streams = {

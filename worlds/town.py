@@ -87,7 +87,7 @@ def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[E
     Args:
         town: The town.
         day: From 1.
-        seed: Of the draws.
+        seed: Of the case: who meets when is the same in all trials of a town.
         count: How many are drawn; `None` for those of the log.
     """
     begins = town.begins + timedelta(days=day - 1)

@@ -71,7 +71,16 @@ class PromptParameters(ParameterGroup):
         DEFAULT, description="language of the prompts; without one, that of the scenario, or what it seems to be in"
     )
     block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
+    special_rules: bool = Field(
+        True,
+        description="rules of how to speak stand in the prompt: in character, one thing at a time (APP Table 9: none)",
+    )
     human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
+    case_seed: int | Literal["auto", "seed"] = Field(
+        "auto",
+        description="of what is drawn about a case, the same in all its trials: human needs, and who meets when in a "
+        "town; auto: one that follows from the case's content; seed: the run's (APP A.3)",
+    )
     memory_items_min: int = Field(
         30, ge=1, description="memories in a prompt, at least, if there are so many (APP Table 1)"
     )
@@ -110,7 +119,7 @@ class VariationParameters(ParameterGroup):
     block_lengths: BlockLengths = Field(
         "",
         description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
-        "many words, `m~250w` as near as items allow (APP App. E, Table 7)",
+        "many words, `m~250w` as near as items allow, and nothing where there are none (APP App. E, Table 7)",
     )
     names: Names = Field(
         "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
