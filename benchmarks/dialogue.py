@@ -1,4 +1,4 @@
-"""Cost of the utterances of a dialogue, relative to plain generations: `python -m benchmarks.dialogue [PRECISION] [TURNS]`.
+"""Cost of a dialogue's utterances against plain ones: `python -m benchmarks.dialogue [PRECISION] [TURNS]`.
 
 Every utterance of a dialogue of the shipped town is pruned and judged. G is `generate` of transformers on the full
 prompt of that turn, for as many tokens as were said; it is also given with its keys and values of that speaker's last
@@ -24,6 +24,7 @@ from models.loading import device_and_dtype, open_embedder, open_model
 from prompts.assemble import reply_prefix_of
 from prompts.render import render
 from state.parameters import Parameters
+from state.records import Case
 from storage.store import SqliteStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
@@ -73,7 +74,8 @@ def dialogue(precision: str, turns: int, settings: dict[str, Any]) -> list[Turn]
     with SqliteStore.open(":memory:", create=True) as store:
         plan = replace(plan_run(SCENARIO, {}, seed=1), parameters=parameters)
         context = begin_with(store, plan, Engines(model, {}, embedder))
-        embedder.embed([m.text for person in context.start.participants for m in person.memories])
+        assert isinstance(context.start, Case)
+        embedder.embed([m.text for person in (context.start.initiator, context.start.partner) for m in person.memories])
         clock.append(time.process_time())
 
         def note(event: Event) -> None:

@@ -17,7 +17,7 @@ from state.context import Context
 from state.graph_state import UtteranceState
 from state.meeting import Start
 from state.randomness import keyed_generator
-from state.records import Case, HumanNeeds, Turn
+from state.records import Case, HumanNeeds, Memory, Turn
 from worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.

@@ -74,8 +74,8 @@ class PromptParameters(ParameterGroup):
     memory_items_max: int = Field(45, ge=1, description="memories in a prompt, at most (APP Table 1)")
     memory_order: Literal["stable", "time"] = Field(
         "stable",
-        description="order of the memories: those of the speaker's last prompt keep their places, so that they need not "
-        "be read again, and new ones come last; or all from the oldest on",
+        description="order of the memories: those of the speaker's last prompt in place, so that they need not be "
+        "read again, and new ones last; or all from the oldest on",
     )
     retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
     retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")
