@@ -10,7 +10,6 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -23,8 +22,9 @@ from models import embedded
 from models.loading import device_and_dtype, open_embedder, open_model
 from prompts.assemble import reply_prefix_of
 from prompts.render import render
+from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
-from state.records import Case
+from state.records import Case, Prompt
 from storage.store import SqliteStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
@@ -98,17 +98,27 @@ def dialogue(precision: str, turns: int, settings: dict[str, Any]) -> list[Turn]
     return found
 
 
+def prompts_of_dialogue(model: LanguageModel, embedder: Embedder, parameters: Parameters) -> list[Prompt]:
+    """Return the full prompts of a dialogue."""
+    with SqliteStore.open(":memory:", create=True) as store:
+        plan = replace(plan_run(SCENARIO, {}, seed=1), parameters=parameters)
+        context = begin_with(store, plan, Engines(model, {}, embedder))
+        asyncio.run(drive(context, InMemorySaver()))
+        numbers = [turn.turn for turn in store.turns(context.run)]
+        return [store.prompt(store.turn_record(context.run, number).prompt or "") for number in numbers]
+
+
 def plain_generation_s(model: PreTrainedModel, turn: Turn, kept: int) -> float:
     """Return the CPU seconds of `generate` for a turn, with the keys and values of its first tokens in memory."""
     ids, cache = torch.tensor([turn.prompt]), DynamicCache(config=model.config)
     if kept:
         with torch.inference_mode():
-            model(ids[:, :kept], past_key_values=cache)
+            model.forward(ids[:, :kept], past_key_values=cache)
     options: dict[str, Any] = {"max_new_tokens": turn.reply, "min_new_tokens": turn.reply, "pad_token_id": 0}
     options |= {"do_sample": True, "temperature": 0.8, "top_p": 0.9, "past_key_values": cache}
-    generate: Any = partial(model.generate, ids, attention_mask=torch.ones_like(ids), **options)
+    generate: Any = model.generate
     start = time.process_time()
-    generate()
+    generate(ids, attention_mask=torch.ones_like(ids), **options)
     return time.process_time() - start
 
 

@@ -40,7 +40,7 @@ def pack_linear_layers(model: nn.Module) -> bool:
 
 
 def _can_be_packed(weight: Tensor) -> bool:
-    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    if weight.device.type != "cpu" or not bool(torch.backends.mkldnn.is_available()):  # type: ignore[no-untyped-call]
         return False
     operators = torch.ops.mkldnn
     if not all(hasattr(operators, name) for name in ("_reorder_linear_weight", "_linear_pointwise")):

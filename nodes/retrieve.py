@@ -17,7 +17,7 @@ from state.context import Context
 from state.graph_state import UtteranceState
 from state.meeting import Start
 from state.randomness import keyed_generator
-from state.records import Case, HumanNeeds, Memory, Turn
+from state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
 from worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
@@ -74,11 +74,16 @@ def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Se
 
 def shown_before(context: Context, speaker: str, turn: int) -> list[str]:
     """Return the ids of the memories in the speaker's last prompt of this conversation, in its order."""
+    record = last_record(context, speaker, turn)
+    units = () if record is None or record.prompt is None else context.store.prompt(record.prompt).units
+    return [unit.id.removeprefix("memory.") for unit in units if unit.block == "memory"]
+
+
+def last_record(context: Context, speaker: str, turn: int) -> TurnRecord | None:
+    """Return how the speaker's last utterance before a turn came about; `None` if there was none, or long ago."""
     turns = context.store.turns(context.run, max(1, turn - _LOOK_BACK), turn - 1)
     last = next((turn.turn for turn in reversed(turns) if turn.speaker == speaker), None)
-    prompt = None if last is None else context.store.turn_record(context.run, last).prompt
-    units = () if prompt is None else context.store.prompt(prompt).units
-    return [unit.id.removeprefix("memory.") for unit in units if unit.block == "memory"]
+    return None if last is None else context.store.turn_record(context.run, last)
 
 
 def in_places(memories: Sequence[Memory], shown: Sequence[str]) -> list[Memory]:

@@ -58,6 +58,12 @@ class PruningParameters(ParameterGroup):
     )
     reducer: Literal["sum-mean", "mean-mean"] = Field("sum-mean", description="R of Eq. 1 (APP §3.1, App. C)")
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
+    score_decay: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="weight of the scores of the speaker's turn before, beside this turn's; 0: none (APP §3.1)",
+    )
     scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
     record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
 
