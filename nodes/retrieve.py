@@ -17,11 +17,14 @@ from state.context import Context
 from state.graph_state import UtteranceState
 from state.meeting import Start
 from state.randomness import keyed_generator
-from state.records import Case, HumanNeeds, Turn
+from state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
 from worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
 _LATEST_LINES = 4
+
+#: Turns in which the speaker's last prompt is looked for.
+_LOOK_BACK = 64
 
 
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -36,6 +39,8 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         points.append(inner_life.assessment.thought)
     participant = start.participant(speaker)
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
+    if parameters.memory_order == "stable":
+        memories = in_places(memories, shown_before(context, speaker, state["turn"]))
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
@@ -69,6 +74,26 @@ def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Se
     if lines:
         points.append("\n".join(lines[-_LATEST_LINES:]))
     return points
+
+
+def shown_before(context: Context, speaker: str, turn: int) -> list[str]:
+    """Return the ids of the memories in the speaker's last prompt of this conversation, in its order."""
+    record = last_record(context, speaker, turn)
+    units = () if record is None or record.prompt is None else context.store.prompt(record.prompt).units
+    return [unit.id.removeprefix("memory.") for unit in units if unit.block == "memory"]
+
+
+def last_record(context: Context, speaker: str, turn: int) -> TurnRecord | None:
+    """Return how the speaker's last utterance before a turn came about; `None` if there was none, or long ago."""
+    turns = context.store.turns(context.run, max(1, turn - _LOOK_BACK), turn - 1)
+    last = next((turn.turn for turn in reversed(turns) if turn.speaker == speaker), None)
+    return None if last is None else context.store.turn_record(context.run, last)
+
+
+def in_places(memories: Sequence[Memory], shown: Sequence[str]) -> list[Memory]:
+    """Return memories in the order in which they were shown before, then those that were not, as they come."""
+    places = {id: place for place, id in enumerate(shown)}
+    return sorted(memories, key=lambda memory: places.get(memory.id, len(places)))
 
 
 def _inner_life(state: UtteranceState, context: Context) -> InnerLife:

@@ -79,8 +79,8 @@ class RenderedPrompt:
         token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
         unit_blocks: The block of each unit, by unit id.
         reply_prefix: The beginning of the reply that stands at the end of the prompt, empty if there is none.
-        shared_prefix: The number of tokens at the beginning that other prompts share. They are always read by
-            themselves first, so that the numbers are the same whether they were cached or read again.
+        shared_prefix: The number of tokens at the beginning that other prompts are known to share. They are always read
+            by themselves first, so that what others need is kept to the token.
         source: The prompt that was rendered; `None` where it is made of tokens alone.
     """
 

@@ -35,6 +35,8 @@ GROUP_CHAT: Mapping[str, Any] = {
 
 #: What a run has whose record is older than these parameters: it goes on as it began.
 BEFORE: Mapping[str, Any] = {
+    "memory_order": "time",
+    "score_decay": 0.0,
     "choices": "reply",
     "goal_floor": 0.0,
     "address_pull": 0.0,

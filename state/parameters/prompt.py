@@ -59,6 +59,12 @@ class PruningParameters(ParameterGroup):
     )
     reducer: Literal["sum-mean", "mean-mean"] = Field("sum-mean", description="R of Eq. 1 (APP §3.1, App. C)")
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
+    score_decay: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="weight of the scores of the speaker's turn before, beside this turn's; 0: none (APP §3.1)",
+    )
     scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
     record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
 
@@ -85,6 +91,11 @@ class PromptParameters(ParameterGroup):
         30, ge=1, description="memories in a prompt, at least, if there are so many (APP Table 1)"
     )
     memory_items_max: int = Field(45, ge=1, description="memories in a prompt, at most (APP Table 1)")
+    memory_order: Literal["stable", "time"] = Field(
+        "stable",
+        description="order of the memories: those of the speaker's last prompt in place, so that they need not be "
+        "read again, and new ones last; or all from the oldest on",
+    )
     retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
     retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")
     retrieval_importance: float = Field(1.0, ge=0, description="weight of importance (GA §4.1)")

@@ -223,20 +223,6 @@ async def test_a_shared_prefix_as_long_as_its_prompt_is_read(model) -> None:
     ]
 
 
-async def test_shared_prefixes_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_language_model()
-    shared_prefix = _with_shared_prefix(model, "At noon.").prompt.shared_prefix
-    monkeypatch.setattr("models.causal._KEPT_SHARED_TOKENS", 2 * shared_prefix - 1)
-    await model.generate(_with_shared_prefix(model, "At noon.", shared_prefix - 1))
-    await model.generate(_with_shared_prefix(model, "At noon."))
-    assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix]
-    await model.generate(_with_shared_prefix(model, "It is late.", shared_prefix - 1))  # used again: now the latest
-    await model.generate(_with_shared_prefix(model, "It is late.", shared_prefix - 2))
-    assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix - 2]
-    model.clear_cache()
-    assert not model._shared_prefixes
-
-
 @pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])
 async def test_scores_captured_while_decoding_equal_the_definition(family: str) -> None:
     model = tiny_language_model(family)
