@@ -44,6 +44,7 @@ types: setup
 bench: setup
 	$(BIN)/python -m benchmarks.utterance
 	$(BIN)/python -m benchmarks.batching
+	$(BIN)/python -m benchmarks.startup
 
 bench-runs: setup
 	$(BIN)/python -m benchmarks.runs

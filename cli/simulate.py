@@ -19,7 +19,7 @@ from state.errors import UsageError
 from state.town import Simulation
 from storage.store import SqliteStore
 from tertulia.engines import Engines, ModelAccess
-from tertulia.events import EncounterFinished, Event, SimulationEnded, SimulationStarted, StepStarted
+from tertulia.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.starting import DEFAULT_SEED
 from tertulia.towns import ENCOUNTERS_PER_DAY
 
@@ -146,8 +146,8 @@ def _drive(
                     line.write(lambda: print_encounter(event.encounter, event.turns))
                 case SimulationEnded():
                     line.write(lambda: _print_end(store, event, as_json))
-                case _:
-                    pass
+                case Noted():
+                    line.write(lambda: progress().print(plain(f"note: {event.text}", "yellow")))
 
         drive_simulation(store, simulation, engines, show)
 

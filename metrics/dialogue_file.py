@@ -171,7 +171,9 @@ def _exported(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
         elif kind == "turn" and not runs:
             raise UsageError(f"{where}: a turn stands before its run; {_EXPORT}")
         elif kind == "turn" and entry.get("speaker", "") is not None:
-            runs[-1][2].append((_field(entry, "speaker", where), _field(entry, "text", where)))
+            # What the speaker is called in the words; exports of earlier versions do not have it.
+            name = "spoken_name" if entry.get("spoken_name") is not None else "speaker"
+            runs[-1][2].append((_field(entry, name, where), _field(entry, "text", where)))
     for where, run, lines in runs:
         if not lines:
             raise UsageError(f"{where}: nobody speaks in this run; leave it out")

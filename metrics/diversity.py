@@ -7,8 +7,7 @@ Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Dive
 Neural Conversation Models" (distinct-N).
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
@@ -16,17 +15,20 @@ from pydantic import Field
 
 from state.language_model import Embedder
 from state.records import Record, Turn
-
-#: A word: letters and digits, with apostrophes inside.
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+from state.words import words as words_of
 
 #: The lines of a dialogue: pairs of speaker and text.
 Dialogue = Sequence[tuple[str, str]]
 
 
-def dialogue_of(turns: Iterable[Turn]) -> Dialogue:
-    """Return the utterances of turns as pairs of speaker and text, without recorded silences."""
-    return [(turn.speaker, turn.text) for turn in turns if turn.speaker is not None]
+def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> Dialogue:
+    """Return the utterances of turns as pairs of speaker and text, without recorded silences.
+
+    Args:
+        turns: The turns.
+        name_of: Returns what a speaker is called in the texts.
+    """
+    return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
 
 
 class DiversityFigures(Record):
@@ -85,7 +87,7 @@ def words(text: str) -> list[str]:
 
     Words are matched first: lower case may split a letter into a letter and a mark that is no part of a word (`İ`).
     """
-    return [word.lower() for word in WORD.findall(text)]
+    return [word.lower() for word in words_of(text)]
 
 
 def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:

@@ -17,6 +17,7 @@ from pydantic import Field
 from state.cognition import Bid, InformationNeed, WillingnessRatings
 from state.meeting import LatencyClass
 from state.records import Record, Turn
+from state.words import spoken_words
 
 #: Records of a step of cognition, by round and agent.
 BidsByKey = Mapping[tuple[int, str], Bid]
@@ -183,7 +184,7 @@ def evenness(counts: Iterable[int]) -> float | None:
 
 def word_count(turn: Turn) -> int:
     """Return the number of words of a turn."""
-    return len(turn.text.split())
+    return spoken_words(turn.text)
 
 
 def _on_off(name: str, needs: NeedsByKey, rounds: set[int], mechanisms: Sequence[str]) -> dict[str, OnOff]:

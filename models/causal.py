@@ -1,8 +1,9 @@
 """Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
 
 A prompt is read once; the last two prompts stay in memory, so that the judge, which needs the full and the pruned
-prompt again, reads only the reply. Prompts of a batch are not kept, but the prefixes that they share with others are.
-Below it: `decoding_state` (keys and values), `decoding` (sampling), `grammar` (JSON), `attention_scores` (Eq. 1).
+prompt again, reads only the reply. What prompts begin with is kept for later ones, such as those of a speaker's next
+turn, which read only what is new. Below it: `decoding_state` and `kept_chunks` (keys and values), `decoding`
+(sampling), `grammar` (JSON), `attention_scores` (Eq. 1).
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from models.attention_scores import attention_to_prompt, require_exact_attention
 from models.decoding import capacity_of, decode_replies
 from models.decoding_state import DecodingState, Prefix, prefill
 from models.grammar import ReplyGrammar
+from models.kept_chunks import KeptChunks
 from models.tokenizer import HuggingFaceTokenizer
 from state.errors import ContextWindowError, ModelError
 from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
@@ -28,8 +30,9 @@ from state.records import Reply
 #: Prompts kept in memory: the full one and the pruned one of an utterance.
 _KEPT_PREFIXES = 2
 
-#: Tokens of shared prefixes kept in memory, of all of them together.
-_KEPT_SHARED_TOKENS = 16_384
+#: Bytes of keys and values kept in memory for later prompts: 22,000 tokens of the embedded model in bfloat16. A large
+#: model may keep more, a share of the bytes of its weights.
+_KEPT_BYTES, _KEPT_SHARE = 512 << 20, 0.25
 
 
 class CausalLanguageModel:
@@ -49,7 +52,7 @@ class CausalLanguageModel:
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
         self._prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
-        self._shared_prefixes: dict[tuple[int, ...], Prefix] = {}
+        self._kept = KeptChunks(max(_KEPT_BYTES, int(_KEPT_SHARE * model.get_memory_footprint())))
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request (see the contract)."""
@@ -103,7 +106,7 @@ class CausalLanguageModel:
     def clear_cache(self) -> None:
         """Drop the prompts kept in memory; results are the same without them."""
         self._prefixes.clear()
-        self._shared_prefixes.clear()
+        self._kept.clear()
 
     def _decode(
         self, requests: Sequence[GenerationRequest], *, capture: bool
@@ -142,7 +145,7 @@ class CausalLanguageModel:
         return self._grammars[key]
 
     def _batch_prefixes(self, requests: Sequence[GenerationRequest]) -> list[Prefix]:
-        """Return the prefix of every row. The prefixes of several prompts are not kept: there may be any number."""
+        """Return the prefix of every row. Those of several prompts are not kept whole: there may be any number."""
         if len(requests) == 1:
             return [self._prefix(requests[0].prompt)] * len(requests[0].generators)
         prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
@@ -160,16 +163,7 @@ class CausalLanguageModel:
         return prefix
 
     def _read(self, prompt: RenderedPrompt) -> Prefix:
-        """Return the prefix of a prompt: its shared prefix from memory, or read by itself first, then the rest."""
-        tokens = prompt.input_ids
-        shared = tokens[: min(prompt.shared_prefix, len(tokens) - 1)]
-        if not shared:
-            return prefill(self.model, tokens)
-        shared_prefix = self._shared_prefixes.pop(shared, None) or prefill(self.model, tokens[: len(shared) + 1])
-        self._shared_prefixes[shared] = shared_prefix
-        while sum(map(len, self._shared_prefixes)) > _KEPT_SHARED_TOKENS:
-            del self._shared_prefixes[next(iter(self._shared_prefixes))]
-        return prefill(self.model, tokens, shared_prefix)
+        return prefill(self.model, prompt.input_ids, prompt.shared_prefix, self._kept)
 
     def _require_fit(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window

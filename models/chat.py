@@ -25,8 +25,9 @@ from models.chat_names import ADDRESS, PROVIDERS, SEEDED, TRAITS, check_chat_nam
 from models.rehearsal import RehearsalTokenizer
 from models.remote_requests import RemoteRequests, event_loop
 from models.repair import UnusableReplyError, read_answer
+from prompts.placeholders import form_of
 from prompts.render import as_messages
-from prompts.shape import ask_again, ask_for, schema_of
+from prompts.shape import ask_again, ask_for, schema_of, shown_form
 from state.errors import AttentionUnavailableError, ModelError, UsageError, extra_hint, nearest_hint
 from state.language_model import (
     NO_ATTENTION,
@@ -171,7 +172,7 @@ class ChatModel:
         messages.append(("user", last + ask_for(fields)))
         seed = generator.getrandbits(31)
         prompt_tokens = reply_tokens = 0
-        problem = ""
+        problem, forms = "", (form_of(request.prompt.source), shown_form(fields))
         for _ in range(1 + _REPEATS):
             answer = await self._requests.send(partial(self._answer, messages, request, seed), generator)
             usage = answer.usage_metadata or {}
@@ -179,7 +180,7 @@ class ChatModel:
             reply_tokens += usage.get("output_tokens", 0)
             text = str(answer.text)
             try:
-                reply = read_answer(text, fields, self.tokenizer)
+                reply = read_answer(text, fields, self.tokenizer, forms)
             except UnusableReplyError as error:
                 problem = str(error)
                 messages += [("assistant", text.strip()[:2000] or "…"), ("user", ask_again(fields, problem))]

@@ -9,7 +9,7 @@ This module knows nothing of units; attention is captured by `models.decoding_st
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from models.decoding_state import DecodingState
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
+from prompts.placeholders import continues_placeholder, form_of
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
 
@@ -41,6 +42,7 @@ class _Row:
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
         gains: What the context adds to the log-probability of each token drawn in a text, by the token's place.
+        form: What the prompt's form says in the place of each text.
     """
 
     request: GenerationRequest
@@ -51,6 +53,7 @@ class _Row:
     unread: int = 0
     text_starts: dict[int, int] = field(default_factory=dict)
     gains: dict[int, float] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
     finished: bool = False
 
 
@@ -79,7 +82,11 @@ def decode_replies(
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
         tokenizer: The tokenizer of the model.
     """
-    by_request = [[_Row(r, grammar, grammar.matcher(), g) for g in r.generators] for r, grammar in requests]
+    forms = [form_of(request.prompt.source) for request, _ in requests]
+    by_request = [
+        [_Row(r, grammar, grammar.matcher(), generator, form=form) for generator in r.generators]
+        for (r, grammar), form in zip(requests, forms, strict=True)
+    ]
     rows = [row for rows_of_request in by_request for row in rows_of_request]
     to_read: list[list[int]] = []
     for row in rows:
@@ -117,7 +124,14 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         logits = _of_text(row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request)
-    _extend(row, [draw_token(logits, row.generator.random(), request.temperature, request.top_p)])
+    number = row.generator.random()
+    token = draw_token(logits, number, request.temperature, request.top_p)
+    while index is not None and _continues_form(row, index, token, tokenizer):
+        logits[token] = -torch.inf  # nobody says the words of the form
+        if not logits.isfinite().any():
+            break
+        token = draw_token(logits, number, request.temperature, request.top_p)
+    _extend(row, [token])
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         start = row.text_starts.setdefault(index, len(row.tokens) - 1)
@@ -139,6 +153,15 @@ def _of_text(text: Sequence[int], logits: Tensor, gains: Tensor | None, request:
     repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
     without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
     return without if repeats and without.isfinite().any() else logits
+
+
+def _continues_form(row: _Row, index: int, token: int, tokenizer: Tokenizer) -> bool:
+    """Return whether speech would have begun, with this token, with what the form says instead of it."""
+    field = row.grammar.fields[index]
+    if field.kind != "speech" or field.name not in row.form:
+        return False
+    text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
+    return continues_placeholder(tokenizer.decode([*text, token]), row.form[field.name])
 
 
 def _extend(row: _Row, tokens: list[int]) -> None:

@@ -1,8 +1,9 @@
 """Keys and values of prompts and of the replies behind them, and the attention captured on the way.
 
-A prompt is read once (`prefill`) and kept as a `Prefix`, without its last token; what it shares with other prompts may
-have been read before. Replies are then rows of a `DecodingState`. Rows of one prompt attend to the same prefix tensors,
-and each to keys and values of its own, so nothing is copied per row; rows of several prompts are decoded together.
+A prompt is read once (`prefill`) and kept as a `Prefix`, without its last token; what it begins with may have been
+read before (`models.kept_chunks`). Replies are then rows of a `DecodingState`. Rows of one prompt attend to the same
+prefix tensors, and each to keys and values of its own, so nothing is copied per row; rows of several prompts are
+decoded together.
 
 While a `Prefix` or a `DecodingState` is current (`current_state`), `models.attention` computes the attention of the
 forward pass with it. This module knows nothing of units, prompts or sampling.
@@ -24,6 +25,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, CacheLayerMixin
+
+from models.kept_chunks import Chunk, ChunkKey, KeptChunks
+
+#: Tokens of a forward pass that reads a prompt, on a processor and on an accelerator: small enough for little to be
+#: read again behind a common beginning, large enough for full matrix products.
+CHUNK, ACCELERATOR_CHUNK = 128, 512
 
 current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = contextvars.ContextVar(
     "current_state", default=None
@@ -78,29 +85,78 @@ class Prefix:
         self.keys[layer], self.values[layer] = keys[0].contiguous(), values[0].contiguous()
         return keys, values
 
+    def chunk(self, start: int) -> Chunk:
+        """Return a copy of the keys and values from token `start` on."""
+        copies = [tuple(tensor[:, start:].clone() for tensor in tensors) for tensors in (self.keys, self.values)]
+        return Chunk(*copies)
 
-def prefill(model: PreTrainedModel, tokens: Sequence[int], shared_prefix: Prefix | None = None) -> Prefix:
+    def extend(self, chunks: Sequence[Chunk]) -> None:
+        """Begin with the keys and values of these chunks."""
+        self.keys = [torch.cat(parts, dim=1) for parts in zip(*(chunk.keys for chunk in chunks), strict=True)]
+        self.values = [torch.cat(parts, dim=1) for parts in zip(*(chunk.values for chunk in chunks), strict=True)]
+        self.length = self.keys[0].shape[1]
+
+
+def prefill(
+    model: PreTrainedModel, tokens: Sequence[int], shared_prefix: int = 0, kept: KeptChunks | None = None
+) -> Prefix:
     """Return the keys and values of a prompt without its last token, which every row of a state reads first.
+
+    They are read in chunks, cut at fixed distances from the beginning, and at the end of the shared prefix: the forward
+    passes of a prompt are the same ones whether some of their results were kept or not, and so are the numbers.
 
     Args:
         model: The model.
         tokens: The prompt.
-        shared_prefix: Keys and values of its beginning, if they are known; only the rest is computed then.
+        shared_prefix: The number of tokens at its beginning that other prompts share, if that is known.
+        kept: The chunks in memory; those of this prompt are added.
     """
     prefix = Prefix(tokens, _layers(model))
-    if shared_prefix is not None:
-        prefix.length, prefix.keys, prefix.values = shared_prefix.length, [*shared_prefix.keys], [*shared_prefix.values]
-    rest = prefix.tokens[prefix.length : -1]
-    if rest:
-        with _as_current(prefix), torch.inference_mode():
-            model.base_model(
-                input_ids=torch.tensor([rest], device=model.device),
-                position_ids=torch.arange(prefix.length, len(tokens) - 1, device=model.device)[None],
-                past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
-                use_cache=True,
-            )
-        prefix.length += len(rest)
+    whole, length = len(prefix.tokens) - 1, _chunk_length(model)
+    shared = 0 if length is None else min(shared_prefix, whole)
+    length = length or max(1, whole)
+    ends = sorted({*range(length, shared, length), shared, *range(shared + length, whole, length), whole} - {0})
+    known: dict[ChunkKey, Chunk] = {}
+    while kept is not None and ends and (found := kept.get(_chunk_key(prefix, ends[0], shared))):
+        known[_chunk_key(prefix, ends.pop(0), shared)] = found
+    if known:
+        prefix.extend(list(known.values()))
+    for end in ends:
+        start = prefix.length
+        _read(model, prefix, end)
+        if kept is not None and (end == shared or end - start == length):
+            known[_chunk_key(prefix, end, shared)] = prefix.chunk(start)
+    if kept is not None:
+        kept.keep(known)
     return prefix
+
+
+def _chunk_key(prefix: Prefix, end: int, shared: int) -> ChunkKey:
+    return shared if end >= shared else 0, prefix.tokens[:end]
+
+
+def _read(model: PreTrainedModel, prefix: Prefix, end: int) -> None:
+    """Read the next tokens of a prompt, up to `end`, in one forward pass."""
+    with _as_current(prefix), torch.inference_mode():
+        model.base_model(
+            input_ids=torch.tensor([prefix.tokens[prefix.length : end]], device=model.device),
+            position_ids=torch.arange(prefix.length, end, device=model.device)[None],
+            past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
+            use_cache=True,
+        )
+    prefix.length = end
+
+
+def _chunk_length(model: PreTrainedModel) -> int | None:
+    """Return the tokens of a forward pass that reads a prompt; `None` where all must be read in one.
+
+    That is where a token's position is encoded by how long its prompt is.
+    """
+    rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
+    kinds = {part.get("rope_type") for part in (rope, *rope.values()) if isinstance(part, dict)}
+    if kinds & {"dynamic", "longrope"}:
+        return None
+    return CHUNK if model.device.type == "cpu" else ACCELERATOR_CHUNK
 
 
 class DecodingState:

@@ -42,6 +42,7 @@ TRAITS = ModelTraits(
     drafts=4,
     lengths=SHORT,
     choices="probabilities",
+    languages=("en",),
 )
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
+from prompts.placeholders import form_of, says_only_placeholders
 from state.cognition import Call, CallKind
 from state.errors import ModelError, TertuliaError, failure_text
 from state.language_model import (
@@ -110,10 +111,16 @@ def with_replies(call: Call, request: GenerationRequest, replies: Sequence[Reply
     """Return a call with its replies.
 
     Raises:
-        ModelError: Some speech is empty, or a number is out of bounds. The call is not stored, so that the model is
-            asked again when the run is resumed.
+        ModelError: Some speech is empty, all of it is the form's, or a number is out of bounds. The call is not stored,
+            so that the model is asked again when the run is resumed.
     """
+    form = form_of(request.prompt.source)
     for reply in replies if call.kind == "generate" else ():
+        if says_only_placeholders(request.fields, reply.fields, form):
+            raise ModelError(
+                f"{call.model} repeated the words of the form ({_first_speech(request, reply)!r}) for "
+                f"{call.agent or call.node}, and said nothing; resume to ask again, or fork with another model or seed"
+            )
         for field in request.fields:
             if problem := _problem(field, reply.fields.get(field.name)):
                 raise ModelError(
@@ -130,6 +137,10 @@ def with_replies(call: Call, request: GenerationRequest, replies: Sequence[Reply
             "seconds": seconds,
         }
     )
+
+
+def _first_speech(request: GenerationRequest, reply: Reply) -> str:
+    return next(str(reply.fields[field.name]) for field in request.fields if field.kind == "speech")
 
 
 def _problem(field: ReplyField, value: object) -> str | None:

@@ -187,6 +187,8 @@ def _load_causal(
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+    from models.packed_linear import pack_linear_layers
+
     device, dtype = device_and_dtype(precision)
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.
     options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
@@ -195,4 +197,5 @@ def _load_causal(
     config._attn_implementation = config._experts_implementation = None
     model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **options).eval()
     model.to(torch.device(device))
+    pack_linear_layers(model)
     return model, AutoTokenizer.from_pretrained(source, **options)

@@ -10,9 +10,10 @@ import difflib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from prompts.placeholders import says_only_placeholders
 from state.language_model import ReplyField, Tokenizer
 from state.records import Reply
 from state.text import whole_characters
@@ -43,19 +44,22 @@ class UnusableReplyError(Exception):
     """An answer without the reply that was asked for; its text says to the model what is wrong."""
 
 
-def read_answer(written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer) -> Reply:
+def read_answer(
+    written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer, forms: Sequence[Mapping[str, str]] = ()
+) -> Reply:
     """Return the reply that an answer holds.
 
     Args:
         written: The model's answer.
         fields: The fields that were asked for.
         tokenizer: Counts the tokens by which a text is limited.
+        forms: What the model was shown as the values of the fields, by name; to say that is to say nothing.
 
     Returns:
         A reply without tokens, whose text is the clean JSON object.
 
     Raises:
-        UnusableReplyError: There is no object in it, or a value is missing or not of its kind.
+        UnusableReplyError: There is no object in it, a value is missing or not of its kind, or it is the form itself.
     """
     found, broken = _find_object(written[:_LONGEST], fields)
     values: dict[str, str | bool | int] = {}
@@ -64,6 +68,8 @@ def read_answer(written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer
         if key is None or found[key] is None:
             raise UnusableReplyError(f"the key {field.name!r} is missing")
         values[field.name] = _read(field, found[key], tokenizer, broken_off=key == broken)
+    if any(says_only_placeholders(fields, values, form) for form in forms):
+        raise UnusableReplyError("it repeats the words of the form; put what is said in their place")
     text = json.dumps(values, ensure_ascii=False)
     return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values)
 

@@ -8,8 +8,10 @@ from datetime import datetime, timedelta
 from langgraph.runtime import Runtime
 
 from nodes.turns import speaking_time_s
+from state.case_seed import resolve_case_seed
 from state.context import Context
 from state.graph_state import TownState
+from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Case, Dialogue, Participant, Utterance
 from state.town import Encounter, TownContext
@@ -43,8 +45,10 @@ async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState
 def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
     """Yield the encounters of the schedule after this one, to the end of the last day."""
     simulation = town.simulation
+    chosen = Parameters.of_record(simulation.parameters).case_seed
+    seed = resolve_case_seed(chosen, simulation.seed, town.town)
     for later in range(max(1, day), simulation.days + 1):
-        for encounter in encounters_of(town.town, later, simulation.seed, simulation.encounters_per_day):
+        for encounter in encounters_of(town.town, later, seed, simulation.encounters_per_day):
             if (later, encounter.number) > (day, number):
                 yield encounter
 

@@ -20,9 +20,10 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
     candidate = candidate_at(context, state["turn"], state["chosen"])
     if context.parameters.ending == "reply":
         speaker = context.store.prompt(state["prompt"]).speaker
-        return {"ended": candidate.reply.fields.get(end_question(speaker)) is True}
+        return {"ended": candidate.reply.fields.get(end_question(speaker, context.parameters.language)) is True}
     before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
-    prompt, options = assemble_ending(before[-1].text if before else None, candidate.text, context.model.tokenizer)
+    line, tokenizer = before[-1].text if before else None, context.model.tokenizer
+    prompt, options = assemble_ending(line, candidate.text, tokenizer, context.parameters.language)
     model = context.asked_by(state["speaker"], state["round"], "decide_ending")
     parting, _ = await model.probabilities(prompt, options)
     threshold = context.parameters.ending_threshold

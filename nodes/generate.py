@@ -1,12 +1,14 @@
 """Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
 import random
+import re
 from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
 from nodes.address import is_named
 from prompts.assemble import end_question, reply_object, reply_prefix_of
+from prompts.placeholders import form_of, is_placeholder
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
@@ -17,7 +19,7 @@ from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply
-from state.text import one_line
+from state.text import folded, one_line
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -67,6 +69,7 @@ def best_draft(drafts: Sequence[Reply], speaker: str) -> Reply:
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
     """Draw several candidates in one reply and store them in a random order: the first, then its backups.
 
+    Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none.
     Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
     """
     parameters, number = context.parameters, context.parameters.sequential_candidates
@@ -75,13 +78,17 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     generator = keyed_generator(context.seed, round=round, agent=speaker, node="generate")
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
-    label = f"{prompt.speaker}: "
+    label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
+    keys, form = candidate_keys(number, parameters.language), form_of(request.prompt.source)
+    texts = {key: label.sub("", utterance_of(reply, key), 1) for key, _ in keys}
+    distinct = {folded(text): key for key, text in reversed(texts.items()) if not is_placeholder(text, form.get(key))}
     written = [
-        written_reply(prompt, utterance_of(reply, key).removeprefix(label), reply.fields.get(end_key), context)
-        for key, end_key in candidate_keys(number)
+        written_reply(prompt, texts[key], reply.fields.get(end_key), context)
+        for key, end_key in keys
+        if key in distinct.values()
     ]
     order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
-    order = order_generator.sample(range(number), number)
+    order = order_generator.sample(range(len(written)), len(written))
     for attempt, index in enumerate(order):
         save_candidate(state, context, attempt, written[index], prompt.speaker, "backup" if attempt else "drawn")
 
@@ -93,7 +100,7 @@ def utterance_request(
     speaker = prompt.speaker
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
-        fields.append(ReplyField(end_question(speaker), "boolean"))
+        fields.append(ReplyField(end_question(speaker, parameters.language), "boolean"))
     bare = without_context(prompt) if parameters.context_strength or (parameters.drafts or 1) > 1 else prompt
     return GenerationRequest(
         prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
@@ -120,14 +127,15 @@ def sequence_request(
 ) -> GenerationRequest:
     """Return the request for several candidates in one reply, each with its ending. Source: APP §5."""
     asks_ending = parameters.ending == "reply"
-    asking = asking_for_candidates(prompt, parameters.sequential_candidates, asks_ending)
+    number, language = parameters.sequential_candidates, parameters.language
+    asking = asking_for_candidates(prompt, number, asks_ending, language)
     fields: list[ReplyField] = []
-    for text_key, end_key in candidate_keys(parameters.sequential_candidates):
+    for text_key, end_key in candidate_keys(number, language):
         fields.append(ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens))
         if asks_ending:
             fields.append(ReplyField(end_key, "boolean"))
     return GenerationRequest(
-        prompt=render(asking, tokenizer, candidates_prefix(asking)),
+        prompt=render(asking, tokenizer, candidates_prefix(asking, language)),
         fields=tuple(fields),
         generators=(generator,),
         temperature=parameters.temperature,
@@ -161,15 +169,16 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
     if ending is not None:
-        fields[end_question(prompt.speaker)] = ending
-    whole = Reply(text=reply_object(prompt.speaker, text, ending), tokens=(), text_tokens=(0, 0), fields=fields)
+        fields[end_question(prompt.speaker, context.parameters.language)] = ending
+    written = reply_object(prompt.speaker, text, ending, context.parameters.language)
+    whole = Reply(text=written, tokens=(), text_tokens=(0, 0), fields=fields)
     return retokenized(context.model.tokenizer, whole, reply_prefix_of(prompt))
 
 
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate, with the utterance in people's original names.
+    """Store a candidate, with the utterance in people's original names, or all in those of the prompt.
 
     Args:
         state: The state of the utterance graph.
@@ -180,9 +189,9 @@ def save_candidate(
         origin: How the candidate came about.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
-    if context.parameters.names_put_back:
-        renaming = renaming_of(context.start.names, context.parameters.names)
-        candidate = candidate.model_copy(update={"text": renaming.put_back(candidate.text)})
+    renaming = renaming_of(context.start.names, context.parameters.names)
+    called = renaming.put_back if context.parameters.names_put_back else renaming.rename
+    candidate = candidate.model_copy(update={"text": called(candidate.text)})
     context.store.save_candidate(context.run, state["turn"], candidate)
 
 

@@ -14,6 +14,7 @@ from nodes.view import text_of
 from prompts.assemble import reply_prefix_of
 from prompts.judge import assemble_judge_prompt
 from prompts.names import listed
+from prompts.placeholders import form_of, is_placeholder
 from prompts.remove import remove_units
 from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
@@ -22,7 +23,7 @@ from state.errors import UsageError
 from state.graph_state import UtteranceState
 from state.language_model import GenerationRequest, ReplyField
 from state.randomness import keyed_generator
-from state.records import Candidate, Prompt
+from state.records import Candidate, Prompt, Reply
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,24 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         ),
     )
     conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
+    may_revise = len(state["inconsistency"]) < parameters.revisions_max and has_revision(state, context)
     return {
         "inconsistency": [*state["inconsistency"], judgement.inconsistency],
-        "conflict": conflicts and len(state["inconsistency"]) < parameters.revisions_max,
+        "conflict": conflicts and may_revise,
         "judged_by": f"{parameters.judge} by {context.model.id}",
     }
+
+
+def has_revision(state: UtteranceState, context: Context) -> bool:
+    """Whether there is something to fall back on: a reply with several may hold fewer candidates than it should."""
+    parameters = context.parameters
+    if parameters.generation == "single" or parameters.revision == "rewrite":
+        return True
+    drawn = sum(
+        candidate.attempt < parameters.drawn_max for candidate in context.store.candidates(context.run, state["turn"])
+    )
+    taken = sum(attempt < parameters.drawn_max for attempt in (*state.get("set_aside", ()), state["attempt"]))
+    return bool(taken < drawn)
 
 
 def is_conflict(inconsistency: float, threshold: float | None) -> bool:
@@ -95,9 +109,11 @@ async def judge_by_rating(
     """
     speaker, round = state["speaker"], state["round"]
     renaming = renaming_of(context.start.names, context.parameters.names)
-    listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker])
+    language = context.parameters.language
+    listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker], language)
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
-    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance_of(candidate.reply, prompt.speaker))
+    utterance = utterance_of(candidate.reply, prompt.speaker)
+    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance, language)
     generators = tuple(
         keyed_generator(context.seed, round=round, agent=speaker, node="judge", attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)
@@ -112,10 +128,29 @@ async def judge_by_rating(
             top_p=context.parameters.top_p,
         )
     )
+    # Where nobody rewrites by it, it is the first run's, as runs of earlier versions have it.
+    heard = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]
     return Judgement(
         runs=tuple(float(reply.fields["rating"]) for reply in replies),
-        comment=text_of(replies[0], "comment") or None,
+        comment=telling_comment(heard, context.parameters.inconsistency_threshold, form_of(question)["comment"]),
     )
+
+
+def telling_comment(replies: Sequence[Reply], threshold: float | None, placeholder: str) -> str | None:
+    """Return the comment of the run that found the worst conflict, the first of several; `None` if none says anything.
+
+    Where some runs found a conflict, the comments of the others are passed over: they would tell who rewrites the
+    utterance that nothing is wrong with it.
+
+    Args:
+        replies: One per scoring run, with comment and rating.
+        threshold: θ; a rating above it is a conflict.
+        placeholder: What the judge was shown in the place of a comment.
+    """
+    worst_first = sorted(replies, key=lambda reply: -int(reply.fields["rating"]))
+    conflicts = [reply for reply in worst_first if threshold is not None and int(reply.fields["rating"]) > threshold]
+    comments = (text_of(reply, "comment") for reply in conflicts or worst_first)
+    return next((comment for comment in comments if comment and not is_placeholder(comment, placeholder)), None)
 
 
 async def judge_by_likelihood(

@@ -18,11 +18,14 @@ from state.context import Context
 from state.graph_state import UtteranceState
 from state.meeting import Start
 from state.randomness import keyed_generator
-from state.records import Case, HumanNeeds, Turn
+from state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
 from worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
 _LATEST_LINES = 4
+
+#: Turns in which the speaker's last prompt is looked for.
+_LOOK_BACK = 64
 
 
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -37,6 +40,8 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         points.append(inner_life.assessment.thought)
     participant = start.participant(speaker)
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
+    if parameters.memory_order == "stable":
+        memories = in_places(memories, shown_before(context, speaker, state["turn"]))
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
@@ -45,6 +50,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         turns=lines.turns,
         changes=lines.changes,
         has_heard_nothing=lines.is_nothing,
+        language=parameters.language,
         human_needs=_human_needs(context, speaker) if parameters.human_needs else None,
         previous_dialogues_max=parameters.previous_dialogues_max,
         asks_ending=parameters.ending == "reply",
@@ -52,6 +58,9 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         exchange=_exchange(context, speaker),
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
+    if not parameters.special_rules:
+        units = tuple(unit for unit in prompt.units if unit.block != "special_rules")
+        prompt = prompt.model_copy(update={"units": units})
     return {"prompt": context.store.save_prompt(prompt)}
 
 
@@ -67,6 +76,26 @@ def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Se
     if lines:
         points.append("\n".join(lines[-_LATEST_LINES:]))
     return points
+
+
+def shown_before(context: Context, speaker: str, turn: int) -> list[str]:
+    """Return the ids of the memories in the speaker's last prompt of this conversation, in its order."""
+    record = last_record(context, speaker, turn)
+    units = () if record is None or record.prompt is None else context.store.prompt(record.prompt).units
+    return [unit.id.removeprefix("memory.") for unit in units if unit.block == "memory"]
+
+
+def last_record(context: Context, speaker: str, turn: int) -> TurnRecord | None:
+    """Return how the speaker's last utterance before a turn came about; `None` if there was none, or long ago."""
+    turns = context.store.turns(context.run, max(1, turn - _LOOK_BACK), turn - 1)
+    last = next((turn.turn for turn in reversed(turns) if turn.speaker == speaker), None)
+    return None if last is None else context.store.turn_record(context.run, last)
+
+
+def in_places(memories: Sequence[Memory], shown: Sequence[str]) -> list[Memory]:
+    """Return memories in the order in which they were shown before, then those that were not, as they come."""
+    places = {id: place for place, id in enumerate(shown)}
+    return sorted(memories, key=lambda memory: places.get(memory.id, len(places)))
 
 
 def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
@@ -92,10 +121,17 @@ def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
 
 def _exchange(context: Context, speaker: str) -> tuple[str, str]:
     """Return the exchange that prompts of the speaker show as an example, the same in all of them."""
-    asked, replied = draw_example("exchange", keyed_generator(context.seed, agent=speaker, node="example_exchange"))
+    generator = keyed_generator(context.seed, agent=speaker, node="example_exchange")
+    asked, replied = draw_example("exchange", generator, context.parameters.language)
     return asked, replied
 
 
 def _human_needs(context: Context, speaker: str) -> HumanNeeds:
-    generator = keyed_generator(context.seed, agent=speaker, node="human_needs")
-    return draw_human_needs(generator)
+    """Return how a speaker feels: the same in all trials of a case; in a town on a day, closeness to each apart."""
+    start, seed = context.start, context.case_seed
+    if context.parameters.case_seed == "seed" or not isinstance(start, Case) or start.initiator.stream is None:
+        return draw_human_needs(keyed_generator(seed, agent=speaker, node="human_needs"))
+    day, partner = start.time.toordinal(), start.other(speaker).persona.name
+    of_the_day = draw_human_needs(keyed_generator(seed, round=day, agent=speaker, node="human_needs"))
+    of_the_pair = draw_human_needs(keyed_generator(seed, round=day, agent=speaker, node=f"human_needs: {partner}"))
+    return of_the_day.model_copy(update={"closeness": of_the_pair.closeness})

@@ -59,7 +59,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
         )
     )
-    ended = candidate.reply.fields.get(end_question(prompt.speaker))
+    ended = candidate.reply.fields.get(end_question(prompt.speaker, parameters.language))
     rewritten_reply = written_reply(prompt, utterance_of(reply, prompt.speaker), ended, context)
     save_candidate(state, context, attempt, rewritten_reply, prompt.speaker, "rewritten")
     return {"attempt": attempt, "set_aside": list(attempts)}
@@ -71,7 +71,11 @@ def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candida
     lines = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return Conflict(
         speaker=prompt.speaker,
-        listener=listed([renaming.name_of(name) for name in state["present"] if name != state["speaker"]]),
+        listener=listed(
+            [renaming.name_of(name) for name in state["present"] if name != state["speaker"]],
+            context.parameters.language,
+        ),
+        language=context.parameters.language,
         statements=[unit for unit in prompt.units if unit.kind == "item" and unit.id in state["removed"]],
         last_line=lines[-1].text if lines else None,
         reply=utterance_of(candidate.reply, prompt.speaker),

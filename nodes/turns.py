@@ -7,6 +7,7 @@ from nodes.limits import Progress, dialogue_is_over
 from state.context import Context
 from state.graph_state import DialogueState, GroupState
 from state.records import Turn, TurnRecord
+from state.words import spoken_words
 
 
 async def take_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:
@@ -51,4 +52,4 @@ def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnReco
 
 def speaking_time_s(text: str, rate_wpm: float) -> float:
     """Return how long it takes to say a text, in seconds, at a rate in words per minute."""
-    return len(text.split()) / rate_wpm * 60
+    return spoken_words(text) / rate_wpm * 60

@@ -1,11 +1,11 @@
 """An agent's view of a round of group chat, and how it asks its model."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from nodes.hearing import came_s, changes_seen, turns_heard, was_there
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
@@ -22,6 +22,8 @@ from state.text import one_line
 
 #: The number of consecutive tokens that an answer does not repeat from the example or itself, with models that tend to.
 _NOT_REPEATED = 3
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class View:
     @property
     def character(self) -> Character:
         """The agent, as they are in this run."""
-        return character_of(self.context, self.name)
+        character = self._read_once(("prepare", self.name), lambda: character_of(self.context, self.name))
+        assert character is not None
+        return character
 
     @property
     def now(self) -> datetime:
@@ -89,7 +93,7 @@ class View:
 
         `None` before anybody has spoken, and for who has come since.
         """
-        turn = last_turn(self.context, self.round)
+        turn = self._read_once("message", lambda: last_turn(self.context, self.round))
         hears_all = self.context.parameters.hearing == "all"
         return turn if turn is not None and (hears_all or was_there(self.meeting, self.name, turn)) else None
 
@@ -102,8 +106,7 @@ class View:
         if self.context.parameters.hearing != "noticed":
             return turns_heard(self.context, self.name, self.round, window, self.sim_time_s).turns[-window:]
         opening = self.meeting.opening_turn
-        store, run = self.context.store, self.context.run
-        turns = [store.turns(run, turn, turn)[0] if turn else opening for turn in self.mind["noticed"]]
+        turns = [self._turn(number) if number else opening for number in self.mind["noticed"]]
         return tuple(turn for turn in turns if turn is not None and was_there(self.meeting, self.name, turn))
 
     def situation(self) -> AgentSituation:
@@ -130,7 +133,28 @@ class View:
 
     def last_assessment(self) -> Assessment | None:
         """Return how the agent saw things in the round before; `None` in their first round."""
-        return self.context.store.step(self.context.run, self.round - 1, self.name, "assess", Assessment)
+        context, before = self.context, self.round - 1
+        return self._read_once(
+            ("assess", self.name), lambda: context.store.step(context.run, before, self.name, "assess", Assessment)
+        )
+
+    def _turn(self, number: int) -> Turn:
+        """Return a turn from before this round."""
+        turn = self._read_once(("turn", number), lambda: self.context.store.turns(self.context.run, number, number)[0])
+        assert turn is not None
+        return turn
+
+    def _read_once(self, key: Hashable, read: Callable[[], T | None]) -> T | None:
+        """Return what was stored before this round; all who think in a round read it once for all of them."""
+        kept, of_round = self.context.kept, (self.context.run, self.round)
+        found_in, found = kept.get(View, (None, {}))
+        if found_in != of_round:
+            kept[View] = of_round, (found := {})
+        if key not in found:
+            if (value := read()) is None:
+                return None
+            found[key] = value
+        return cast("T", found[key])
 
     def example(self, question: str) -> Any:
         """Return an example answer to a question, drawn for this round (see `prompts/templates/examples.yaml`)."""

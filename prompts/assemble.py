@@ -6,12 +6,14 @@ A prompt is a sequence of blocks, a block a sequence of units: items (informatio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from prompts.attendance import change_entry, lines_and_changes
 from prompts.cognition import clock
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Assessment, Character
+from state.languages import DEFAULT
 from state.meeting import AttendanceChange, Meeting, Start
 from state.parameters import Layout
 from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
@@ -57,6 +59,7 @@ class UtteranceMaterial:
         changes: Who came and who left meanwhile.
         exchange: What somebody is asked and replies in the example that the layout `chat_turns` shows.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
+        language: What the prompt is written in.
     """
 
     start: Start
@@ -71,11 +74,12 @@ class UtteranceMaterial:
     changes: Sequence[AttendanceChange] = ()
     exchange: tuple[str, str] = ("How did it go?", "Better than last time.")
     has_heard_nothing: bool = False
+    language: str = DEFAULT
 
     @property
     def listener(self) -> str:
         """The names of the listeners, as in a sentence."""
-        return listed(self.listeners)
+        return listed(self.listeners, self.language)
 
 
 def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, removable: str) -> Prompt:
@@ -115,21 +119,22 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
     return Prompt(units=tuple(units), speaker=material.speaker, layout=layout)
 
 
-def reply_object(speaker: str, text: str, ended: bool | None) -> str:
+def reply_object(speaker: str, text: str, ended: bool | None, language: str = DEFAULT) -> str:
     """Return an utterance as the JSON object that a reply shall be. Source: APP Table 9, output instruction.
 
     Args:
         speaker: Who speaks.
         text: What they say.
         ended: Whether it ends the conversation; `None` where replies do not say.
+        language: Of the prompt.
     """
-    ending = {} if ended is None else {end_question(speaker): ended}
+    ending = {} if ended is None else {end_question(speaker, language): ended}
     return json.dumps({speaker: text, **ending}, ensure_ascii=False)
 
 
-def end_question(speaker: str) -> str:
+def end_question(speaker: str, language: str = DEFAULT) -> str:
     """Return the key under which a reply says whether it ends the conversation."""
-    return f"Did the conversation end with {speaker}'s utterance?"
+    return template("utterance", language).fill("reply.ends", {"speaker": speaker})
 
 
 def reply_prefix_of(prompt: Prompt) -> str:
@@ -152,13 +157,32 @@ class _Part:
 
 def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
     """Fill an entry of the first template that has it: group chat's, the layout's, or the plain one."""
-    sources = [(template("utterance"), entry)]
+    names = [("utterance", entry)]
     if layout != "single_message":
-        sources.insert(0, (template(layout), entry))
+        names.insert(0, (layout, entry))
     if material.inner_life is not None:
-        sources[:0] = [(template("group"), f"{layout}.{entry}"), (template("group"), entry)]
+        names[:0] = [("group", f"{layout}.{entry}"), ("group", entry)]
+    sources = [(template(name, material.language), key) for name, key in names]
     source, key = next((texts, key) for texts, key in sources if key in texts)
     return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
+
+
+def _word(material: UtteranceMaterial, word: str) -> str:
+    """Return a word that is stored in English, in the language of the prompt."""
+    texts = template("utterance", material.language)
+    return texts.fill(f"words.{word}", {}) if f"words.{word}" in texts else word
+
+
+def _date(material: UtteranceMaterial, time: datetime) -> str:
+    return _fill(
+        material,
+        "previous_dialogues.date",
+        weekday=_word(material, f"{time:%A}"),
+        day=f"{time:%d}",
+        day_number=time.day,
+        month=_word(material, f"{time:%B}"),
+        clock=clock(time),
+    )
 
 
 def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[_Part]]:
@@ -202,14 +226,15 @@ def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
         _fill(
             material,
             "human_needs.need_with_modifier" if modifier else "human_needs.need",
-            modifier=modifier,
-            adjective=adjective,
+            modifier=_word(material, modifier),
+            adjective=_word(material, adjective),
         )
         for modifier, adjective in needs.unsatisfied
     ]
     if needs.emotion is not None:
-        sentences.append(_fill(material, "human_needs.emotion", emotion=needs.emotion))
-    sentences.append(_fill(material, "human_needs.closeness", closeness=needs.closeness))
+        sentences.append(_fill(material, "human_needs.emotion", emotion=_word(material, needs.emotion)))
+    closeness = _word(material, needs.closeness)
+    sentences.append(_fill(material, "human_needs.closeness", closeness=closeness))
     return _with_lead(material, "human_needs", (_Part("item", sentence) for sentence in sentences))
 
 
@@ -232,7 +257,7 @@ def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[_Pa
             _fill(
                 material,
                 "previous_dialogues.item",
-                date=f"{dialogue.time:%A, %d %B, %H:%M}",
+                date=_date(material, dialogue.time),
                 lines="\n".join(
                     _fill(material, "previous_dialogues.line", name=line.speaker, text=line.text)
                     for line in dialogue.utterances
@@ -359,7 +384,8 @@ def _line(material: UtteranceMaterial, turn: Turn) -> str:
 def _line_as_turn(material: UtteranceMaterial, turn: Turn) -> str:
     """Return a line as the text of a chat turn; in a group chat a line of somebody else names its speaker."""
     if turn.speaker == material.speaker:
-        return reply_object(material.speaker, turn.text, turn.ended if material.asks_ending else None)
+        ended = turn.ended if material.asks_ending else None
+        return reply_object(material.speaker, turn.text, ended, material.language)
     return turn.text if material.inner_life is None else _line(material, turn)
 
 
@@ -390,14 +416,14 @@ def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     asked, replied = material.exchange
     return [
         _Part("text", asked, speaker=listener),
-        _Part("text", reply_object(material.speaker, replied, ended), speaker=material.speaker),
+        _Part("text", reply_object(material.speaker, replied, ended, material.language), speaker=material.speaker),
     ]
 
 
 def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
-    shape: dict[str, str] = {material.speaker: f"what {material.speaker} says"}
+    shape: dict[str, str] = {material.speaker: _fill(material, "reply.utterance")}
     if material.asks_ending:
-        shape[end_question(material.speaker)] = "true or false"
+        shape[end_question(material.speaker, material.language)] = _fill(material, "reply.either")
     shown = json.dumps(shape, ensure_ascii=False)
     return [_Part("text", _fill(material, "output_instruction.text", layout, value=shown))]
 

@@ -2,18 +2,22 @@
 
 from prompts.templates import template
 from state.language_model import RenderedPrompt, Tokenizer
+from state.languages import DEFAULT
 from state.records import Prompt, Unit
 
 
-def assemble_ending(before: str | None, reply: str, tokenizer: Tokenizer) -> tuple[RenderedPrompt, tuple[str, str]]:
+def assemble_ending(
+    before: str | None, reply: str, tokenizer: Tokenizer, language: str = DEFAULT
+) -> tuple[RenderedPrompt, tuple[str, str]]:
     """Return the prompt, and its two continuations: they part, they go on talking.
 
     Args:
         before: The line before the reply; `None` if the reply opens the conversation.
         reply: The utterance that may have ended it.
         tokenizer: The tokenizer of the model.
+        language: What the question is written in.
     """
-    texts = template("ending")
+    texts = template("ending", language)
     line = texts.fill("before_the_first", {}) if before is None else before
     text = texts.fill("text", {"line": line, "reply": reply})
     tokens = tuple(tokenizer.encode(text))

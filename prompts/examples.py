@@ -10,10 +10,15 @@ from typing import Any
 
 import yaml
 
+from state.languages import DEFAULT
 
-def draw_example(question: str, generator: random.Random) -> Any:
-    """Return an example answer to a question of `examples.yaml`: an object, or the values of a list of fields."""
-    return generator.choice(examples()[question])
+
+def draw_example(question: str, generator: random.Random, language: str = DEFAULT) -> Any:
+    """Return an example answer to a question of `examples.yaml`: an object, or the values of a list of fields.
+
+    In another language it is English where `prompts/templates/<language>/examples.yaml` has none.
+    """
+    return generator.choice(examples(language).get(question) or examples()[question])
 
 
 def draw_switch(mechanism: str, generator: random.Random) -> tuple[bool, str] | None:
@@ -26,8 +31,11 @@ def draw_switch(mechanism: str, generator: random.Random) -> tuple[bool, str] | 
 
 
 @lru_cache
-def examples() -> dict[str, Any]:
-    """Return all example answers, by question, as `prompts/templates/examples.yaml` has them."""
-    file = resources.files("prompts").joinpath("templates", "examples.yaml")
+def examples(language: str = DEFAULT) -> dict[str, Any]:
+    """Return the example answers of a language, by question, as its `examples.yaml` has them."""
+    folder = resources.files("prompts") / "templates"
+    file = (folder if language == DEFAULT else folder / language) / "examples.yaml"
+    if not file.is_file():
+        return {}
     read: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return read

@@ -3,12 +3,15 @@
 from collections.abc import Iterable
 
 from prompts.templates import template
+from state.languages import DEFAULT
 from state.records import Prompt, Unit
 
 
-def assemble_judge_prompt(speaker: str, listener: str, statements: Iterable[Unit], reply: str) -> Prompt:
+def assemble_judge_prompt(
+    speaker: str, listener: str, statements: Iterable[Unit], reply: str, language: str = DEFAULT
+) -> Prompt:
     """Return the prompt that asks whether a reply contradicts the statements (the removed items)."""
-    texts = template("judge")
+    texts = template("judge", language)
     names = {"speaker": speaker, "listener": listener}
     lines = [texts.fill("statement", {"statement": unit.text.removeprefix("- ")}) for unit in statements]
     units = [

@@ -96,6 +96,11 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
     return Renaming(names, tuple(people))
 
 
+def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:
+    """Return the names that people have in what is recorded of their words: their own where those were put back."""
+    return renaming_of(people, NAME_CHOICES[0] if parameters.names_put_back else parameters.names)
+
+
 def check_known(people: Sequence[str], choice: str) -> None:
     """Refuse other names for somebody who is none of the people.
 

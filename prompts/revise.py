@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from prompts.templates import template
+from state.languages import DEFAULT
 from state.records import Prompt, Unit
 
 
@@ -20,6 +21,7 @@ class Conflict:
         last_line: The line before it; `None` where it opens the conversation.
         reply: The utterance.
         comment: The judge's comment, if it gives any.
+        language: What the question is written in.
     """
 
     speaker: str
@@ -28,11 +30,13 @@ class Conflict:
     last_line: str | None
     reply: str
     comment: str | None
+    language: str = DEFAULT
 
 
 def assemble_rewriting(conflict: Conflict) -> Prompt:
     """Return the prompt that asks for a revised utterance."""
-    value = json.dumps({conflict.speaker: f"what {conflict.speaker} says"}, ensure_ascii=False)
+    utterance = template("utterance", conflict.language).fill("reply.utterance", {"speaker": conflict.speaker})
+    value = json.dumps({conflict.speaker: utterance}, ensure_ascii=False)
     return _prompt(conflict, "rewrite", value)
 
 
@@ -46,7 +50,7 @@ def _prompt(conflict: Conflict, question: Literal["rewrite", "choose"], value: s
 
 
 def _units(conflict: Conflict, question: str, value: str) -> Iterator[Unit]:
-    texts = template("revise")
+    texts = template("revise", conflict.language)
     names = {"speaker": conflict.speaker, "listener": conflict.listener}
 
     def text(id: str, block: str, entry: str, **variables: str) -> Unit:

@@ -43,8 +43,13 @@ def schema_of(fields: Sequence[ReplyField]) -> dict[str, Any]:
     }
 
 
+def shown_form(fields: Sequence[ReplyField]) -> dict[str, str]:
+    """Return what a hosted model is shown as the value of each field."""
+    return {field.name: _described(field) for field in fields}
+
+
 def _shape(fields: Sequence[ReplyField]) -> str:
-    return json.dumps({field.name: _described(field) for field in fields}, ensure_ascii=False)
+    return json.dumps(shown_form(fields), ensure_ascii=False)
 
 
 def _described(field: ReplyField) -> str:

@@ -7,6 +7,8 @@ from string import Template
 
 import yaml
 
+from state.languages import DEFAULT
+
 
 class PromptTemplate:
     """The entries of a template file, by `section.entry` or by `entry`.
@@ -15,8 +17,16 @@ class PromptTemplate:
         ValueError: On reading, if an entry uses a variable that the file does not declare, or holds a stray `$`.
     """
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, original: "PromptTemplate | None" = None) -> None:
+        """Read a template file.
+
+        Args:
+            name: Its name.
+            text: The YAML.
+            original: The English file that has what this one lacks.
+        """
         document = yaml.safe_load(text)
+        self._original = original
         declared = set(document.pop("variables"))
         self.name, self._entries = name, _flatten(document)
         for key, entry in self._entries.items():
@@ -26,18 +36,44 @@ class PromptTemplate:
                 raise ValueError(f"{name}: entry {key!r} uses variables that are not declared: {sorted(unknown)}")
 
     def __contains__(self, entry: str) -> bool:
-        return entry in self._entries
+        return entry in self._entries or (self._original is not None and entry in self._original)
+
+    @property
+    def entries(self) -> frozenset[str]:
+        """The entries of the file itself."""
+        return frozenset(self._entries)
 
     def fill(self, entry: str, variables: Mapping[str, object]) -> str:
         """Return an entry with its variables put in; `KeyError` for a missing entry or variable."""
+        if self._original is not None and entry not in self._entries:
+            return self._original.fill(entry, variables)
         return self._entries[entry].substitute({name: str(value) for name, value in variables.items()})
 
 
 @lru_cache
-def template(name: str) -> PromptTemplate:
-    """Return the template of that name, `prompts/templates/<name>.yaml`."""
-    file = resources.files("prompts").joinpath("templates", f"{name}.yaml")
-    return PromptTemplate(name, file.read_text(encoding="utf-8"))
+def template(name: str, language: str = DEFAULT) -> PromptTemplate:
+    """Return the template of that name, `prompts/templates/<name>.yaml`.
+
+    In another language it is `prompts/templates/<language>/<name>.yaml`; what that lacks is English.
+    """
+    folder = resources.files("prompts").joinpath("templates")
+    original = None if language == DEFAULT else template(name)
+    file = (folder if original is None else folder / language) / f"{name}.yaml"
+    if original is not None and not file.is_file():
+        return original
+    return PromptTemplate(name, file.read_text(encoding="utf-8"), original)
+
+
+def is_translated(name: str, language: str) -> bool:
+    """Whether a template has all its entries in a language."""
+    return template(name).entries <= template(name, language).entries and (
+        language == DEFAULT or template(name, language) is not template(name)
+    )
+
+
+def has_templates(language: str) -> bool:
+    """Whether there are any templates in a language."""
+    return language == DEFAULT or (resources.files("prompts") / "templates" / language).is_dir()
 
 
 def _flatten(document: Mapping[str, object], prefix: str = "") -> dict[str, Template]:

@@ -5,16 +5,15 @@ Source: APP §3, §5 and App. E. Other names are in `prompts/renaming.py`.
 
 import json
 import random
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from prompts.assemble import FIXED_UNITS
 from prompts.templates import template
 from state.errors import UsageError
+from state.languages import DEFAULT
 from state.records import BLOCK_INITIALS, Prompt, Unit
 from state.variation import BlockLength
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+from state.words import words
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
@@ -33,7 +32,8 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
     """Return the prompt with blocks of these lengths: items are drawn to be dropped, or to be copied.
 
     A copy stands behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted;
-    what λ may never remove (`FIXED_UNITS`) is counted, and neither dropped nor copied.
+    what λ may never remove (`FIXED_UNITS`) is counted, and neither dropped nor copied. A block without items is passed
+    over where it shall be only about so long.
 
     Args:
         prompt: The prompt.
@@ -41,7 +41,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
         generator: Draws the items to drop or to copy.
 
     Raises:
-        UsageError: A block has no items, or whole items can't make its length.
+        UsageError: A block has no items, or whole items can't make its length, where it shall be exact.
     """
     units: Sequence[Unit] = prompt.units
     for letter, length in lengths.items():
@@ -51,10 +51,13 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
         sizes = [_size(unit, length) for unit in items]
         fixed = sum(_size(unit, length) for unit in everything) - sum(sizes)
         wanted = f"{letter}{'=' if length.exact else '~'}{length.count}{'w' if length.unit == 'words' else ''}"
+        if not sum(sizes) and not length.exact:
+            continue
         if not sum(sizes):
             kind = "other items than those that always stand" if fixed else "items"
             raise UsageError(
-                f"block_lengths={wanted} can't be reached: {block} has no {kind} in this prompt; leave {letter} out"
+                f"block_lengths={wanted} can't be reached: {block} has no {kind} in this prompt; leave {letter} "
+                "out, or write ~ for =, which passes over it"
             )
         times = _times(sizes, length.count - fixed, length.exact, generator, may_be_empty=fixed > 0)
         if times is None:
@@ -71,7 +74,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
 
 def words_in(text: str) -> int:
     """Return the number of words of a text."""
-    return len(_WORD.findall(text))
+    return len(words(text))
 
 
 def _copies(unit: Unit, times: int) -> Iterable[Unit]:
@@ -160,14 +163,14 @@ def _nearest_totals(sizes: Sequence[int], target: int, may_be_empty: bool) -> li
 # --- several candidates ---------------------------------------------------------------------------------------------
 
 
-def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Prompt:
+def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool, language: str = DEFAULT) -> Prompt:
     """Return the prompt that asks for several utterances in one reply, each about something else. Source: APP §5."""
-    texts = template("sequential")
+    texts = template("sequential", language)
     shape: dict[str, str] = {}
-    for text_key, ending_key in candidate_keys(number):
+    for text_key, ending_key in candidate_keys(number, language):
         shape[text_key] = texts.fill("utterance", {"speaker": prompt.speaker})
         if asks_ending:
-            shape[ending_key] = "true or false"
+            shape[ending_key] = texts.fill("either", {})
     value = json.dumps(shape, ensure_ascii=False)
 
     def asking(unit: Unit) -> Unit:
@@ -179,13 +182,13 @@ def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool) -> Pro
     return prompt.model_copy(update={"units": tuple(map(asking, prompt.units))})
 
 
-def candidate_keys(number: int) -> list[tuple[str, str]]:
+def candidate_keys(number: int, language: str = DEFAULT) -> list[tuple[str, str]]:
     """Return for each candidate the key of its text, and the key of whether it ends the conversation."""
-    texts = template("sequential")
+    texts = template("sequential", language)
     return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
 
 
-def candidates_prefix(prompt: Prompt) -> str:
+def candidates_prefix(prompt: Prompt, language: str = DEFAULT) -> str:
     """Return the beginning of a reply with several candidates that stands at the end of a prompt of this layout."""
-    ((text_key, _),) = candidate_keys(1)
-    return f'{{{json.dumps(text_key)}: "' if prompt.layout == "chat_turns" else ""
+    ((text_key, _),) = candidate_keys(1, language)
+    return f'{{{json.dumps(text_key, ensure_ascii=False)}: "' if prompt.layout == "chat_turns" else ""

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from state.case_seed import resolve_case_seed
 from state.language_model import Embedder, LanguageModel, ModelRole
 from state.meeting import Meeting, Start
 from state.parameters import Layout, Parameters
@@ -85,6 +86,11 @@ class Context:
     def settings(self, name: str, kind: type[AnyRecord]) -> AnyRecord:
         """Return the parameters of a node or a mechanism as a record of its class, with defaults for those not set."""
         return kind.model_validate(self.parameters.node_settings.get(name, {}))
+
+    @property
+    def case_seed(self) -> int:
+        """The seed of what is drawn about the case, in whatever trial of it."""
+        return resolve_case_seed(self.parameters.case_seed, self.seed, self.start)
 
     @property
     def layout(self) -> Layout:

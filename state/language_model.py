@@ -82,8 +82,8 @@ class RenderedPrompt:
         token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
         unit_blocks: The block of each unit, by unit id.
         reply_prefix: The beginning of the reply that stands at the end of the prompt, empty if there is none.
-        shared_prefix: The number of tokens at the beginning that other prompts share. They are always read by
-            themselves first, so that the numbers are the same whether they were cached or read again.
+        shared_prefix: The number of tokens at the beginning that other prompts are known to share. They are always read
+            by themselves first, so that what others need is kept to the token.
         source: The prompt that was rendered; `None` where it is made of tokens alone.
     """
 
@@ -184,6 +184,7 @@ class ModelTraits:
         lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
+        languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
     """
@@ -203,6 +204,7 @@ class ModelTraits:
     choices: Choices = "reply"
     rehearsed: bool = False
     text_only: bool = False
+    languages: tuple[str, ...] | None = None
 
     def require_scores(self, parameters: Parameters) -> None:
         """Check that prompts of such a model can be scored, where λ or the record needs scores.

@@ -5,6 +5,10 @@ would obey, `state.seat.in_one_line` for what a keyboard sends, `models.repair` 
 `worlds.yaml_file` for messages that quote a file.
 """
 
+import re
+
+_WORD = re.compile(r"[^\W_]+")
+
 
 def one_line(text: object) -> str:
     """Return a text, or the message of an error, with each run of white space as one space."""
@@ -14,6 +18,16 @@ def one_line(text: object) -> str:
 def first_line(text: object) -> str:
     """Return the first line of a text, or of the message of an error, that is not blank; empty if there is none."""
     return next((line.strip() for line in str(text).splitlines() if line.strip()), "")
+
+
+def folded(text: str) -> str:
+    """Return the words of a text in lower case; the text itself where it has none."""
+    return " ".join(folded_words(text)) or text
+
+
+def folded_words(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
+    return _WORD.findall(text.casefold())
 
 
 def whole_characters(text: str) -> str:

@@ -42,10 +42,10 @@ def read_block_lengths(text: str) -> dict[str, BlockLength]:
     lengths: dict[str, BlockLength] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _BLOCK_LENGTH.fullmatch(part)
-        if match is None or (match["sign"] == "~" and not match["words"]):
+        if match is None:
             raise ValueError(
-                f"{part!r} is no length of a block, 1 to 9999; write m=10 (items), m=250w (words) or m~250w (about), "
-                "with the block's letter or its name"
+                f"{part!r} is no length of a block, 1 to 9999; write m=10 (items), m=250w (words), or m~10 and m~250w "
+                "(about, and not where there is no such block), with the block's letter or its name"
             )
         letter = match["letter"]
         if letter not in BLOCK_INITIALS:

@@ -257,6 +257,10 @@ class StoreFile:
         """Return the rows of a query whose parameters have names."""
         return self._fetched(sql, {name: compared(value) for name, value in values.items()})
 
+    def define(self, name: str, function: Callable[..., Value]) -> None:
+        """Let queries of this connection call a pure function of texts."""
+        self._connection.create_function(name, function.__code__.co_argcount, function, deterministic=True)
+
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
             cursor = self._connection.execute(sql, values)

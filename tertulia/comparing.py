@@ -115,8 +115,12 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
         embedder: What similarity is measured with; `None`: it is not measured.
     """
     from metrics.diversity import dialogue_of, dialogue_text, distinct_n, mean_pairwise_cosine, words_per_utterance
+    from prompts.renaming import names_in_words
 
-    dialogues = [dialogue_of(turns) for turns in compared.turns]
+    dialogues = [
+        dialogue_of(turns, names_in_words(start.names, Parameters.of_record(run.parameters)).name_of)
+        for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
+    ]
     figures: dict[str, Any] = {
         name: {f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)} | {"len": words_per_utterance([dialogue])}
         for name, dialogue in zip("ab", dialogues, strict=True)

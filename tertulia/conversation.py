@@ -21,6 +21,8 @@ from state.meeting import Attendee, Meeting
 from state.seat import Ask
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.meeting_check import notes_of_round, warnings_of
+from tertulia.prompt_language import language_notes
+from tertulia.removal import notes_of_turn
 from tertulia.tracing import Tracer
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.
@@ -74,10 +76,10 @@ async def drive(
     else:
         await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
         entry = await _enter(graph, config, context)
-        if isinstance(context.start, Meeting):
-            for text in warnings_of(context.start, context.parameters):
-                emit(Noted(context.run, text))
-    tracer = Tracer()
+        notes = warnings_of(context.start, context.parameters) if isinstance(context.start, Meeting) else ()
+        for text in (*language_notes(context), *notes):
+            emit(Noted(context.run, text))
+    tracer, noted = Tracer(), set[str]()
     while True:
         asks = await _invoke(graph, entry, config, context, tracer, emit, ask)
         config, entry = {"configurable": {"thread_id": context.run}}, None
@@ -87,6 +89,10 @@ async def drive(
         tracer = Tracer()
         snapshot = await graph.aget_state(config)
         emit(TurnFinished(context.run, context.store.turns(context.run, last := snapshot.values["turn"], last)[0]))
+        for kind, text in notes_of_turn(context, last):
+            if kind not in noted:  # once is enough: `show` says it of every turn
+                noted.add(kind)
+                emit(Noted(context.run, f"turn {last}: {text}"))
         for text in notes_of_round(context, cast(GroupState, snapshot.values)):
             emit(Noted(context.run, text))
         if snapshot.values["finished"]:

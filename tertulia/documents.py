@@ -8,6 +8,7 @@ from state.meeting import Meeting, Start
 from state.records import RunRecord
 from state.store import Store
 from tertulia.phrases import order_of
+from tertulia.removal import remarks
 from tertulia.rounds import AgentRound, Round, calls_of, read_characters, read_round
 from tertulia.turns import TurnDetails, as_written
 
@@ -129,6 +130,7 @@ def _making_document(details: TurnDetails) -> Document:
         "schema_version": SCHEMA_VERSION,
         "run": details.run.run,
         **record.turn.model_dump(mode="json"),
+        "spoken_name": details.spoken_name,
         "units": [
             {
                 "id": unit.id,
@@ -155,6 +157,10 @@ def _making_document(details: TurnDetails) -> Document:
             }
             for candidate in details.candidates
         ],
+        "removed_items": details.removed_items,
+        "removed_units": len(details.removed),
+        "remarks": list(remarks(details).values()),
+        "distinct_candidates": details.distinct,
         "rollbacks": record.rollbacks,
         "rewritings": details.rewritings,
         "scored_by": record.scored_by,

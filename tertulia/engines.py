@@ -155,14 +155,17 @@ class Engines:
         """Refuse parameters that ask of a model what it can't do.
 
         Raises:
-            UsageError: A model that shows only text is to score, or to tell how likely a text is.
+            UsageError: A model that shows only text is to score, or to tell how likely a text is; or a layout has no
+                place for the order of the blocks.
         """
         for speaker in (self.model, *self.participant_models.values()):
             speaker.traits.require_scores(parameters)
             speaker.traits.require_logits(parameters)
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
+            suited = self.suited(speaker, parameters)
+            _require_dialogue_last(suited, speaker.id)
             _require_likelihoods(
-                self.suited(speaker, parameters),
+                suited,
                 *(model.id if model.traits.text_only else None for model in (judge, speaker, thinker)),
             )
         scorer = self.roles.get("score")
@@ -285,6 +288,22 @@ def _require_likelihoods(parameters: Parameters, judge: str | None, speaker: str
     ):
         if model is not None and getattr(parameters, setting) == asked:
             raise SettingError(setting, asked, f": {model} does not tell how likely a text is; set {instead}")
+
+
+def _require_dialogue_last(parameters: Parameters, model: str) -> None:
+    """Refuse an order of blocks that chat turns can't have.
+
+    The dialogue is the turns there. What stood behind it would be read as a part of the partner's last line: chat
+    templates want users and assistants to alternate, the user's turn to be the last, and the system's to be the first.
+    """
+    behind = parameters.blocks.partition("c")[2]
+    if parameters.layout == "chat_turns" and behind:
+        problem = (
+            f": {behind} would stand behind the current dialogue (c), which in layout=chat_turns is the last turns of "
+            "a chat; nothing can stand behind them but as words of the partner. Put c last, or set "
+            f"layout=single_message (chat_turns is what suits {model})"
+        )
+        raise SettingError("block_order", parameters.block_order, problem)
 
 
 def _no_surrogate(name: str) -> SettingError:

@@ -8,7 +8,7 @@ from state.cognition import Trace
 from state.errors import NotFoundError, SettingError, UsageError
 from state.language_model import DECODING
 from state.meeting import Start
-from state.parameters import Parameters
+from state.parameters import PRESETS, Parameters
 from state.records import RunRecord
 from state.seat import in_one_line
 from state.store import Store
@@ -180,7 +180,10 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
     if "judge_model" in chosen:
         reopened |= _SUITS_THE_JUDGE
     reopened |= {threshold for choice, threshold in _THRESHOLDS.items() if choice in chosen}
-    return before.model_copy(update={name: getattr(defaults, name) for name in reopened}).with_settings(chosen)
+    anew = {name: getattr(defaults, name) for name in reopened}
+    if before.preset is not None and "preset" not in chosen:  # it holds for any model
+        anew |= {name: value for name, value in PRESETS[before.preset].items() if name in reopened}
+    return before.model_copy(update=anew).with_settings(chosen)
 
 
 def _check_limits(parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool) -> None:

@@ -16,6 +16,7 @@ from state.language_model import Embedder, LanguageModel
 from state.parameters import ALIASES, Parameters
 from state.records import Prompt, RunRecord, Unit
 from state.store import Store
+from state.words import segmenter
 from tertulia.documents import SCHEMA_VERSION, Document
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     """
     from metrics.dialogue_file import read_dialogues
     from metrics.diversity import dialogue_of
+    from prompts.renaming import names_in_words
 
     stored = [] if store is None else [store.run(run) for run in runs]
     entries = [entry for file in files for entry in read_dialogues(file)]
@@ -217,7 +219,8 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     if store is not None:
         for run in {run.run: run for run in stored}.values():
             case = _case(run.scenario, run, by)
-            spoken = dialogue_of(store.turns(run.run))
+            names = names_in_words(store.start(run.run).names, Parameters.of_record(run.parameters))
+            spoken = dialogue_of(store.turns(run.run), names.name_of)
             if not spoken:
                 raise UsageError(f"nobody speaks in run {run.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)
@@ -285,6 +288,7 @@ def metrics_document(cases: Cases, figures: Mapping[str, "DiversityFigures"], em
     document: Document = {
         "schema_version": SCHEMA_VERSION,
         "embedder": embedder,
+        "segmenter": segmenter(),
         "cases": {case: figure.model_dump() for case, figure in figures.items()},
         "mean": mean_figures(figures).model_dump(),
     }

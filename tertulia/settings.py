@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from state.errors import NotFoundError, nearest_hint
-from state.parameters import GROUP_CHAT, GroupDescription, ParameterDescription, parameter_groups
+from state.parameters import GROUP_CHAT, PRESETS, GroupDescription, ParameterDescription, parameter_groups
 from tertulia.documents import SCHEMA_VERSION
 
 
@@ -46,11 +46,14 @@ def written(value: Any) -> str:
 
 
 def default_in_words(parameter: ParameterDescription) -> str:
-    """Return the default of a parameter, and of a group chat where that is another."""
-    default = written(parameter.default)
-    if parameter.name not in GROUP_CHAT:
-        return default
-    return f"{default} (in a group {written(GROUP_CHAT[parameter.name])})"
+    """Return the default of a parameter, and of a group chat or a preset where that is another."""
+    others = {"in a group": GROUP_CHAT, **{f"preset {name}": values for name, values in PRESETS.items()}}
+    differing = (
+        f"{where} {written(values[parameter.name])}"
+        for where, values in others.items()
+        if values.get(parameter.name, parameter.default) != parameter.default
+    )
+    return f"{written(parameter.default)}{''.join(f' ({words})' for words in differing)}"
 
 
 def settings_document(groups: tuple[GroupDescription, ...]) -> dict[str, Any]:
@@ -78,5 +81,6 @@ def _parameter_document(parameter: ParameterDescription) -> dict[str, Any]:
         "may_be_unset": parameter.may_be_unset,
         "default": parameter.default,
         "default_in_group_chat": GROUP_CHAT.get(parameter.name, parameter.default),
+        "in_presets": {name: values[parameter.name] for name, values in PRESETS.items() if parameter.name in values},
         "description": parameter.description,
     }

@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from state.case_seed import case_seed_of
 from state.errors import SettingError
+from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import RunRecord
+from state.records import HasWithheld, RunRecord
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
+from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
 from tertulia.trust import Trust, Trusted
 
@@ -162,8 +165,9 @@ def plan_run(
 
     registry = additions.registry(extensions_of(scenario))
     known = tuple(registry.mechanisms)
-    parameters = Parameters().with_settings({**settings_of(scenario, known), **settings})
     start = additions.switched_on(resolve(scenario, known), known)
+    given = {"language": language_of(texts_of(start)), **settings_of(scenario, known)}
+    parameters = Parameters().with_settings(given).with_settings(settings)
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)
@@ -180,11 +184,14 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
     Raises:
         ScenarioError: Nobody could ever reach θ of willingness.
-        SettingError: A speaking order is set for a dialogue of two.
+        SettingError: A speaking order is set for a dialogue of two, or a preset of those for a meeting.
     """
     from worlds.meeting_file import check_weights
 
     if isinstance(start, Meeting):
+        if parameters.preset is not None:
+            problem = f": the paper has dialogues of two, and {start.scenario} is a meeting; leave the preset out"
+            raise SettingError("preset", parameters.preset, problem)
         if parameters.order == "self_driven" and parameters.seat is None:
             check_weights(start, parameters.willingness_threshold)
     elif "order" in settings:
@@ -194,6 +201,7 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
 def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
     """Return the record of a run that is about to begin."""
+    parameters = with_case_seed(plan.parameters, plan.start)
     return RunRecord(
         run=run,
         status="running",
@@ -203,14 +211,21 @@ def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
         embedder=engines.embedder.id,
         rehearsed=engines.model.traits.rehearsed,
         seed=plan.seed,
-        parameters=engines.recorded(plan.parameters),
-        participant_models=engines.recorded_participants(plan.parameters),
+        parameters=engines.recorded(parameters),
+        participant_models=engines.recorded_participants(parameters),
         extensions=plan.registry.extensions,
         label=plan.label,
         parent=plan.parent,
         rewritten=plan.words is not None,
         created=datetime.now(UTC),
     )
+
+
+def with_case_seed(parameters: Parameters, case: HasWithheld) -> Parameters:
+    """Return the parameters with the case's seed as a number, so that forks keep it whatever they change."""
+    if parameters.case_seed != "auto":
+        return parameters
+    return parameters.model_copy(update={"case_seed": case_seed_of(case)})
 
 
 def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context":

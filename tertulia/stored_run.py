@@ -183,7 +183,7 @@ class Run:
     @property
     def parameters(self) -> Parameters:
         """Its parameters; `removal_factor` is λ."""
-        return Parameters.model_validate(self.record.parameters)
+        return Parameters.of_record(self.record.parameters)
 
     @property
     def turns(self) -> Records[Turn]:

@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from state.errors import SettingError, TertuliaError, UsageError
+from state.languages import language_of
 from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
 from tertulia.driver import recorded_ending
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
-from tertulia.events import Emit, EncounterFinished, SimulationEnded, SimulationStarted, StepStarted
+from tertulia.events import Emit, EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
-from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of
+from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of, with_case_seed
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -81,11 +82,12 @@ def plan_simulation(
 
     if from_log and encounters_per_day is not None:
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
-    parameters = Parameters().with_settings(settings)
+    opened = open_town(town, from_log)
+    language = language_of(memory.text for memories in opened.memories.values() for memory in memories)
+    parameters = Parameters().with_settings({"language": language, **settings})
     if parameters.seat is not None:
         problem = ": nobody is asked while days pass; fork a conversation and sit there"
         raise SettingError("seat", parameters.seat, problem)
-    opened = open_town(town, from_log)
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY
@@ -111,7 +113,7 @@ def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAc
         seed=plan.seed,
         days=plan.days,
         encounters_per_day=plan.encounters_per_day,
-        parameters=engines.recorded(plan.parameters),
+        parameters=engines.recorded(with_case_seed(plan.parameters, plan.town.town)),
         created=datetime.now(UTC),
     )
     streams = {
@@ -199,6 +201,13 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
     from tertulia.conversation import drive
 
     registry = load_extensions([])
+    noted: set[str] = set()
+
+    def pass_on(event: Event) -> None:
+        """Emit what a conversation does, and what it notes, once for the whole simulation."""
+        if isinstance(event, StepStarted) or (isinstance(event, Noted) and event.text not in noted):
+            noted.update([event.text] if isinstance(event, Noted) else [])
+            emit(event)
 
     def context_of_run(run: str) -> "Context":
         return context_of(store, store.run(run), engines, registry)
@@ -215,7 +224,7 @@ async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engi
                 return
             with store.drive_lock(context.run):
                 store.set_status(context.run, "running")
-                await drive(context, checkpointer, lambda event: emit(event) if type(event) is StepStarted else None)
+                await drive(context, checkpointer, pass_on)
                 store.set_status(context.run, "finished")
 
         context = TownContext(

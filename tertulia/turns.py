@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from state.cognition import Call
 from state.errors import NotFoundError
 from state.meeting import Meeting, Start
+from state.parameters import Parameters
 from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
-from state.text import one_line
+from state.text import folded, one_line
 from tertulia.rounds import Round, calls_of, read_round
 from tertulia.what_if import removed_at
 
@@ -44,9 +45,25 @@ class TurnDetails:
         return sum(candidate.origin == "rewritten" for candidate in self.candidates)
 
     @property
+    def spoken_name(self) -> str | None:
+        """The name that the speaker has in the words: the prompt's where `names_put_back` is off; none in a silence."""
+        parameters, speaker = Parameters.of_record(self.run.parameters), self.record.turn.speaker
+        return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
+
+    @property
+    def distinct(self) -> int:
+        """The number of different candidates that were drawn, whatever their case and punctuation."""
+        return len({folded(candidate.text) for candidate in self.candidates if candidate.origin in ("drawn", "backup")})
+
+    @property
     def removable(self) -> list[Unit]:
         """The units that λ may remove."""
         return [unit for unit in self.prompt.units if unit.removable] if self.prompt else []
+
+    @property
+    def removed_items(self) -> int:
+        """The number of items that were removed; with the texts of blocks that lost all items they are `removed`."""
+        return sum(unit.id in self.removed for unit in self.removable)
 
     @property
     def removed_share(self) -> float:

@@ -20,12 +20,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from state.errors import NotFoundError, ScenarioError
 from state.files import read_text
+from state.languages import language_of
 from state.records import Memory, MemoryKind, Persona, Utterance
 from state.text import one_line
+from worlds.log_words import is_idle, place_in_words
 from worlds.yaml_file import message_of
 
 #: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
 END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")
+
+#: How versions of the program write the first day of a run.
+_DATES = ("%B %d, %Y", "%Y年%m月%d日")
 
 #: The largest file of a run that is read: everything that 25 people did in two days takes less than 20 MB.
 MOST_BYTES = 64 * 10**6
@@ -50,6 +55,14 @@ class StreamRecord:
     object: str
     evidence: tuple[str, ...]
     utterances: tuple[Utterance, ...]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is an event of a thing, or a person, that does nothing."""
+        if self.memory.kind != "event":
+            return False
+        state = self.memory.text.rpartition(self.subject.rpartition(":")[2])[2]
+        return is_idle(self.object) or is_idle(self.predicate) or is_idle(state)
 
 
 @dataclass(frozen=True)
@@ -121,13 +134,14 @@ def read_run(folder: Path) -> RunFiles:
 def address_in_words(address: str) -> str | None:
     """Return an address `world:building:room:object` in words, `cafe at Hobbs Cafe`; `None` if it names no place.
 
-    The world and the object are left out; parts such as `<random>` name no place.
+    The world and the object are left out; parts such as `<random>` name no place. Addresses in other scripts than
+    Latin are put as that language puts them, `咖啡馆的厨房`.
     """
     parts = [part.strip() for part in address.split(":")]
     if parts[0].startswith("<"):
         return None
-    named = [part for part in parts[1:3] if part and not part.startswith("<")]
-    return " at ".join(dict.fromkeys(reversed(named))) or None
+    named = dict.fromkeys(part for part in parts[1:3] if part and not part.startswith("<"))
+    return place_in_words([*named], language_of(named)) or None
 
 
 # --- the files of a person ------------------------------------------------------------------------------------------
@@ -266,12 +280,7 @@ def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ..
     if not meta_file.exists():
         return {}, ("meta.json is not there, so the steps of master_movement.json have no time: it is not used",)
     meta = _checked(TypeAdapter(_Meta), _load(meta_file), meta_file)
-    try:
-        start = datetime.strptime(meta.start_date, "%B %d, %Y")
-    except ValueError:
-        raise ScenarioError(
-            f"{meta_file}: start_date: {meta.start_date!r} is not a date of the form 'February 13, 2023'"
-        ) from None
+    start = _date_of(meta, meta_file)
     actions: dict[str, list[Action]] = {}
     for step, people in _steps(_checked(_MOVEMENT, _load(file), file), file):
         since = start + timedelta(seconds=step * meta.sec_per_step)
@@ -283,6 +292,15 @@ def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ..
             if not earlier or replace(earlier[-1], since=since) != action:
                 earlier.append(action)
     return actions, ()
+
+
+def _date_of(meta: _Meta, file: Path) -> datetime:
+    for form in _DATES:
+        try:
+            return datetime.strptime(meta.start_date.strip(), form)
+        except ValueError:
+            continue
+    raise ScenarioError(f"{file}: start_date: {meta.start_date!r} is not a date of the form 'February 13, 2023'")
 
 
 def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[int, dict[str, _Step]]]:

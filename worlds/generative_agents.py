@@ -16,11 +16,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Dialogue, Participant, Utterance
 from worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
+from worlds.log_words import activity_in
 
 #: How long an observation tells where a person is. People look around at every step, but keep only what is new.
 FRESH = timedelta(minutes=1)
@@ -86,10 +88,12 @@ class Log:
         for name in (dialogue.initiator, dialogue.partner):
             leaking = self._leaking_records(dialogue, name, new_summaries)
             action = actions[name] = self._last_action(dialogue, name, new_summaries)
-            activity = action.activity if action else self._last_event_of_self(dialogue, name)
+            activity = activity_in(action.activity, name) if action else self._last_event_of_self(dialogue, name)
             participants[name] = Participant(
                 persona=self.files.people[name].persona,
-                memories=tuple(r.memory for r in self._before(dialogue, name) if r.memory.id not in leaking),
+                memories=tuple(
+                    r.memory for r in self._before(dialogue, name) if r.memory.id not in leaking and not r.is_idle
+                ),
                 activity=activity,
             )
             withheld += self._withheld(name, leaking, activity)
@@ -124,6 +128,13 @@ class Log:
                 f"{len(self.dialogues) - 1}"
             )
         return self.dialogues[number]
+
+    @cached_property
+    def _chat_predicates(self) -> frozenset[str]:
+        """The predicates by which events are chats, in the language of the log: those of chats, but not of things."""
+        records = [record for person in self.files.people.values() for record in person.stream]
+        of_chats = {record.predicate for record in records if record.memory.kind == "chat"}
+        return frozenset({"chat with"} | of_chats - {record.predicate for record in records if ":" in record.subject})
 
     def _before(self, dialogue: LoggedDialogue, name: str) -> tuple[StreamRecord, ...]:
         stream = self.files.people[name].stream
@@ -163,10 +174,9 @@ class Log:
     def _last_event_of_self(self, dialogue: LoggedDialogue, name: str) -> str | None:
         """Return a person's last activity before a dialogue, from the events that they remember of themselves."""
         for record in reversed(self._before(dialogue, name)):
-            described = record.memory.text.removeprefix(f"{name} is ")
-            is_chat = record.memory.kind == "chat" or record.predicate == "chat with"
-            if record.subject == name and described not in (record.memory.text, "idle") and not is_chat:
-                return described
+            is_own = record.memory.kind == "event" and record.subject == name
+            if is_own and record.predicate not in self._chat_predicates and not record.is_idle:
+                return activity_in(record.memory.text, name) or None
         return None
 
     def _place(self, dialogue: LoggedDialogue, action: Action | None) -> tuple[str | None, list[str]]:

@@ -36,7 +36,7 @@ def draw_human_needs(generator: random.Random) -> HumanNeeds:
     and about 0.2 % have seven.
 
     Args:
-        generator: The agent's generator: `keyed_generator(seed, agent=name, node="human_needs")`. The agents of a
+        generator: The agent's generator: `keyed_generator(case_seed, agent=name, node="human_needs")`. The agents of a
             case draw independently, closeness therefore per direction, and the draw holds for the whole case.
     """
     unsatisfied = tuple(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from state.errors import UsageError
+from state.languages import Language
 from state.parameters import ALIASES, SETTABLE, Parameters
 from state.records import Memory, MemoryKind, Persona
 from worlds.yaml_file import Problem, complete_problem, shown, unknown
@@ -83,11 +84,13 @@ class Composed(Part):
     node_settings: dict[Text, dict[Text, ParameterValue]] = Field(
         default={}, alias="settings", description="by node or mechanism, its parameters"
     )
+    language: Language | None = Field(default=None, description="what the texts are in, and the prompts shall be in")
     parameters: ParameterValues
 
     def composition(self) -> dict[str, Any]:
-        """Return the nodes and their parameters, for `Parameters.with_settings`."""
-        nodes = {f"nodes.{place}": name for place, name in self.nodes.items()}
+        """Return the language, the nodes and their parameters, for `Parameters.with_settings`."""
+        nodes = {} if self.language is None else {"language": self.language}
+        nodes |= {f"nodes.{place}": name for place, name in self.nodes.items()}
         return nodes | {
             f"{name}.{key}": value for name, settings in self.node_settings.items() for key, value in settings.items()
         }

@@ -21,15 +21,13 @@ from state.town import Encounter, Habit, PastDialogue, Resident, Town
 from worlds.catalog import TOWNS
 from worlds.ga_files import PersonFiles, address_in_words
 from worlds.generative_agents import Log, read_log
+from worlds.log_words import activity_in, is_asleep, is_conversation
 
 #: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
 _FIRST_HOUR, _LAST_HOUR = 8, 21
 _LEAST_GAP_MIN = 20
 #: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
 PAST_KEPT = 10
-
-#: How the log describes sleeping and talking.
-_ASLEEP, _CONVERSING = "sleeping", "conversing about"
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,9 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
             name: tuple(
                 Remembered(**record.memory.model_dump(), evidence=record.evidence)
                 for record in person.stream
-                if record.memory.created < known_until and record.memory.id not in leaking.get(name, ())
+                if record.memory.created < known_until
+                and not record.is_idle
+                and record.memory.id not in leaking.get(name, ())
             )
             for name, person in people.items()
         },
@@ -87,7 +87,7 @@ def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[E
     Args:
         town: The town.
         day: From 1.
-        seed: Of the draws.
+        seed: Of the case: who meets when is the same in all trials of a town.
         count: How many are drawn; `None` for those of the log.
     """
     begins = town.begins + timedelta(days=day - 1)
@@ -156,12 +156,11 @@ def _days_of(person: PersonFiles) -> tuple[tuple[Habit, ...], ...]:
     """Return a person's habits on each day of the log, without chats."""
     days: dict[datetime, list[Habit]] = {}
     for action in person.actions:
-        if action.activity and not action.chat and _CONVERSING not in action.activity:
+        activity = activity_in(action.activity, person.persona.name)
+        if activity and not action.chat and not is_conversation(activity):
             minute = action.since.hour * 60 + action.since.minute
-            asleep = action.activity.startswith(_ASLEEP)
-            habit = Habit(
-                minute=minute, activity=action.activity, place=address_in_words(action.address), asleep=asleep
-            )
+            place = address_in_words(action.address)
+            habit = Habit(minute=minute, activity=activity, place=place, asleep=is_asleep(activity))
             habits = days.setdefault(_midnight(action.since), [])
             if not habits or habits[-1].activity != habit.activity:
                 habits.append(habit)

@@ -9,7 +9,8 @@ from rich.text import Text
 from cli.terminal.output import bar, plain
 from state.parameters import Parameters
 from state.records import Candidate, Prompt
-from tertulia.phrases import clean, in_words, number, retained
+from tertulia.phrases import clean, in_words, number
+from tertulia.removal import removal_in_words
 from tertulia.turns import TurnDetails, as_written
 
 _BAR = 16
@@ -37,7 +38,7 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
         back = "put back in what is said" if parameters.names_put_back else "not put back"
         variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
     if parameters.generation == "sequential":
-        variations.append(f"{parameters.sequential_candidates} candidates in one reply")
+        variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
     if variations:
         console.print(plain("varied: " + "; ".join(variations), "bold"))
 
@@ -72,31 +73,10 @@ def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None
 
 
 def _print_attention(console: Console, details: TurnDetails) -> None:
-    what_if = details.what_if
-    factor = details.run.parameters.get("removal_factor") if what_if is None else what_if
-    if details.record.scores is None:
-        console.print(
-            plain(f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", "dim")
-        )
-        return
-    removable = details.removable
-    gone = sum(unit.id in details.removed for unit in removable)
-    would = "would be" if what_if is not None else "were"
-    why = f"at λ = {factor}"
-    if (kept := retained(details.run)) is not None:
-        if what_if is not None:
-            why = f"{why}, were {kept} not retained"
-        elif gone < len(removable):
-            why = f"but {kept}"
-        else:
-            why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
-    console.print(
-        plain(
-            f"✗ {gone} of {len(removable)} removable units {would} removed {why}: "
-            f"{details.removed_share:.1%} of their attention (scored by {details.record.scored_by})",
-            "bold",
-        )
-    )
+    first, *remarks = removal_in_words(details)
+    console.print(plain(first, "dim" if details.record.scores is None else "bold"))
+    for remark in remarks:
+        console.print(plain(remark, "yellow"))
 
 
 def _print_candidates(console: Console, details: TurnDetails) -> None:

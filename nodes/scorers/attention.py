@@ -4,9 +4,12 @@ The responses of a model that shows no attention are scored by a surrogate: a lo
 response in its own tokens, as if it had written them.
 """
 
+from collections.abc import Mapping
+
 from langgraph.runtime import Runtime
 
 from nodes.generate import utterance_request
+from nodes.retrieve import last_record
 from prompts.assemble import reply_prefix_of
 from prompts.render import render, retokenized
 from state.context import Context
@@ -31,10 +34,45 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
     model = context.asked_by(speaker, round, "score")
     if not model.traits.text_only:
         _, scores = await model.generate_scored(request, options)
-        return {"scores": scores, "scored_by": model.id}
-    surrogate = context.of(speaker, "score").asked_by(speaker, round, "score")
-    scores = await scores_by_reading(surrogate, prompt, await model.generate(request), options)
-    return {"scores": scores, "scored_by": f"{surrogate.id} (surrogate of {model.id})"}
+        scored_by = model.id
+    else:
+        surrogate = context.of(speaker, "score").asked_by(speaker, round, "score")
+        scores = await scores_by_reading(surrogate, prompt, await model.generate(request), options)
+        scored_by = f"{surrogate.id} (surrogate of {model.id})"
+    before = scores_before(context, speaker, state["turn"], prompt) if parameters.score_decay else {}
+    if not before:
+        return {"scores": scores, "scored_by": scored_by}
+    carried = carried_scores(scores, before, parameters.score_decay)
+    return {"scores": carried, "scored_by": f"{scored_by}, carried with weight {parameters.score_decay:g}"}
+
+
+def scores_before(context: Context, speaker: str, turn: int, prompt: Prompt) -> dict[str, float]:
+    """Return the recorded scores of the speaker's utterance before a turn, for the units that this prompt still has."""
+    record = last_record(context, speaker, turn)
+    if record is None or record.prompt is None or record.scores is None:
+        return {}
+    texts = {unit.id: unit.text for unit in context.store.prompt(record.prompt).units}
+    scores = record.scores
+    return {u.id: scores[u.id] for u in prompt.units if u.id in scores and texts.get(u.id) == u.text}
+
+
+def carried_scores(scores: Mapping[str, float], before: Mapping[str, float], decay: float) -> dict[str, float]:
+    """Return scores averaged with those of the turn before, which are carried in turn: older ones decay.
+
+    What they were is scaled to the same sum over the units that both have: (a + decay · r · b) / (1 + decay). A unit
+    without a score before keeps its own.
+
+    Args:
+        scores: a, of this turn's responses.
+        before: b, as recorded for the turn before.
+        decay: Weight of b, in [0, 1].
+    """
+    total = sum(before.values())
+    ratio = sum(scores[unit] for unit in before) / total if total else 0.0
+    return {
+        unit: (score + decay * ratio * before[unit]) / (1 + decay) if ratio and unit in before else score
+        for unit, score in scores.items()
+    }
 
 
 async def scores_by_reading(

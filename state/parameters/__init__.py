@@ -5,6 +5,7 @@ from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
 from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
 from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, SETTABLE, Parameters
+from state.parameters.preset import PRESETS
 from state.parameters.prompt import MEMORY_ITEMS, Layout
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "LONG",
     "MEDIUM",
     "MEMORY_ITEMS",
+    "PRESETS",
     "SETTABLE",
     "SHORT",
     "Choices",

@@ -15,6 +15,7 @@ from state.parameters.conversation import LimitParameters, NodeParameters, SeatP
 from state.parameters.group import ParameterGroup
 from state.parameters.group_chat import CognitionParameters, FloorParameters
 from state.parameters.model import JudgeParameters, SamplingParameters, ServerParameters
+from state.parameters.preset import PRESETS, PresetParameters
 from state.parameters.prompt import PromptParameters, PruningParameters, VariationParameters
 
 #: Other names under which a parameter may be set.
@@ -34,6 +35,8 @@ GROUP_CHAT: Mapping[str, Any] = {
 
 #: What a run has whose record is older than these parameters: it goes on as it began.
 BEFORE: Mapping[str, Any] = {
+    "memory_order": "time",
+    "score_decay": 0.0,
     "choices": "reply",
     "repetition_penalty": 0.0,
     "context_strength": 0.0,
@@ -42,10 +45,12 @@ BEFORE: Mapping[str, Any] = {
     "address_pull": 0.0,
     "patience_rounds": None,
     "yield_s": 0.0,
+    "case_seed": "seed",
 }
 
 #: The groups by name, in the order in which they are listed.
 GROUPS: Mapping[str, type[ParameterGroup]] = {
+    "preset": PresetParameters,
     "pruning": PruningParameters,
     "prompt": PromptParameters,
     "sampling": SamplingParameters,
@@ -74,6 +79,7 @@ class Parameters(
     SamplingParameters,
     PromptParameters,
     PruningParameters,
+    PresetParameters,
 ):
     """The parameters of a run, stored flat. `removal_factor` is λ, the one that the project exists for."""
 
@@ -108,15 +114,16 @@ class Parameters(
         """Return a copy with some parameters changed.
 
         Args:
-            settings: Values by parameter name; strings are read as YAML scalars (`0.5`, `true`, `null`). `nodes.PLACE`
-                is the name of a node, or `None` for the default; `NAME.PARAMETER` is a node's own, or a mechanism's.
+            settings: Values by parameter name, over those of a `preset` among them; strings are read as YAML scalars
+                (`0.5`, `true`, `null`). `nodes.PLACE` is the name of a node, or `None` for the default;
+                `NAME.PARAMETER` is a node's own, or a mechanism's.
 
         Raises:
             SettingError: A value is outside its range.
             UsageError: There is no such parameter (the nearest known one is named), or two do not fit together.
         """
         values = self.model_dump()
-        for given, value in settings.items():
+        for given, value in {**self._of_preset(settings), **settings}.items():
             name = ALIASES.get(given, given)
             if "." in name:
                 _set_dotted(values, name, value)
@@ -135,6 +142,14 @@ class Parameters(
             raise UsageError(f"memory_items_min={least} is above memory_items_max={most}; set both")
         changed._check_blocks()
         return changed
+
+    def _of_preset(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a preset that is among the settings stands for; the defaults where none is set any more."""
+        if "preset" not in settings:
+            return {}
+        if (chosen := settings["preset"]) in (None, "null"):
+            return {name: type(self).model_fields[name].default for name in PRESETS.get(self.preset or "", ())}
+        return PRESETS.get(str(chosen), {})  # an unknown one is refused by its type
 
     def _check_blocks(self) -> None:
         """Refuse what asks for items of a block that is not there, or that stays.

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from state.blocks import letter_of, letters_of
+from state.languages import DEFAULT, Language
 from state.parameters.group import ParameterGroup
 from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
@@ -61,6 +62,12 @@ class PruningParameters(ParameterGroup):
     )
     reducer: Literal["sum-mean", "mean-mean"] = Field("sum-mean", description="R of Eq. 1 (APP §3.1, App. C)")
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
+    score_decay: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="weight of the scores of the speaker's turn before, beside this turn's; 0: none (APP §3.1)",
+    )
     scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
     record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
 
@@ -69,13 +76,30 @@ class PromptParameters(ParameterGroup):
     """The prompt: its blocks, their order, and how many memories and lines they show."""
 
     layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
+    language: Language = Field(
+        DEFAULT, description="language of the prompts; without one, that of the scenario, or what it seems to be in"
+    )
     block_order: BlockOrder = Field("bmpec", description="order of the blocks, by initials or names (APP Table 9)")
+    special_rules: bool = Field(
+        True,
+        description="rules of how to speak stand in the prompt: in character, one thing at a time (APP Table 9: none)",
+    )
     human_needs: bool = Field(False, description="draw a human-needs block for each agent (APP A.3)")
+    case_seed: int | Literal["auto", "seed"] = Field(
+        "auto",
+        description="of what is drawn about a case, the same in all its trials: human needs, and who meets when in a "
+        "town; auto: one that follows from the case's content; seed: the run's (APP A.3)",
+    )
     memory_items_min: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="memories in a prompt, at least, if there are so many; auto: what suits the model"
     )
     memory_items_max: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="memories in a prompt, at most; auto: what suits the model (APP Table 1: 30 to 45)"
+    )
+    memory_order: Literal["stable", "time"] = Field(
+        "stable",
+        description="order of the memories: those of the speaker's last prompt in place, so that they need not be "
+        "read again, and new ones last; or all from the oldest on",
     )
     retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
     retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")
@@ -123,7 +147,7 @@ class VariationParameters(ParameterGroup):
     block_lengths: BlockLengths = Field(
         "",
         description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
-        "many words, `m~250w` as near as items allow (APP App. E, Table 7)",
+        "many words, `m~250w` as near as items allow, and nothing where there are none (APP App. E, Table 7)",
     )
     names: Names = Field(
         "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"

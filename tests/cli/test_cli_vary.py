@@ -68,7 +68,7 @@ def test_one_retained_item_and_candidates_of_one_reply_are_told(cli: Cli) -> Non
     shown, words = turn(cli, run), cli("show", run, "--turn", "2").out
     kept = [unit for unit in shown["units"] if unit["removable"] and not unit["removed"]]
     assert [unit["block"] for unit in kept] == ["environment"]
-    assert "removable units were removed but the lowest of environment" in words
+    assert "removable items were removed but the lowest of environment" in words
     assert len(shown["candidates"]) == 10
     assert "10 candidates in one reply" in words
 

@@ -61,7 +61,9 @@ class LetterEmbedder:
 HELLO = [("Ana", "Hello, Bo!"), ("Bo", "Hello. It's a fine day, a fine day.")]
 OTHER = [("Ana", "Rain again.")]
 
-dialogues = st.lists(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=40)), min_size=1, max_size=4), max_size=4)
+#: European letters and signs: in other scripts marks and signs without spaces count (tests/state/test_words.py).
+SPOKEN = st.text(st.characters(max_codepoint=0x2FF), max_size=40)
+dialogues = st.lists(st.lists(st.tuples(st.text(max_size=5), SPOKEN), min_size=1, max_size=4), max_size=4)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ dialogues = st.lists(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=40
         ("It's Ana’s 2nd day.", ["it's", "ana’s", "2nd", "day"]),
         ("'quoted' rock'n'roll o''clock", ["quoted", "rock'n'roll", "o", "clock"]),
         ("snake_case well-known 3.14", ["snake", "case", "well", "known", "3", "14"]),
-        ("Größe ÉTÉ 你好 Привет", ["größe", "été", "你好", "привет"]),
+        ("Größe ÉTÉ 你好 Привет", ["größe", "été", "你", "好", "привет"]),
         ("İstanbul", ["i̇stanbul"]),  # lower case after matching: before it, the dot would end the word
         ("… — !", []),
         ("", []),
@@ -132,7 +134,12 @@ def test_distinct_n_of_repeating_words_is_what_counting_by_hand_gives(cases: lis
 def test_words_hold_only_letters_digits_and_inner_apostrophes(text: str) -> None:
     for word in words(text):
         marks = {letter for letter in word if not letter.isalnum()} - {"'", "’"}
-        assert {unicodedata.category(letter) for letter in marks} <= {"Mn"}  # parts of a letter in lower case
+        assert {unicodedata.category(letter) for letter in marks} <= {
+            "Mn",
+            "Mc",
+            "Cf",
+            "Cn",
+        }  # marks, joiners, letters newer than this Python
         assert "_" not in word
 
 
@@ -362,3 +369,10 @@ def test_a_broken_export_is_refused_with_its_line_and_field(path: Path, records:
     write_lines(path, *records)
     with pytest.raises(UsageError, match=rf"dialogues.jsonl {expected}"):
         read_dialogues(path)
+
+
+def test_words_of_a_clause_in_a_script_without_spaces_count_one_by_one() -> None:
+    dialogue = [("玛丽亚", "我们去公园，好吗？"), ("克劳斯", "好，我们去。")]
+    assert words_per_utterance([dialogue]) == 5.5
+    assert distinct_n([dialogue], 1) == 7 / 11
+    assert distinct_n([dialogue], 2) == 7 / 9

@@ -8,6 +8,7 @@ from transformers import BloomConfig, BloomForCausalLM, MambaConfig, MambaForCau
 from models.attention import IMPLEMENTATION
 from models.attention_scores import attention_by_definition, attention_to_prompt, require_exact_attention, unit_scores
 from models.decoding_state import DecodingState, prefill
+from models.kept_chunks import KeptChunks
 from state.errors import AttentionUnavailableError
 from state.language_model import RenderedPrompt, ScoringOptions
 
@@ -105,21 +106,24 @@ def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("shared", [1, 20, 39])
-def test_a_prompt_read_in_two_parts_has_the_attention_of_the_definition(family: str, shared: int) -> None:
+@pytest.mark.parametrize("shared", [0, 1, 20, 39, 60])
+def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
+    family: str, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.decoding_state.CHUNK", 16)
     model = tiny_model(family)
     model.set_attn_implementation(IMPLEMENTATION)
-    prompt, response = _tokens(40, 1), _tokens(7, 2)
-    shared_prefix = prefill(model, [*prompt[:shared], 5])
-    kept = [tensor.clone() for tensor in (*shared_prefix.keys, *shared_prefix.values)]
-    prefix = prefill(model, prompt, shared_prefix)
-    assert prefix.length == 39
-    assert (
-        _relative(attention_to_prompt(model, prefix, [response])[0], attention_by_definition(model, prompt, response))
-        < 1e-4
-    )
-    assert all(map(torch.equal, kept, (*shared_prefix.keys, *shared_prefix.values))), (
-        "others will read on from the same shared_prefix"
+    prompt, response, kept = _tokens(60, 1), _tokens(7, 2), KeptChunks(1 << 30)
+    prefill(model, [*prompt[:41], *_tokens(9, 3)], shared, kept)  # others begin alike
+    copies = {key: kept.get(key).keys[0].clone() for key in kept}
+    assert copies
+    for chunks in (None, kept):
+        prefix = prefill(model, prompt, shared, chunks)
+        assert prefix.length == 59
+        found = attention_to_prompt(model, prefix, [response])[0]
+        assert _relative(found, attention_by_definition(model, prompt, response)) < 1e-4
+    assert all(torch.equal(copy, kept.get(key).keys[0]) for key, copy in copies.items()), (
+        "others will read on from them"
     )
 
 
@@ -142,7 +146,7 @@ def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("models.attention.MAX_WEIGHTS", 1000)
     in_blocks = attention_to_prompt(model, prefill(model, prompt), [response])[0]
     torch.testing.assert_close(in_blocks, whole)
-    in_parts = attention_to_prompt(model, prefill(model, prompt, prefill(model, prompt[:21])), [response])[0]
+    in_parts = attention_to_prompt(model, prefill(model, prompt, 21), [response])[0]
     torch.testing.assert_close(in_parts, whole)
     prefixes = [prefill(model, prompt), prefill(model, prompt[:20])]
     state = DecodingState(model, prefixes, 1, len(response), capture=True)

@@ -223,20 +223,6 @@ async def test_a_shared_prefix_as_long_as_its_prompt_is_read(model) -> None:
     ]
 
 
-async def test_shared_prefixes_are_kept_up_to_a_number_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_language_model()
-    shared_prefix = _with_shared_prefix(model, "At noon.").prompt.shared_prefix
-    monkeypatch.setattr("models.causal._KEPT_SHARED_TOKENS", 2 * shared_prefix - 1)
-    await model.generate(_with_shared_prefix(model, "At noon.", shared_prefix - 1))
-    await model.generate(_with_shared_prefix(model, "At noon."))
-    assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix]
-    await model.generate(_with_shared_prefix(model, "It is late.", shared_prefix - 1))  # used again: now the latest
-    await model.generate(_with_shared_prefix(model, "It is late.", shared_prefix - 2))
-    assert list(map(len, model._shared_prefixes)) == [shared_prefix - 1, shared_prefix - 2]
-    model.clear_cache()
-    assert not model._shared_prefixes
-
-
 @pytest.mark.parametrize("family", ["llama, grouped heads", "gpt2", "gemma2, capped and sliding"])
 async def test_scores_captured_while_decoding_equal_the_definition(family: str) -> None:
     model = tiny_language_model(family)
@@ -347,3 +333,20 @@ def test_a_folder_with_a_model_without_attention_is_refused_by_name(tmp_path) ->
     tiny_language_model().tokenizer.tokenizer.save_pretrained(tmp_path)
     with pytest.raises(AttentionUnavailableError, match=f"{tmp_path.name}.*softmax"):
         open_model(str(tmp_path), cache=tmp_path)
+
+
+async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    pending: list[int] = []
+
+    def eager(logits: torch.Tensor, number: float, temperature: float, top_p: float) -> int:
+        is_wanted = bool(pending) and bool(logits[pending[0]].isfinite())
+        return pending.pop(0) if is_wanted else int(logits.argmax())
+
+    monkeypatch.setattr("models.decoding.draw_token", eager)
+    shown = Unit(id="o", block="output_instruction", kind="text", text='Reply so: {"Ana": "what Ana says"}')
+    request = _request(model, (ReplyField("Ana", "speech", max_tokens=40),), rows=1)
+    for source, is_said in ((request.prompt.source, True), (Prompt(units=(shown,), speaker="Ana", layout="x"), False)):
+        pending[:] = model.tokenizer.encode("What Ana says…")
+        asked = replace(request, prompt=replace(request.prompt, source=source))
+        ((reply,),) = [await model.generate(asked)]
+        assert str(reply.fields["Ana"]).startswith("What Ana") is is_said

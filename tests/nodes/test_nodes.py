@@ -30,7 +30,14 @@ from storage.checkpoints import PlainSerializer
 
 SETTINGS = [
     {"removal_factor": 0.5, "max_turns": 3},
-    {"removal_factor": 0.5, "max_turns": 3, "judge": "likelihood", "ending": "continuation", "human_needs": "true"},
+    {
+        "removal_factor": 0.5,
+        "max_turns": 3,
+        "judge": "likelihood",
+        "ending": "continuation",
+        "human_needs": "true",
+        "case_seed": "seed",
+    },
     {"removal_factor": 0, "max_turns": 2, "record_scores": "true", "judge_baseline": "true", "layout": "chat_turns"},
     {"removal_factor": 1, "max_turns": 2, "backups": "with_utterance", "max_minutes": 0.01},
     {"removal_factor": 0.5, "max_turns": 4, "revision": "combined", "names": "famous", "block_lengths": "m=4"},

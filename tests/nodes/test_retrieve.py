@@ -1,17 +1,20 @@
 """What is recalled of a memory stream: from when, how much, by which weights, in which order."""
 
 from datetime import timedelta
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.dialogue_case import NOW, a_memory, a_pier, many_memories, some_turns
+from support.dialogue_case import BEGINNING, NOW, a_context, a_memory, a_pier, many_memories, some_turns
+from support.scripted import ScriptedModel
 
+from graphs.dialogue import build_dialogue_graph
 from models.rehearsal import RehearsalEmbedder
 from nodes.memory import retrieve_memories
-from nodes.retrieve import focal_points
+from nodes.retrieve import focal_points, in_places
 from state.parameters import Parameters
 from state.recall import recency
 from state.records import Memory
@@ -147,3 +150,32 @@ def test_recency_halves_by_its_decay_per_hour() -> None:
     assert recency(0.0, 0.5) == 1
     assert recency(7200.0, 0.5) == 0.25
     assert recency(np.array([0.0, 3600.0]), 0.5).tolist() == [1.0, 0.5]
+
+
+def test_memories_of_the_last_prompt_keep_their_places_and_new_ones_come_last() -> None:
+    memories = list(many_memories("Mara", 6))
+    shown = [f"m{n}" for n in (4, 9, 1, 3)]  # 9 is not recalled any more
+    assert numbers(in_places(memories, shown)) == [4, 1, 3, 0, 2, 5]
+    assert in_places(memories, []) == memories
+
+
+@pytest.mark.parametrize("order", ["stable", "time"])
+async def test_a_speakers_prompts_keep_the_order_of_memories(order: str) -> None:
+    script = ScriptedModel(endings=repeat(False))
+    context = a_context(
+        script, start=a_pier(40), memory_order=order, memory_items_min=4, memory_items_max=6, max_turns=8
+    )
+    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
+    prompts: dict[str, list[list[str]]] = {}
+    for turn in context.store.turns(context.run):
+        prompt = context.store.prompt(context.store.turn_record(context.run, turn.turn).prompt or "")
+        prompts.setdefault(turn.speaker or "", []).append([u.id for u in prompt.units if u.id.startswith("memory.m")])
+    differ = False
+    for shown in prompts.values():
+        for before, after in pairwise(shown):
+            stayed = [unit for unit in before if unit in after]
+            stable = [*stayed, *(unit for unit in after if unit not in before)]
+            by_time = sorted(after, key=lambda unit: int(unit.removeprefix("memory.m")))
+            assert after == (stable if order == "stable" else by_time)
+            differ = differ or stable != by_time
+    assert differ, "prompts in which both orders are the same test nothing"

@@ -12,6 +12,7 @@ from support.scripted import ScriptedModel
 
 from graphs.utterance import build_utterance_graph
 from models.rehearsal import RehearsalTokenizer
+from nodes.judge import telling_comment
 from nodes.prune import all_but_one
 from state.context import Context
 from state.errors import UsageError
@@ -111,6 +112,36 @@ async def test_what_is_rewritten_is_told_by_what_and_judged_again() -> None:
     assert outcome["chosen"] == 4
 
 
+async def test_the_comment_is_that_of_a_run_that_found_the_conflict() -> None:
+    comments = ["Nothing is wrong.", "She has no net.", "Hardly a word."]
+    model = Choosing(ratings=[1, 10, 10, 1, 1, 1], comments=comments)
+    context = a_context(model, judge_runs=3, inconsistency_threshold=5, revision="rewrite")
+    await spoken(model, context=context)
+    (question,) = asked_by_name(context, "rewrite")
+    assert "She has no net." in question
+    assert not any(comment in question for comment in (comments[0], comments[2]))
+
+
+@pytest.mark.parametrize(
+    ("ratings", "comments", "told"),
+    [
+        ((9, 9, 10), ("A.", "B.", "C."), "C."),
+        ((9, 10, 10), ("A.", "", "C."), "C."),
+        ((9, 10, 10), ("A.", "Your comment", "your comment."), "A."),
+        ((1, 10, 10), ("A.", "", "your comment"), None),
+        ((1, 2, 2), ("A.", "B.", "C."), "B."),
+    ],
+)
+def test_the_worst_run_that_says_something_is_heard(
+    ratings: tuple[int, ...], comments: tuple[str, ...], told: str | None
+) -> None:
+    replies = [
+        Reply(text="", tokens=(), text_tokens=(0, 0), fields={"comment": comment, "rating": rating})
+        for comment, rating in zip(comments, ratings, strict=True)
+    ]
+    assert telling_comment(replies, 6.67, "your comment") == told
+
+
 async def test_the_line_before_is_shown_to_who_rewrites() -> None:
     context = a_context(Choosing(ratings=[9, 2]), judge_runs=1, revision="rewrite")
     for turn in some_turns(1):
@@ -196,10 +227,10 @@ async def test_of_each_candidate_it_is_known_whether_it_ends_the_conversation() 
         assert outcome["ended"] is (candidates(context)[0].text == "B.")
 
 
-async def test_candidates_that_begin_with_who_says_them_lose_that_and_equal_ones_stay() -> None:
+async def test_candidates_that_begin_with_who_says_them_lose_that_and_equal_ones_are_one() -> None:
     model = Choosing(speech=["Mara: Hm.", "Hm.", "Mara is here."])
     context, _, _ = await spoken(model, generation="sequential", sequential_candidates=3, removal_factor=0)
-    assert sorted(candidate.text for candidate in candidates(context).values()) == ["Hm.", "Hm.", "Mara is here."]
+    assert sorted(candidate.text for candidate in candidates(context).values()) == ["Hm.", "Mara is here."]
 
 
 async def test_there_are_no_more_backups_than_were_written() -> None:

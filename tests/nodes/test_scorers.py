@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import a_context, some_turns
+from support.dialogue_case import BEGINNING, a_context, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
@@ -13,11 +13,12 @@ from graphs.dialogue import build_dialogue_graph
 from nodes.machinery.guard import guarded
 from nodes.machinery.registry import NODES, Registry
 from nodes.retrieve import retrieve_memory
+from nodes.scorers.attention import carried_scores, score_attention, scores_before
 from prompts.render import render
 from state.context import Context
 from state.errors import AttentionUnavailableError
 from state.language_model import RenderedPrompt
-from state.records import Prompt, TurnRecord
+from state.records import Prompt, TurnRecord, Unit
 
 SCORERS = [node.name for node in NODES.values() if node.place == "score"]
 START: dict[str, Any] = {"round": 3, "turn": 3, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 9.0}
@@ -129,3 +130,39 @@ async def test_the_default_scorer_named_makes_no_difference() -> None:
     _, silent = await held(a_quay(), removal_factor=0.5)
     _, named = await held(a_quay(), removal_factor=0.5, **{"nodes.score": "attention"})
     assert silent == named
+
+
+def test_carried_scores_are_the_weighted_mean_on_one_scale() -> None:
+    scores = {"a": 2.0, "b": 6.0, "new": 5.0}
+    assert carried_scores(scores, {"a": 1.0, "b": 1.0}, 1.0) == {"a": 3.0, "b": 5.0, "new": 5.0}
+    assert carried_scores(scores, {"a": 3.0, "b": 1.0}, 0.5) == pytest.approx({"a": 10 / 3, "b": 14 / 3, "new": 5.0})
+    assert carried_scores(scores, {"a": 0.0}, 0.5) == carried_scores(scores, {}, 0.5) == scores
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+async def test_scores_can_be_computed_again_from_what_is_stored(decay: float) -> None:
+    context = a_context(ScriptedModel(endings=repeat(False)), score_decay=decay, max_turns=6)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
+    fresh_context = a_context(ScriptedModel(endings=repeat(False)), score_decay=0, max_turns=6)
+    for turn in context.store.turns(context.run):
+        record = context.store.turn_record(context.run, turn.turn)
+        prompt = context.store.prompt(record.prompt or "")
+        fresh_context.store.save_prompt(prompt)
+        state: Any = {"round": turn.round, "turn": turn.turn, "speaker": turn.speaker, "prompt": record.prompt}
+        fresh = (await score_attention(state, Runtime(context=fresh_context)))["scores"]
+        before = scores_before(context, turn.speaker or "", turn.turn, prompt)
+        assert bool(before) == (turn.turn > 2)
+        assert record.scores == (carried_scores(fresh, before, decay) if before else fresh)
+        assert ("carried" in (record.scored_by or "")) == (decay > 0 and turn.turn > 2)
+
+
+def test_a_unit_with_another_text_carries_nothing() -> None:
+    context = a_context()
+    units = [Unit(id=i, block="memory", kind="item", text=i, removable=True) for i in ("memory.a", "memory.b")]
+    prompt = Prompt(units=tuple(units), speaker="Mara", layout="single_message")
+    scores = {"memory.a": 1.0, "memory.b": 2.0}
+    record = TurnRecord(turn=some_turns(1)[0], prompt=context.store.save_prompt(prompt), scores=scores)
+    context.store.save_turn(context.run, record)
+    changed = prompt.model_copy(update={"units": (units[0], units[1].model_copy(update={"text": "other"}))})
+    assert scores_before(context, "Mara", 2, changed) == {"memory.a": 1.0}
+    assert scores_before(context, "Piotr", 2, prompt) == {}

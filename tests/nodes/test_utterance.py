@@ -86,9 +86,9 @@ async def test_scores_are_wanted_above_zero_and_where_asked_for(settings: dict[s
     assert (state["scores"], state["removed"]) == (None, [])
 
 
-async def test_human_needs_hold_for_the_whole_case_and_differ_by_agent_and_seed() -> None:
+async def test_human_needs_hold_for_the_whole_case_and_differ_by_agent_and_seed_of_the_case() -> None:
     async def needs(turns: int, seed: int = 7) -> list[str]:
-        context = a_context(human_needs="true", seed=seed)
+        context = a_context(human_needs="true", case_seed=seed)
         state = await after(with_turns(context, turns), context, retrieve_memory)
         return [unit.text for unit in context.store.prompt(state["prompt"]).units if unit.block == "human_needs"]
 

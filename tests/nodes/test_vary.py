@@ -135,7 +135,7 @@ def test_a_length_that_cant_be_reached_says_so(lengths: str, message: str) -> No
         ({"block_lengths": "m=0"}, "'m=0' is no length of a block, 1 to 9999; write m=10 (items), m=250w (words)"),
         ({"block_lengths": "m=10000"}, "'m=10000' is no length of a block, 1 to 9999"),
         ({"block_lengths": "m=ten"}, "'m=ten' is no length"),
-        ({"block_lengths": "m~10"}, "'m~10' is no length"),
+        ({"block_lengths": "m~w"}, "'m~w' is no length"),
         ({"block_lengths": "m=1,m=2"}, "'m' stands twice"),
         ({"block_lengths": "m=2", "removed_blocks": "m"}, "m is a block that removed_blocks=m takes out"),
         ({"names": "famos"}, "names=famos: write own, famous, rare, or pairs A=B,C=D"),

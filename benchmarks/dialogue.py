@@ -1,0 +1,126 @@
+"""Cost of a dialogue's utterances against plain ones: `python -m benchmarks.dialogue [PRECISION] [TURNS]`.
+
+Every utterance of a dialogue of the shipped town is pruned and judged. G is `generate` of transformers on the full
+prompt of that turn, for as many tokens as were said; it is also given with its keys and values of that speaker's last
+prompt kept (`past_key_values` up to the first difference). Times are CPU times with one thread.
+"""
+
+import asyncio
+import statistics
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from langgraph.checkpoint.memory import InMemorySaver
+from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
+
+from benchmarks.utterance import short
+from cli.environment import cache_folder
+from models import embedded
+from models.loading import device_and_dtype, open_embedder, open_model
+from prompts.assemble import reply_prefix_of
+from prompts.render import render
+from state.language_model import Embedder, LanguageModel
+from state.parameters import Parameters
+from state.records import Case, Prompt
+from storage.store import SqliteStore
+from tertulia.conversation import drive
+from tertulia.engines import Engines
+from tertulia.events import Event, TurnFinished
+from tertulia.starting import begin_with, plan_run
+
+SCENARIO = "tidewell:3"
+#: Every so many turns the plain generations are measured.
+MEASURED = 5
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn: its CPU seconds, its full prompt, the tokens of its reply, and where the prompt left the last one."""
+
+    spent_s: float
+    prompt: tuple[int, ...]
+    reply: int
+    common: int
+
+
+def main(precision: str, turns: int) -> None:
+    """Print the figures."""
+    torch.set_num_threads(1)
+    said = dialogue(precision, turns, {})
+    plain = AutoModelForCausalLM.from_pretrained(
+        embedded.folder(cache_folder()), dtype=getattr(torch, precision)
+    ).eval()
+    plain_generation_s(plain, said[0], 0)
+    measured = said[::MEASURED]
+    plain_s = statistics.mean(plain_generation_s(plain, turn, 0) for turn in measured)
+    keeping_s = statistics.mean(plain_generation_s(plain, turn, turn.common) for turn in measured)
+    spent_s = statistics.mean(turn.spent_s for turn in said)
+    later = said[2:]
+    print(f"{precision}, {len(said)} turns of {statistics.mean(len(t.prompt) for t in said):.0f} tokens")
+    print(f"utterance {spent_s:.2f} s, G {plain_s:.2f} s, G with kept prefix {keeping_s:.2f} s")
+    print(f"utterance / G {spent_s / plain_s:.2f}; / G with kept prefix {spent_s / keeping_s:.2f}")
+    print(f"common beginning from the third turn on: {statistics.mean(t.common / len(t.prompt) for t in later):.2f}")
+
+
+def dialogue(precision: str, turns: int, settings: dict[str, Any]) -> list[Turn]:
+    """Return the turns of a dialogue at λ = 0.5, from a model that has read nothing yet."""
+    model, embedder = open_model("smollm2", cache=cache_folder(), precision=precision), open_embedder("minilm")  # type: ignore[arg-type]
+    chosen = {"removal_factor": 0.5, "max_turns": turns, "ending": "off", **settings}
+    parameters = model.traits.resolve(Parameters().with_settings(chosen))
+    clock: list[float] = []
+    with SqliteStore.open(":memory:", create=True) as store:
+        plan = replace(plan_run(SCENARIO, {}, seed=1), parameters=parameters)
+        context = begin_with(store, plan, Engines(model, {}, embedder))
+        assert isinstance(context.start, Case)
+        embedder.embed([m.text for person in (context.start.initiator, context.start.partner) for m in person.memories])
+        clock.append(time.process_time())
+
+        def note(event: Event) -> None:
+            if isinstance(event, TurnFinished):
+                clock.append(time.process_time())
+
+        asyncio.run(drive(context, InMemorySaver(), note))
+        found: list[Turn] = []
+        prompts: dict[str | None, tuple[int, ...]] = {}
+        for turn in store.turns(context.run):
+            record = store.turn_record(context.run, turn.turn)
+            prompt = store.prompt(record.prompt or "")
+            tokens = render(prompt, model.tokenizer, reply_prefix_of(prompt)).input_ids
+            before = prompts.get(turn.speaker, ())
+            common = next((i for i, (a, b) in enumerate(zip(before, tokens, strict=False)) if a != b), len(before))
+            reply = store.candidates(context.run, turn.turn)[record.chosen].reply
+            at = len(found)
+            found.append(Turn(clock[at + 1] - clock[at], tokens, len(reply.tokens), min(common, len(tokens) - 1)))
+            prompts[turn.speaker] = tokens
+    return found
+
+
+def prompts_of_dialogue(model: LanguageModel, embedder: Embedder, parameters: Parameters) -> list[Prompt]:
+    """Return the full prompts of a dialogue."""
+    with SqliteStore.open(":memory:", create=True) as store:
+        plan = replace(plan_run(SCENARIO, {}, seed=1), parameters=parameters)
+        context = begin_with(store, plan, Engines(model, {}, embedder))
+        asyncio.run(drive(context, InMemorySaver()))
+        numbers = [turn.turn for turn in store.turns(context.run)]
+        return [store.prompt(store.turn_record(context.run, number).prompt or "") for number in numbers]
+
+
+def plain_generation_s(model: PreTrainedModel, turn: Turn, kept: int) -> float:
+    """Return the CPU seconds of `generate` for a turn, with the keys and values of its first tokens in memory."""
+    ids, cache = torch.tensor([turn.prompt]), DynamicCache(config=model.config)
+    if kept:
+        with torch.inference_mode():
+            model.forward(ids[:, :kept], past_key_values=cache)
+    options: dict[str, Any] = {"max_new_tokens": turn.reply, "min_new_tokens": turn.reply, "pad_token_id": 0}
+    options |= {"do_sample": True, "temperature": 0.8, "top_p": 0.9, "past_key_values": cache}
+    generate: Any = model.generate
+    start = time.process_time()
+    generate(ids, attention_mask=torch.ones_like(ids), **options)
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if sys.argv[1:] else short(device_and_dtype("auto")[1]), int((sys.argv[2:] or ["16"])[0]))

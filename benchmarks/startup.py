@@ -1,0 +1,132 @@
+"""What a process costs before its first word, and a remote model's call and a rehearsed round besides (`cpu` seconds).
+
+`python -m benchmarks.startup` prints, as medians over repeats, CPU seconds (user and system) with one thread:
+
+1. commands that need no model;
+2. `run tidewell` with the embedded model until its first prompt is read, by what it is spent on;
+3. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
+   rounds takes longer than one of a single round, over the calls that it makes more;
+4. a round of a rehearsed meeting of five, measured in the same way.
+"""
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.protocol_server import Served, serving
+
+#: Targets: seconds before the first word, milliseconds of a call.
+FIRST_WORD_S, CALL_MS = 5.0, 8.0
+
+#: Runs the command line, and ends the process when the first prompt is about to be read; prints CPU seconds by then.
+_UNTIL_FIRST_PROMPT = """
+import os, resource, sys
+
+def mark(what):
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print('cpu', what, used.ru_utime + used.ru_stime, sep='\\t', flush=True)
+
+def marked(module, name, before, after):
+    function = getattr(module, name)
+    def wrapped(*arguments, **options):
+        mark(before)
+        result = function(*arguments, **options)
+        mark(after)
+        return result
+    setattr(module, name, wrapped)
+
+def stop(*_, **__):
+    mark('memories, scores and grammar')
+    os._exit(0)
+
+from cli.main import main
+import models.loading, models.embedder
+marked(models.loading, 'open_embedder', 'the model', 'the embedder')
+original = models.loading.open_model
+
+def open_model(*arguments, **options):
+    mark('the command and its graphs')
+    model = original(*arguments, **options)
+    import models.causal
+    models.causal.prefill = stop
+    return model
+
+models.loading.open_model = open_model
+sys.argv = ['tertulia', *sys.argv[1:]]
+main()
+"""
+
+
+def spent(command: list[str], environment: Mapping[str, str] | None = None) -> tuple[float, str]:
+    """Return the CPU seconds of a process, and its standard output."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    settings = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
+    done = subprocess.run([sys.executable, *command], check=True, capture_output=True, text=True, env=settings)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+@contextmanager
+def store() -> Iterator[list[str]]:
+    """Provide the option that names a new store."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield ["--store", str(Path(folder) / "startup.db")]
+
+
+def first_word() -> dict[str, float]:
+    """Return the CPU seconds until the first prompt is read, by what they are spent on."""
+    with store() as named:
+        _, out = spent(["-c", _UNTIL_FIRST_PROMPT, "run", "tidewell", "--lambda", "0.5", "--rounds", "1", *named])
+    marks = [line.split("\t")[1:] for line in out.splitlines() if line.startswith("cpu\t")]
+    times, before = {}, 0.0
+    for what, seconds in marks:
+        times[what], before = float(seconds) - before, float(seconds)
+    return times | {"all": before}
+
+
+def meeting(rounds: int, *model: str) -> float:
+    """Return the CPU seconds of a meeting of so many rounds."""
+    with store() as named:
+        return spent(["-m", "cli.main", "run", "team_building", *model, "--rounds", str(rounds), *named])[0]
+
+
+def call_ms(served: Served, rounds: int) -> float:
+    """Return the CPU milliseconds of a remote call beyond what one round costs."""
+    seconds, calls = [], []
+    for number in (1, rounds):
+        before = sum(served.answered.values())
+        seconds.append(meeting(number, "--model", served.model))
+        calls.append(sum(served.answered.values()) - before)
+    return 1000 * (seconds[1] - seconds[0]) / (calls[1] - calls[0])
+
+
+def main() -> None:
+    """Measure as often as asked, and print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=9)
+    chosen = parser.parse_args()
+    repeats = range(chosen.repeats)
+    for command in (["--help"], ["runs"], ["scenarios"], ["settings"]):
+        cpu = statistics.median(spent(["-m", "cli.main", *command])[0] for _ in repeats)
+        print(f"tertulia {command[0]}: {cpu:.2f} s")
+    words = [first_word() for _ in repeats]
+    for what in words[0]:
+        target = f" (target: {FIRST_WORD_S:g} s)" if what == "all" else ""
+        print(f"before the first word, {what}: {statistics.median(word[what] for word in words):.2f} s{target}")
+    with serving() as served:
+        call = statistics.median(call_ms(served, chosen.rounds) for _ in repeats)
+    print(f"a remote call: {call:.1f} ms (target: {CALL_MS:g} ms)")
+    rounds = [(meeting(41, "--rehearse") - meeting(1, "--rehearse")) / 40 for _ in repeats]
+    print(f"a rehearsed round of five: {1000 * statistics.median(rounds):.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

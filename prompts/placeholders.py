@@ -1,0 +1,66 @@
+"""The words by which a form of a reply says what belongs into it: `what Maria Lopez says`. Nobody says them."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from state.language_model import ReplyField
+from state.records import Prompt
+from state.text import folded_words
+
+_PAIR = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
+#: The fewest words of a form that are taken for its beginning: with one, every sentence with `what` would begin so.
+_FEWEST = 2
+#: How alike a word is to the one of a short form that it stands for.
+_ALIKE = 0.75
+
+
+def form_of(prompt: Prompt | None) -> dict[str, str]:
+    """Return the texts of the form that a prompt's output instruction shows, by key."""
+    units = prompt.units if prompt is not None else ()
+    texts = (unit.text for unit in units if unit.block == "output_instruction")
+    return {json.loads(key): json.loads(value) for text in texts for key, value in _PAIR.findall(text)}
+
+
+def is_placeholder(text: str, placeholder: str | None) -> bool:
+    """Return whether a text is a placeholder: its words, a beginning of them, or nearly they, whatever follows them.
+
+    A question or a call that is no more than the beginning (`What, Maria?`) may be said.
+    """
+    words, form = folded_words(text), folded_words(placeholder or "")
+    if not form or not words:
+        return False
+    if (rest := text.partition(":")[2].strip()) and is_placeholder(rest, placeholder):
+        return True  # behind the name of who says it
+    if words[: len(form)] == form and (words == form or len(form) > _FEWEST):
+        return True
+    if continues_placeholder(text, placeholder):
+        return not text.rstrip("\"'”’) ").endswith(("?", "!", "？", "！"))
+    return _is_nearly(words, form)
+
+
+def continues_placeholder(text: str, placeholder: str | None) -> bool:
+    """Return whether a text has begun with words of a placeholder and so far none of its own."""
+    words, form = folded_words(text), folded_words(placeholder or "")
+    return len(words) >= min(_FEWEST, len(form)) > 0 and words == form[: len(words)]
+
+
+def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, object], form: Mapping[str, str]) -> bool:
+    """Return whether all speech of a reply is the form's: the reply fills nothing in."""
+    said = [(str(values.get(field.name, "")), field.name) for field in fields if field.kind == "speech"]
+    return bool(said) and all(is_placeholder(text, form.get(name)) for text, name in said)
+
+
+def _is_nearly(words: list[str], form: list[str]) -> bool:
+    """Return whether words are those of a form but for one that is another, or but for some in the middle."""
+    if len(words) <= _FEWEST:
+        return False
+    if len(words) < len(form):
+        rest = iter(form)
+        return (words[0], words[-1]) == (form[0], form[-1]) and all(word in rest for word in words)
+    other = [pair for pair in zip(words, form, strict=False) if pair[0] != pair[1]]
+    if len(words) > len(form) or len(other) != 1:
+        return False
+    ((word, expected),) = other
+    return len(form) > _FEWEST + 1 or difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE

@@ -1,0 +1,51 @@
+"""The seed of a case: what a case *is* is drawn by it, and what happens in a trial of it by the run's seed.
+
+So the trials of a case begin alike, and other cases otherwise. Source: APP §2 (identical initial conditions) and A.3.
+"""
+
+import hashlib
+import json
+from typing import Literal
+
+from state.records import HasWithheld
+
+CaseSeed = int | Literal["auto", "seed"]
+
+#: What does not say what a case is: under which names it is run, from where its memories are read, and with what.
+_NOT_THE_CASE = {"scenario", "name", "withheld", "mechanisms"}
+_NOT_THE_PARTICIPANT = {"stream", "model"}
+
+
+def case_seed_of(case: HasWithheld) -> int:
+    """Return the seed of a case, a meeting or a town: a digest of its content, wherever and by whatever name it lies.
+
+    Fields that a scenario leaves at their defaults are not digested, so that a new one changes no seed.
+    """
+    content = case.model_dump(
+        mode="json", exclude=_NOT_THE_CASE & type(case).model_fields.keys(), exclude_defaults=True
+    )
+    for field in ("initiator", "partner"):
+        if field in content:
+            content[field] = _described(content[field])
+    if "participants" in content:
+        content["participants"] = [_described(participant) for participant in content["participants"]]
+    written = json.dumps(content, ensure_ascii=False, sort_keys=True)
+    digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return int.from_bytes(digest, "big")
+
+
+def resolve_case_seed(chosen: CaseSeed, seed: int, case: HasWithheld) -> int:
+    """Return the seed by which a case is drawn.
+
+    Args:
+        chosen: The parameter: `auto` for that of the case's content, `seed` for the run's.
+        seed: The run's.
+        case: What the run starts from.
+    """
+    if chosen == "seed":
+        return seed
+    return case_seed_of(case) if chosen == "auto" else chosen
+
+
+def _described(participant: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in participant.items() if name not in _NOT_THE_PARTICIPANT}

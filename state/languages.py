@@ -1,0 +1,87 @@
+"""Languages of scenarios: their codes (ISO 639-1), and which of them a text seems to be written in."""
+
+import re
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+#: English names of languages, for messages.
+NAMES = {
+    "ar": "Arabic",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+
+#: The language of a start that names none, and whose texts are in no script that tells.
+DEFAULT = "en"
+
+#: Letters of the scripts that tell a language, or nearly. A sign of the first two holds about as much as three letters.
+_KANA, _HAN = re.compile(r"[\u3041-\u30ff]"), re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
+_LETTERS = {
+    "ko": re.compile(r"[\uac00-\ud7a3]"),
+    "th": re.compile(r"[\u0e01-\u0e2e]"),
+    "ar": re.compile(r"[\u0620-\u06d3]"),
+    "he": re.compile(r"[\u05d0-\u05ea]"),
+    "hi": re.compile(r"[\u0904-\u0939]"),
+    "ru": re.compile(r"[\u0400-\u04ff]"),
+    "el": re.compile(r"[\u0370-\u03ff]"),
+}
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_SIGN_WEIGHT = 3
+
+
+def read_language(value: object) -> str:
+    """Return the code of a language that a user names: `zh`, `zh-CN` or `Chinese` is `zh`.
+
+    Raises:
+        ValueError: It is neither a code nor a name.
+    """
+    given = str(value).strip()
+    by_name = {name.casefold(): code for code, name in NAMES.items()}
+    code = by_name.get(given.casefold()) or re.split("[-_]", given)[0].lower()
+    if not re.fullmatch("[a-z]{2,3}", code):
+        raise ValueError(f"{given!r} is no code of a language, such as {DEFAULT} or zh (ISO 639-1)")
+    return code
+
+
+#: A language as users name it.
+Language = Annotated[str, BeforeValidator(read_language, json_schema_input_type=str)]
+
+
+def name_of(language: str) -> str:
+    """Return the English name of a language; its code where that is all that is known."""
+    return NAMES.get(language, language)
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """Return the language that texts seem to be in, by the script that most of them is written in.
+
+    Languages in Latin letters are not told from each other: they all count as the default. Cyrillic, Arabic and
+    Devanagari letters count as the largest language that is written in them.
+    """
+    text = "\n".join(texts)
+    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+    counts = {language: len(letters.findall(text)) for language, letters in _LETTERS.items()}
+    # Japanese has some Chinese signs, Chinese has no kana but in a name or a quotation.
+    counts["ja" if 10 * kana > han else "zh"] = _SIGN_WEIGHT * (kana + han)
+    language = max(counts, key=lambda code: counts[code])
+    return language if counts[language] > len(_LATIN.findall(text)) else DEFAULT

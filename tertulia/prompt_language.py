@@ -1,0 +1,66 @@
+"""The language of a run's prompts: what a start is told in, and notes on prompts and models that lack it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from prompts.templates import has_templates, is_translated
+from state.languages import DEFAULT, name_of
+from state.meeting import Meeting, Start
+
+if TYPE_CHECKING:
+    from state.context import Context
+
+
+def texts_of(start: Start) -> Iterator[str]:
+    """Yield what a scenario says of its people and their situation."""
+    if isinstance(start, Meeting):
+        yield from (start.title, start.description)
+    yield start.place or ""
+    for name in start.names:
+        participant = start.participant(name)
+        persona = participant.persona
+        yield from (persona.traits or "", persona.background or "", persona.lifestyle or "")
+        yield from (memory.text for memory in participant.memories)
+
+
+def language_notes(context: "Context") -> Iterator[str]:
+    """Yield what a run is to say of the language of its prompts: what is English in them, and whom it is foreign to."""
+    language = context.parameters.language
+    if language != DEFAULT:
+        name = f"{name_of(language)} ({language})"
+        if not has_templates(language):
+            yield f"there are no prompts in {name}: they are in English, around the scenario's own words"
+        elif lacking := [template for template in _templates_of(context) if not is_translated(template, language)]:
+            yield f"prompts are in {name}, but for what is English: {', '.join(lacking)}"
+    models = [context.model, *(model for model, _ in context.participant_models.values())]
+    for id, traits in {model.id: model.traits for model in models}.items():
+        if traits.languages is not None and language not in traits.languages:
+            spoken = " and ".join(map(name_of, traits.languages))
+            yield (
+                f"{id} speaks {spoken} only: what it writes in {name_of(language)} can't be relied on; "
+                "take another model with --model"
+            )
+
+
+def _templates_of(context: "Context") -> Iterator[str]:
+    """Yield the names of the templates that a run's prompts are filled from."""
+    parameters = context.parameters
+    yield "utterance"
+    if parameters.layout == "chat_turns":
+        yield "chat_turns"
+    if parameters.generation == "sequential":
+        yield "sequential"
+    if parameters.removal_factor > 0 and parameters.judge == "rating":
+        yield "judge"
+    if parameters.removal_factor > 0 and parameters.revision in ("rewrite", "combined"):
+        yield "revise"
+    if parameters.ending == "continuation":
+        yield "ending"
+    if context.model.traits.text_only:
+        yield "shape"
+    if not isinstance(context.start, Meeting) and context.start.initiator.stream is not None:
+        yield "town"
+    if isinstance(context.start, Meeting):
+        yield from ("group", "cognition")
+        if parameters.choices == "probabilities":
+            yield "choices"

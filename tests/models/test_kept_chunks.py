@@ -1,0 +1,198 @@
+"""What is kept of prompts saves reading them again, and does not show in the digits."""
+
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from support.dialogue_case import a_context, a_pier
+from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+
+from models.attention import IMPLEMENTATION
+from models.causal import CausalLanguageModel
+from models.decoding_state import Prefix, current_state, prefill
+from models.kept_chunks import Chunk, KeptChunks
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from state.records import Reply, TurnRecord
+from storage.checkpoints import open_checkpoints
+from storage.store import SqliteStore
+from tertulia.conversation import drive
+from tertulia.events import Event, TurnFinished
+
+LENGTH = 32
+
+
+def _tokens(count: int, seed: int) -> list[int]:
+    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+#: Prompts of one speaker: lines are added, an item in the middle changes, the first token changes, one ends on a cut.
+BASE = _tokens(150, 1)
+PROMPTS = [BASE, [*BASE, *_tokens(40, 2)], [*BASE[:70], *_tokens(90, 3)], [7, *BASE[1:]], BASE[: 4 * LENGTH + 1]]
+
+
+@pytest.fixture(autouse=True)
+def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.decoding_state.CHUNK", LENGTH)
+
+
+def _rendered(tokens: Sequence[int], shared: int = 0) -> RenderedPrompt:
+    spans = {f"u{i}": (i, min(i + 10, len(tokens))) for i in range(0, len(tokens), 10)}
+    return RenderedPrompt(tuple(tokens), spans, dict.fromkeys(spans, "block"), shared_prefix=shared)
+
+
+async def _figures(model: CausalLanguageModel, tokens: Sequence[int], shared: int) -> list[object]:
+    """Whatever a model is asked about a prompt."""
+    prompt = _rendered(tokens, shared)
+    generators = tuple(random.Random(row) for row in range(3))
+    request = GenerationRequest(prompt, (ReplyField("Ana", "speech", max_tokens=12),), generators, 0.8, 0.9)
+    replies, scores = await model.generate_scored(request, ScoringOptions())
+    return [
+        replies,
+        scores,
+        await model.score(prompt, [reply.tokens for reply in replies], ScoringOptions()),
+        await model.log_likelihood(prompt, replies[0]),
+        await model.probabilities(prompt, [" part", " go on"]),
+    ]
+
+
+@pytest.mark.parametrize("shared", [0, 50])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_what_was_kept_does_not_show_in_the_digits(family: str, dtype: torch.dtype, shared: int) -> None:
+    model = tiny_language_model(family)
+    model.model.to(dtype)
+    cold = []
+    for prompt in PROMPTS:
+        model.clear_cache()
+        cold.append(await _figures(model, prompt, shared))
+    model.clear_cache()
+    for number in (1, 0, 3, 2, 4, 1):
+        assert await _figures(model, PROMPTS[number], shared) == cold[number]
+
+
+async def test_a_prompt_larger_than_the_budget_is_read_and_not_kept() -> None:
+    model = tiny_language_model()
+    expected = [await _figures(model, prompt, 0) for prompt in PROMPTS]
+    model.clear_cache()
+    model._kept.budget = 100
+    assert [await _figures(model, prompt, 0) for prompt in PROMPTS] == expected
+    assert not list(model._kept)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_keys_and_values_are_the_same_to_the_bit(family: str, dtype: torch.dtype) -> None:
+    model = tiny_model(family).to(dtype)
+    model.set_attn_implementation(IMPLEMENTATION)
+    kept = KeptChunks(1 << 30)
+    for prompt in (*PROMPTS, *reversed(PROMPTS)):
+        cold, warm = prefill(model, prompt), prefill(model, prompt, 0, kept)
+        assert all(map(torch.equal, (*cold.keys, *cold.values), (*warm.keys, *warm.values)))
+
+
+async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, read = tiny_language_model(), []
+    forward = model.model.base_model.forward
+
+    def counted(input_ids, **others):
+        if isinstance(current_state.get(), Prefix):
+            read.append(input_ids.shape[1])
+        return forward(input_ids=input_ids, **others)
+
+    monkeypatch.setattr(model.model.base_model, "forward", counted)
+    passes = []
+    for prompt in PROMPTS:
+        await model.log_likelihood(_rendered(prompt), Reply(text="{}", tokens=(5, 6), text_tokens=(0, 2), fields={}))
+        passes.append(list(read))
+        read.clear()
+    assert passes == [[32, 32, 32, 32, 21], [32, 29], [32, 32, 31], [32, 32, 32, 32, 21], []]
+
+
+def test_a_model_whose_positions_depend_on_the_length_reads_a_prompt_in_one_pass() -> None:
+    model = tiny_model("llama, grouped heads")
+    model.config.rope_parameters["rope_type"] = "dynamic"
+    model.set_attn_implementation(IMPLEMENTATION)
+    kept = KeptChunks(1 << 30)
+    prefill(model, PROMPTS[0], 50, kept)
+    assert [len(tokens) for _, tokens in kept] == [149]
+
+
+async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.decoding_state.CHUNK", 256)  # the prompts have thousands of tokens here
+    settings = {
+        "removal_factor": 0.5,
+        "max_turns": 3,
+        "judge": "likelihood",
+        "inconsistency_threshold": 9.0,
+        "max_utterance_tokens": 16,
+        "scoring_responses": 1,
+    }
+    path, copies = tmp_path / "tertulia.db", []
+
+    def copy(event: Event) -> None:
+        if isinstance(event, TurnFinished):
+            copies.append(tmp_path / f"killed_{len(copies)}.db")
+            for ending in ("", "-wal"):
+                if (file := path.with_name(path.name + ending)).exists():
+                    shutil.copy(file, copies[-1].with_name(copies[-1].name + ending))
+
+    async def driven(path: Path, on_event: Callable[[Event], None] = lambda _: None) -> list[TurnRecord]:
+        with SqliteStore.open(path, create=True) as store:
+            model = tiny_language_model(context_window=4096)
+            context = a_context(model, store, a_pier(memories=6), **settings)  # type: ignore[arg-type]
+            async with open_checkpoints(path) as checkpointer:
+                await drive(context, checkpointer, on_event)
+            return [store.turn_record("k3f9", turn.turn) for turn in store.turns("k3f9")]
+
+    uninterrupted = await driven(path, copy)
+    assert any(record.removed for record in uninterrupted)
+    for left in copies:
+        assert await driven(left) == uninterrupted
+
+
+def _chunk(tokens: int) -> Chunk:
+    return Chunk((torch.zeros(1, tokens, 1),), (torch.zeros(1, tokens, 1),))
+
+
+def _keys(tokens: str) -> list[tuple[int, tuple[int, ...]]]:
+    return [(0, tuple(map(ord, tokens[: end + 1]))) for end in range(len(tokens))]
+
+
+def _texts(kept: KeptChunks) -> set[str]:
+    return {"".join(map(chr, tokens)) for _, tokens in kept}
+
+
+def test_the_beginning_of_a_prompt_is_kept_longest() -> None:
+    kept = KeptChunks(3 * _chunk(1).size)
+    kept.keep({key: _chunk(1) for key in _keys("abcde")})
+    assert _texts(kept) == {"a", "ab", "abc"}
+
+
+def test_what_was_found_again_outlives_what_was_not() -> None:
+    kept = KeptChunks(4 * _chunk(1).size)
+    kept.keep({key: _chunk(1) for key in _keys("ab")})
+    kept.keep({key: _chunk(1) for key in _keys("ax")})
+    for other in "cdefgh":
+        kept.keep({key: _chunk(1) for key in _keys(other * 2)})
+    assert _texts(kept) == {"a", "h", "hh", "g"}
+
+
+def test_what_was_found_again_leaves_room_for_what_is_new() -> None:
+    kept = KeptChunks(4 * _chunk(1).size)
+    for _ in range(2):
+        kept.keep({key: _chunk(1) for key in _keys("abcd")})
+    kept.keep({key: _chunk(1) for key in _keys("x")})
+    assert _texts(kept) == {"a", "ab", "abc", "x"}
+
+
+def test_a_chunk_larger_than_the_budget_is_not_kept() -> None:
+    kept = KeptChunks(_chunk(2).size)
+    kept.keep(dict(zip(_keys("ab"), (_chunk(1), _chunk(9)), strict=True)))
+    assert _texts(kept) == {"a"}
+    kept.clear()
+    assert not _texts(kept)

@@ -1,0 +1,44 @@
+"""Packed linear layers give what plain ones give, whatever the number of tokens."""
+
+import pytest
+import torch
+from support.tiny import FAMILIES, tiny_model
+from torch import nn
+
+from models.attention_scores import require_exact_attention
+from models.packed_linear import PackedLinear, pack_linear_layers
+
+
+def _is_packed(dtype: torch.dtype) -> bool:
+    return pack_linear_layers(nn.Sequential(nn.Linear(8, 8, dtype=dtype)))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_packed_layer_returns_what_a_plain_one_does(dtype: torch.dtype, bias: bool) -> None:
+    if not _is_packed(dtype):
+        pytest.skip(f"no packed weights in {dtype} here")
+    linear = nn.Linear(48, 80, bias=bias, dtype=dtype)
+    with torch.inference_mode():
+        packed = PackedLinear(linear)
+        for tokens in (1, 3, 17, 128):
+            inputs = torch.randn(2, tokens, 48, dtype=dtype)
+            found = packed(inputs)
+            torch.testing.assert_close(found, linear(inputs), rtol=2e-2, atol=1e-5 if dtype == torch.float32 else 2e-2)
+            assert torch.equal(found, packed(inputs)), "the same call gives the same bits"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_attention_of_a_packed_model_is_exact(family: str) -> None:
+    model, tokens = tiny_model(family), torch.tensor([[5, 6, 7, 8]])
+    with torch.inference_mode():
+        expected = model(tokens).logits
+        if not pack_linear_layers(model):
+            pytest.skip("no linear layers, or no packed weights here")
+        torch.testing.assert_close(model(tokens).logits, expected, rtol=1e-4, atol=1e-4)
+    require_exact_attention(model)
+
+
+def test_float64_layers_stay_as_they_are() -> None:
+    assert not pack_linear_layers(model := nn.Sequential(nn.Linear(8, 8, dtype=torch.float64)))
+    assert type(model[0]) is nn.Linear

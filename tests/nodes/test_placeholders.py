@@ -1,0 +1,115 @@
+"""What a form says in the place of an utterance is not said, and equal candidates are one."""
+
+from typing import Any
+
+import pytest
+from support.dialogue_case import a_context
+from support.scripted import ScriptedModel
+
+from graphs.utterance import build_utterance_graph
+from models.rehearsal import RehearsalTokenizer
+from models.repair import UnusableReplyError, read_answer
+from prompts.placeholders import continues_placeholder, is_placeholder
+from state.errors import ModelError
+from state.language_model import ReplyField
+
+FORM = "what Maria Lopez says"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what Maria Lopez says",
+        "What Maria Lopez says.",
+        "<what Maria Lopez says>",
+        "WHAT MARIA LOPEZ SAYS …",
+        "what Maria Lopez",
+        "What Maria…",
+        "What Maria says",
+        "what Maria Lopez said",
+        "Maria Lopez: what Maria Lopez says",
+        "What Maria Lopez says is what Maria Lopez thinks.",
+    ],
+)
+def test_words_of_the_form_are_told(text: str) -> None:
+    assert is_placeholder(text, FORM)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What, Maria?",
+        "What?",
+        "What a day.",
+        "What Sarah says.",
+        "What does she say?",
+        "Maria Lopez.",
+        "I know what he says.",
+        "",
+        "Hm.",
+    ],
+)
+def test_what_may_be_said_is_let_through(text: str) -> None:
+    assert not is_placeholder(text, FORM)
+    assert not is_placeholder(text, None)
+
+
+def test_a_single_word_of_the_form_begins_many_sentences() -> None:
+    assert not continues_placeholder("What", FORM)
+    assert continues_placeholder("What Maria", FORM)
+    assert not continues_placeholder("What Marian", FORM)
+
+
+def spoken(context: Any) -> Any:
+    return build_utterance_graph().ainvoke(
+        {"turn": 1, "round": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}, context=context
+    )
+
+
+def texts(context: Any) -> list[str]:
+    return [candidate.text for candidate in context.store.candidates("k3f9", 1)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"layout": "chat_turns"}, {"generation": "sequential"}], ids=str)
+async def test_a_reply_of_placeholders_only_is_an_error_and_can_be_asked_for_again(settings: dict[str, Any]) -> None:
+    model = ScriptedModel(speech=["What Mara says."] * (10 if settings.get("generation") else 1))
+    context = a_context(model, removal_factor=0, **settings)
+    with pytest.raises(ModelError, match=r"scripted repeated the words of the form .*What Mara says.*; resume"):
+        await spoken(context)
+    assert not context.store.calls("k3f9"), "the answer is not kept: resuming asks again"
+    assert texts(context) == []
+    await spoken(context)
+    assert texts(context)
+
+
+async def test_a_rewriting_of_placeholders_is_refused() -> None:
+    model = ScriptedModel(speech=["The lamp is lit.", "what Mara says"], ratings=[9, 9, 9])
+    with pytest.raises(ModelError, match="words of the form"):
+        await spoken(a_context(model, revision="rewrite", removal_factor=1))
+
+
+async def test_of_several_candidates_only_distinct_ones_count_and_no_placeholder() -> None:
+    lines = ["Hm.", "what Mara says", "hm!", "The lamp.", "Hm.", "Hm", "The lamp.", "HM.", "what Mara", "Hm."]
+    context = a_context(ScriptedModel(speech=lines), generation="sequential", removal_factor=0)
+    await spoken(context)
+    assert sorted(texts(context)) == ["Hm.", "The lamp."]
+
+
+@pytest.mark.parametrize("revision", ["rollback", "combined"])
+async def test_ten_equal_candidates_have_no_backups(revision: str) -> None:
+    model = ScriptedModel(speech=["Hm."] * 10, ratings=[9] * 12)
+    context = a_context(model, generation="sequential", removal_factor=1, revision=revision)
+    outcome = await spoken(context)
+    assert (texts(context), outcome["rollbacks"], outcome["chosen"]) == (["Hm."], 0, 0)
+
+
+def test_a_hosted_model_is_asked_again_for_what_the_form_says() -> None:
+    field, form = ReplyField("Maria Lopez", "speech"), {"Maria Lopez": FORM}
+    with pytest.raises(UnusableReplyError, match="words of the form"):
+        read_answer('{"Maria Lopez": "What Maria Lopez says"}', [field], RehearsalTokenizer(), [form])
+    fields = [ReplyField(f"candidate {n}", "speech") for n in (1, 2)]
+    forms = [{field.name: FORM for field in fields}]
+    some = read_answer(
+        '{"candidate 1": "what Maria Lopez says", "candidate 2": "Hm."}', fields, RehearsalTokenizer(), forms
+    )
+    assert some.fields["candidate 2"] == "Hm."

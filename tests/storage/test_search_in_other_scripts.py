@@ -1,0 +1,78 @@
+"""Search in scripts without spaces: what is found, and what only looks like it."""
+
+import time
+
+import pytest
+
+from storage.contents import Contents
+from storage.search import search
+from storage.store import SqliteStore
+
+PARK = "我们去公园散步，好吗？"
+COMPANY = "公司在园区里，公，园"
+COFFEE = "Isabella在Hobbs咖啡馆喝コーヒー、2杯。"
+WATER, TO_LEAD = "ดื่มน้ำเย็น", "เขานำทาง"
+ENGLISH = "Isabella walks in the park."
+TEXTS = [PARK, COMPANY, COFFEE, WATER, TO_LEAD, ENGLISH]
+
+
+def say(store: SqliteStore, *texts: str) -> None:
+    with store.file.transaction():
+        for turn, text in enumerate(texts, start=1):
+            Contents(store.file).save_passage("k3f9", turn, "玛丽亚", "utterance", text)
+
+
+@pytest.fixture
+def spoken(store_with_runs: SqliteStore) -> SqliteStore:
+    say(store_with_runs, *TEXTS)
+    return store_with_runs
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("公园", [PARK]),
+        ("园", [PARK, COMPANY]),
+        ("公园 散步", [PARK]),
+        ("公园 咖啡馆", []),
+        ('"去公园"', [PARK]),
+        ("散步好吗", []),
+        ('"散步，好吗"', [PARK]),
+        ("公司", [COMPANY]),
+        ("isabella", [COFFEE, ENGLISH]),
+        ("Isabella 咖啡馆", [COFFEE]),
+        ("Isabell", []),
+        ("Isabell*", [COFFEE, ENGLISH]),
+        ("Hobbs", [COFFEE]),
+        ("コーヒー", [COFFEE]),
+        ("コー*", [COFFEE]),
+        ("コー", []),
+        ("น้ำ", [WATER]),
+        ("นำ", [TO_LEAD]),
+        ("park", [ENGLISH]),
+        ("pa*", [ENGLISH]),
+        ("。", []),
+        ("公园*", [PARK]),
+    ],
+)
+def test_what_is_found(spoken: SqliteStore, query: str, expected: list[str]) -> None:
+    assert [found.text for found in search(spoken.file, query, "k3f9", ("utterance",))] == expected
+    assert [found.text for found in search(spoken.file, query, None, ("utterance",))] == expected
+
+
+def test_what_somebody_remembers_is_found(spoken: SqliteStore) -> None:
+    with spoken.file.transaction():
+        start = spoken.file.rows("SELECT case_id FROM runs WHERE run = 'k3f9'")[0]["case_id"]
+        spoken.file.write("DELETE FROM passages WHERE start_id = ?", start)
+        Contents(spoken.file).save_start_memories(start, [("玛丽亚", "玛丽亚常去公园")])
+    assert [(found.kind, found.text) for found in search(spoken.file, "公园", "k3f9")] == [
+        ("memory", "玛丽亚常去公园"),
+        ("utterance", PARK),
+    ]
+
+
+def test_many_passages_are_looked_through_quickly(store_with_runs: SqliteStore) -> None:
+    say(store_with_runs, *[f"第{number}天，我们在湖边谈论天气和晚饭。" for number in range(20_000)], PARK)
+    begin = time.process_time()
+    assert [found.text for found in search(store_with_runs.file, "公园", "k3f9")] == [PARK]
+    assert time.process_time() - begin < 5

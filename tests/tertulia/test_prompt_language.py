@@ -1,0 +1,218 @@
+"""The language of prompts: where it comes from, what is in it, and what is said where it lacks something."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.ga_builder import RunBuilder, event
+
+from models.embedded import TRAITS
+from prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
+from prompts.judge import assemble_judge_prompt
+from prompts.names import listed
+from prompts.templates import has_templates, is_translated, template
+from prompts.vary import candidate_keys, candidates_prefix
+from state.errors import UsageError
+from state.languages import language_of, read_language
+from state.parameters import Parameters
+from state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Unit, Utterance
+from tertulia.prompt_language import language_notes, texts_of
+
+#: Templates that are there in Chinese.
+CHINESE = ("utterance", "chat_turns", "group", "judge", "revise", "sequential", "ending")
+
+SCENARIO = """
+name: 丢失的钥匙
+time: 2024-05-14 09:30:00
+place: 青年旅舍的厨房
+participants:
+  - {name: 李雷, activity: 翻抽屉, memories: [李雷昨天在公园散步。]}
+  - {name: 韩梅梅, activity: 煮咖啡, memories: [韩梅梅回家时没穿外套。]}
+"""
+
+
+def participant(name: str, memory: str) -> Participant:
+    remembered = Memory(id="m1", kind="event", text=memory, created=datetime(2024, 5, 1), importance=3)
+    return Participant(persona=Persona(name=name), memories=(remembered,), activity="翻抽屉")
+
+
+def chinese_case() -> Case:
+    time = datetime(2024, 5, 14, 9, 30)
+    before = Dialogue(time=datetime(2024, 5, 3, 8, 5), utterances=(Utterance(speaker="韩梅梅", text="门锁了吗？"),))
+    people = participant("李雷", "李雷昨天在公园散步。"), participant("韩梅梅", "韩梅梅没穿外套。")
+    return Case(
+        scenario="s", time=time, place="厨房", initiator=people[0], partner=people[1], previous_dialogues=(before,)
+    )
+
+
+def text_of(language: str, layout: Any = "single_message", **more: Any) -> str:
+    case = chinese_case()
+    material = UtteranceMaterial(
+        start=case,
+        speaker="李雷",
+        listeners=["韩梅梅"],
+        memories=case.initiator.memories,
+        turns=(),
+        human_needs=HumanNeeds(unsatisfied=(("slightly", "hungry"),), emotion="afraid", closeness="rather close"),
+        language=language,
+        **more,
+    )
+    return "\n".join(unit.text for unit in assemble_prompt(material, layout, "bhmpec", "bmpe").units)
+
+
+@pytest.mark.parametrize("name", CHINESE)
+def test_chinese_templates_are_whole(name: str) -> None:
+    assert is_translated(name, "zh")
+    assert is_translated(name, "en")
+    assert not is_translated(name, "th")
+
+
+@pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
+def test_a_chinese_prompt_holds_no_english(layout: str) -> None:
+    text = text_of("zh", layout).replace("JSON", "").replace("true", "").replace("false", "")
+    assert [letter for letter in text if letter.isascii() and letter.isalpha()] == []
+    for part in ("5月3日星期五 08:05", "李雷觉得有点饿", "害怕", "比较亲近", "李雷昨天在公园散步。"):
+        assert part in text
+
+
+def test_english_prompts_are_as_they_were() -> None:
+    text = text_of("en")
+    assert "On Friday, 03 May, 08:05:\n韩梅梅: 门锁了吗？" in text
+    assert '{"李雷": "what 李雷 says", "Did the conversation end with 李雷\'s utterance?": "true or false"}' in text
+    assert text_of("th") == text
+
+
+def test_what_a_reply_is_read_by_is_what_the_prompt_asks_for() -> None:
+    key = end_question("李雷", "zh")
+    assert key in text_of("zh")
+    assert json.loads(reply_object("李雷", "你好", True, "zh")) == {"李雷": "你好", key: True}
+    assert candidate_keys(1, "zh") == [("备选1", "说完备选1，对话结束了吗？")]
+    prompt = assemble_judge_prompt("李雷", "韩梅梅", [], "你好", "zh").model_copy(update={"layout": "chat_turns"})
+    assert candidates_prefix(prompt, "zh") == '{"备选1": "'
+
+
+def test_the_judge_asks_in_chinese() -> None:
+    statement = Unit(id="memory.m1", block="memory", kind="item", text="- 李雷昨天在公园散步。", removable=True)
+    prompt = assemble_judge_prompt("李雷", "韩梅梅", [statement], "我昨天没出门。", "zh")
+    assert "李雷正在和韩梅梅说话，准备说：“我昨天没出门。”" in prompt.units[2].text
+
+
+def test_names_in_a_sentence() -> None:
+    assert [listed(["甲", "乙", "丙"][:count], "zh") for count in range(4)] == ["没有人", "甲", "甲和乙", "甲、乙和丙"]
+    assert listed(["Ana", "Bo", "Cy"], "th") == "Ana, Bo and Cy"
+
+
+def test_what_a_template_lacks_is_english() -> None:
+    assert not is_translated("cognition", "zh")
+    assert template("cognition", "zh") is template("cognition")
+    assert not has_templates("th")
+
+
+# --- which language it is ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("我们去公园散步。", "zh"),
+        ("Maria Lopez 正在图书馆里看一本关于物理的书", "zh"),
+        ("マリアは図書館で本を読んでいる", "ja"),
+        ("마리아는 책을 읽고 있다", "ko"),
+        ("มาเรียกำลังอ่านหนังสือ", "th"),
+        ("ماريا تقرأ كتابا", "ar"),
+        ("Мария читает книгу", "ru"),
+        ("María está leyendo un libro", "en"),
+        ("Klaus met 王 yesterday", "en"),
+        ("", "en"),
+    ],
+)
+def test_a_script_tells_the_language(text: str, language: str) -> None:
+    assert language_of([text]) == language
+
+
+@pytest.mark.parametrize(
+    ("given", "code"), [("zh", "zh"), ("zh-CN", "zh"), ("Chinese", "zh"), ("EN", "en"), ("pt_BR", "pt")]
+)
+def test_a_language_is_named_by_code_or_name(given: str, code: str) -> None:
+    assert Parameters().with_settings({"language": given}).language == code == read_language(given)
+
+
+def test_what_is_no_language_is_refused() -> None:
+    with pytest.raises(UsageError, match="no code of a language"):
+        Parameters().with_settings({"language": "klingon"})
+
+
+def test_a_scenario_chooses_its_language(cli: Cli) -> None:
+    def language(scenario: str, *settings: str) -> str:
+        Path("s.yaml").write_text(scenario, encoding="utf-8")
+        run = cli("run", "s.yaml", "--rehearse", "--rounds", "1", *settings, "--json").json["run"]
+        found: str = cli("show", run, "--json").json["parameters"]["language"]
+        return found
+
+    assert language(SCENARIO) == "zh", "by its script"
+    assert language(SCENARIO + "language: en\n") == "en", "by its file"
+    assert language(SCENARIO + "language: en\n", "--set", "language=zh") == "zh", "by the user"
+    Path("s.yaml").write_text(SCENARIO + "language: 7\n", encoding="utf-8")
+    cli("run", "s.yaml", "--rehearse").complains(2, "language")
+
+
+def test_a_run_says_what_is_not_in_its_language(cli: Cli) -> None:
+    Path("s.yaml").write_text(SCENARIO, encoding="utf-8")
+    assert "note" not in cli("run", "s.yaml", "--rehearse", "--rounds", "1").err
+    told = cli("run", "s.yaml", "--rehearse", "--rounds", "1", "--set", "language=th")
+    assert "there are no prompts in Thai (th): they are in English" in told.err + told.out
+
+
+def test_a_model_that_does_not_speak_it_is_named() -> None:
+    def notes(language: str, traits: Any) -> list[str]:
+        model = SimpleNamespace(id="m", traits=traits)
+        parameters = Parameters().with_settings({"language": language, "removal_factor": 0})
+        context = SimpleNamespace(start=chinese_case(), parameters=parameters, model=model, participant_models={})
+        return list(language_notes(context))  # type: ignore[arg-type]
+
+    assert notes("en", TRAITS) == []
+    (note,) = notes("zh", TRAITS)
+    assert note.startswith("m speaks English only: what it writes in Chinese can't be relied on")
+
+
+def test_the_texts_of_a_start_are_its_people_s() -> None:
+    assert language_of(texts_of(chinese_case())) == "zh"
+
+
+MEETING = """
+kind: group_chat
+name: 修屋顶
+description: 青年社的钱只够修一处，大家要决定修哪里。
+time: 2026-05-14 18:00:00
+place: 活动室
+participants:
+  - {name: 小红, goals: [修好屋顶]}
+  - {name: 小明, goals: [修好门]}
+  - {name: 老王, goals: [省钱]}
+"""
+
+
+def test_a_chinese_meeting_says_what_is_english_in_it(cli: Cli) -> None:
+    Path("s.yaml").write_text(MEETING, encoding="utf-8")
+    run = cli("run", "s.yaml", "--rehearse", "--rounds", "6")
+    assert run.code == 0
+    assert "prompts are in Chinese (zh), but for what is English: cognition" in run.err + run.out
+    turns = cli("show", "@last", "--json").json["turns"]
+    spoken = next(turn["turn"] for turn in turns if turn["speaker"] is not None)
+    units = cli("show", "@last", "--turn", str(spoken), "--json").json["units"]
+    texts = {unit["id"]: unit["text"] for unit in units}
+    assert texts["environment.meeting"] == "修屋顶。青年社的钱只够修一处，大家要决定修哪里。"
+    assert "接下来对大家说什么？" in texts["task.text_1"]
+
+
+def test_days_of_a_chinese_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
+    lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
+    run = RunBuilder(tmp_path / "run").talk("12:00:00", "玛丽亚", "克劳斯", lines, "谈论论文")
+    run.person("玛丽亚", event("09:00:00", "玛丽亚", "看书")).person("克劳斯", innate="安静").write()
+    told = cli("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
+    assert told.code == 0
+    assert (told.err + told.out).count("prompts are in Chinese (zh), but for what is English: town") == 1

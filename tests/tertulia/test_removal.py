@@ -1,0 +1,92 @@
+"""What λ could not do, and lengths of blocks that are not there, are told and do not stop a run."""
+
+import re
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.stored import a_run
+
+from state.records import Prompt, Turn, TurnRecord, Unit
+from storage.store import SqliteStore
+from tertulia.removal import remarks, removal_in_words
+from tertulia.turns import TurnDetails
+from tertulia.what_if import removed_at
+
+
+def details(scores: dict[str, float], factor: float, what_if: float | None = None, **parameters: Any) -> TurnDetails:
+    """A turn whose prompt has an item of its block for each score, and a text before them."""
+    items = [Unit(id=id, block=id[0], kind="item", text=f"Item {id}.", removable=True) for id in scores]
+    leads = [
+        Unit(id=f"{block}.lead", block=block, kind="text", text="So:") for block in sorted({id[0] for id in scores})
+    ]
+    prompt = Prompt(units=(*leads, *items), speaker="Ann", layout="single_message")
+    run = a_run().model_copy(update={"parameters": {"removal_factor": factor, **parameters}})
+    turn = Turn(turn=1, round=1, speaker="Ann", text="Hm.", sim_time_s=0, ended=False)
+    record = TurnRecord(turn=turn, prompt="x", scores=scores | {lead.id: 1.0 for lead in leads}, scored_by="attention")
+    removed = removed_at(run, record, prompt, factor if what_if is None else what_if)
+    return TurnDetails(run, record, prompt, (), frozenset(removed), what_if, None, None, ())
+
+
+def test_a_unit_with_most_of_the_weight_is_pointed_out_while_lambda_passes_over_it() -> None:
+    scores = {"b1": 71.0, "m1": 15.0, "m2": 14.0}
+    assert remarks(details(scores, 0.7))["heavy"] == (
+        "one unit holds 71% of the removable weight (“Item b1.”): λ below 0.71 passes over it"
+    )
+    assert "heavy" not in remarks(details(scores, 0.71))
+    assert "heavy" in remarks(details(scores, 0.9, what_if=0.3))
+    assert "heavy" not in remarks(details({"b1": 40.0, "m1": 30.0, "m2": 30.0}, 0.35))
+
+
+def test_that_nothing_fits_and_that_zeros_stay_is_told() -> None:
+    scores = {"b1": 4.0, "m1": 3.0, "m2": 3.0}
+    assert remarks(details(scores, 0.2))["nothing"].startswith("nothing fits under λ = 0.2, as the lightest of 3")
+    assert remarks(details({"b1": 4.0, "m1": 0.0, "m2": 0.0}, 1))["zero"].startswith("2 removable items have a score")
+    assert not remarks(details(scores, 1))
+    assert not remarks(details(scores, 0))
+    assert not remarks(details(scores, 0.2, retain="highest"))
+
+
+def test_items_and_units_have_their_own_numbers() -> None:
+    first, *_ = removal_in_words(details({"b1": 4.0, "m1": 3.0, "m2": 3.0}, 0.4))
+    assert first.startswith("✗ 1 of 3 removable items were removed at λ = 0.4: 40.0% of their attention")
+    assert first.endswith(", and 1 text of blocks that lost all items")
+
+
+def test_show_its_json_and_the_views_agree_on_what_was_removed(cli: Cli, tmp_path: Any) -> None:
+    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "1", "--json").json["run"])
+    shown = cli("show", run, "--turn", "1", "--json").json
+    removed = [unit for unit in shown["units"] if unit["removed"]]
+    items = sum(unit["kind"] == "item" for unit in removed)
+    assert (shown["removed_items"], shown["removed_units"]) == (items, len(removed))
+    assert items < len(removed)
+    words = cli("show", run, "--turn", "1").out
+    assert f"✗ {items} of {items} removable items were removed" in words
+    assert re.search(rf"and {len(removed) - items} texts\s+of blocks that lost all items", words)
+    with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
+        (row,) = store.file.rows("SELECT removed_units FROM each_turn WHERE turn = 1")
+    assert row["removed_units"] == shown["removed_units"]
+
+
+def test_a_length_of_about_so_much_passes_over_a_block_that_is_not_there(cli: Cli) -> None:
+    arguments = ("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "0")
+    for lengths in ("h~250w,m~20w", "h~3"):
+        result = cli(*arguments, "--set", f"block_lengths={lengths}")
+        assert (result.code, result.err.count("block_lengths passes over human needs")) == (0, 1), result.err
+    cli(*arguments, "--set", "block_lengths=h=250w").complains(2, "human_needs has no items", "leave h out", "~ for =")
+
+
+@pytest.mark.parametrize("length", ["m~10", "m~3"])
+def test_about_so_many_items_are_so_many_where_there_are_any(cli: Cli, length: str) -> None:
+    run = cli(
+        "run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--set", f"block_lengths={length}", "--json"
+    )
+    units = cli("show", str(run.json["run"]), "--turn", "1", "--json").json["units"]
+    assert sum(unit["block"] == "memory" and unit["kind"] == "item" for unit in units) == int(length[2:])
+
+
+def test_a_turn_under_whose_lambda_nothing_fits_is_noted_once(cli: Cli) -> None:
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--lambda", "0.0001", "--set", "ending=off")
+    assert (result.code, result.err.count("note: turn 1: nothing fits under λ = 0.0001")) == (0, 1), result.err
+    assert result.err.count("nothing fits") == 1
+    assert "nothing fits under λ = 0.0001" in cli("show", "@last", "--turn", "3").out
