@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
@@ -38,31 +39,31 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 
 
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
-    """Draw candidates for these attempts and store them; each attempt has its own generator."""
+    """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first."""
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
-    drafts = context.parameters.drafts or 1
+    more = range(1, max(1, (context.parameters.drafts or 1) - len(attempts) + 1))
     generators = tuple(
         keyed_generator(
-            context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt, row=draft
+            context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt, row=row
         )
-        for attempt in attempts
-        for draft in range(drafts)
+        for attempt, row in [*((attempt, 0) for attempt in attempts), *((attempts.start, row) for row in more)]
     )
-    request = utterance_request(prompt, generators, context.model.tokenizer, context.parameters)
+    request = spoken_request(prompt, generators, context.model.tokenizer, context.parameters)
     replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
-    for attempt, first in zip(attempts, range(0, len(replies), drafts), strict=True):
-        reply = best_draft(replies[first : first + drafts], prompt.speaker)
+    for attempt, reply in zip(attempts, best_first(replies, prompt.speaker), strict=False):
         save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
 
 
-def best_draft(drafts: Sequence[Reply], speaker: str) -> Reply:
-    """Return the draft that has most to do with the context of the prompt; the first where that is not measured.
+def best_first(drafts: Sequence[Reply], speaker: str) -> list[Reply]:
+    """Return drafts by how much they have to do with the context of their prompt; as they are where that is unknown.
 
-    A draft in which speakers name themselves comes behind all others: a small model then tells of them, or speaks to
+    Drafts in which speakers name themselves come behind all others: a small model then tells of them, or speaks to
     them, instead of speaking as they would.
     """
-    return max(
-        drafts, key=lambda reply: (not is_named(speaker, utterance_of(reply, speaker)), reply.information or 0.0)
+    if any(reply.information is None for reply in drafts):
+        return list(drafts)
+    return sorted(
+        drafts, key=lambda reply: (is_named(speaker, utterance_of(reply, speaker)), -(reply.information or 0))
     )
 
 
@@ -101,7 +102,6 @@ def utterance_request(
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker, parameters.language), "boolean"))
-    bare = without_context(prompt) if parameters.context_strength or (parameters.drafts or 1) > 1 else prompt
     return GenerationRequest(
         prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
         fields=tuple(fields),
@@ -111,9 +111,19 @@ def utterance_request(
         no_repeat_from=dialogue_lines(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         repetition_penalty=parameters.repetition_penalty or 0.0,
-        without_context=None if bare is prompt else render(bare, tokenizer, reply_prefix_of(bare)),
-        context_strength=parameters.context_strength or 0.0,
     )
+
+
+def spoken_request(
+    prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
+) -> GenerationRequest:
+    """Return the request for the utterance, in which the context is amplified, and its part in each reply measured."""
+    request = utterance_request(prompt, generators, tokenizer, parameters)
+    strength, bare = parameters.context_strength or 0.0, without_context(prompt)
+    if bare == prompt or not (strength or (parameters.drafts or 1) > 1):
+        return request
+    shown = render(bare, tokenizer, reply_prefix_of(bare))
+    return replace(request, without_context=shown, context_strength=strength)
 
 
 def without_context(prompt: Prompt) -> Prompt:

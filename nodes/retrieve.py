@@ -11,7 +11,7 @@ from nodes.memory import recall
 from nodes.view import character_of
 from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from prompts.cognition import clock
-from prompts.examples import draw_example
+from prompts.examples import exchanges
 from prompts.names import listed
 from state.cognition import Assessment, Finding, InformationNeed
 from state.context import Context
@@ -122,8 +122,7 @@ def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
 def _exchange(context: Context, speaker: str) -> tuple[str, str]:
     """Return the exchange that prompts of the speaker show as an example, the same in all of them."""
     generator = keyed_generator(context.seed, agent=speaker, node="example_exchange")
-    asked, replied = draw_example("exchange", generator, context.parameters.language)
-    return asked, replied
+    return generator.choice(exchanges(context.parameters.language))
 
 
 def _human_needs(context: Context, speaker: str) -> HumanNeeds:

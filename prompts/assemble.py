@@ -10,6 +10,7 @@ from datetime import datetime
 
 from prompts.attendance import change_entry, lines_and_changes
 from prompts.cognition import clock
+from prompts.examples import exchanges
 from prompts.names import listed
 from prompts.templates import template
 from state.cognition import Assessment, Character
@@ -57,7 +58,7 @@ class UtteranceMaterial:
         asks_ending: Whether the reply shall say if it ends the conversation.
         inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
         changes: Who came and who left meanwhile.
-        exchange: What somebody is asked and replies in the example that the layout `chat_turns` shows.
+        exchange: What somebody is asked and replies in the example of `chat_turns`; `None`: the first there is.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
         language: What the prompt is written in.
     """
@@ -72,7 +73,7 @@ class UtteranceMaterial:
     asks_ending: bool = True
     inner_life: InnerLife | None = None
     changes: Sequence[AttendanceChange] = ()
-    exchange: tuple[str, str] = ("How did it go?", "Better than last time.")
+    exchange: tuple[str, str] | None = None
     has_heard_nothing: bool = False
     language: str = DEFAULT
 
@@ -413,7 +414,7 @@ def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     ended = False if material.asks_ending else None
     listener = material.listeners[0] if material.listeners else material.listener
-    asked, replied = material.exchange
+    asked, replied = material.exchange or exchanges(material.language)[0]
     return [
         _Part("text", asked, speaker=listener),
         _Part("text", reply_object(material.speaker, replied, ended, material.language), speaker=material.speaker),

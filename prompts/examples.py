@@ -13,12 +13,15 @@ import yaml
 from state.languages import DEFAULT
 
 
-def draw_example(question: str, generator: random.Random, language: str = DEFAULT) -> Any:
-    """Return an example answer to a question of `examples.yaml`: an object, or the values of a list of fields.
+def draw_example(question: str, generator: random.Random) -> Any:
+    """Return an example answer to a question of `examples.yaml`: an object, or the values of a list of fields."""
+    return generator.choice(examples()[question])
 
-    In another language it is English where `prompts/templates/<language>/examples.yaml` has none.
-    """
-    return generator.choice(examples(language).get(question) or examples()[question])
+
+def exchanges(language: str = DEFAULT) -> list[tuple[str, str]]:
+    """Return what somebody is asked and replies in examples of talk; in English where a language has none."""
+    pairs = examples(language).get("exchange") or examples()["exchange"]
+    return [(asked, replied) for asked, replied in pairs]
 
 
 def draw_switch(mechanism: str, generator: random.Random) -> tuple[bool, str] | None:

@@ -9,6 +9,7 @@ from support.dialogue_case import a_memory, a_pier, some_turns
 from models.rehearsal import RehearsalTokenizer
 from prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object, reply_prefix_of
 from prompts.ending import assemble_ending
+from prompts.examples import exchanges
 from prompts.judge import assemble_judge_prompt
 from prompts.render import as_messages, render
 from prompts.templates import PromptTemplate, template
@@ -90,8 +91,8 @@ def test_chat_turns_read_like_this() -> None:
     prompt = assembled(material(speaker="Piotr", turns=3, asks_ending=False), "chat_turns")
     names = {"speaker": "Piotr", "listener": "Mara"}
 
-    def own(entry: str) -> str:
-        return template("chat_turns").fill(entry, {**names, "value": '{"Piotr": "what Piotr says"}'})
+    def own(entry: str, **more: str) -> str:
+        return template("chat_turns").fill(entry, {**names, "value": '{"Piotr": "what Piotr says"}', **more})
 
     def common(entry: str, **more: str) -> str:
         return template("utterance").fill(entry, {**names, **more})
@@ -112,7 +113,7 @@ def test_chat_turns_read_like_this() -> None:
         ),
         common("previous_dialogues.tail"),
         common("environment.place", place="the pier"),
-        common(
+        own(
             "environment.both_active",
             first="Mara",
             second="Piotr",
@@ -125,8 +126,8 @@ def test_chat_turns_read_like_this() -> None:
     ]
     assert shown(prompt) == (
         f"<|system|>{chr(10).join(system)}"
-        f"<|user|>{own('example.listener')}"
-        f"<|assistant|>{json.dumps({'Piotr': own('example.speaker')}, ensure_ascii=False)}"
+        f"<|user|>{exchanges()[0][0]}"
+        f"<|assistant|>{json.dumps({'Piotr': exchanges()[0][1]}, ensure_ascii=False)}"
         "<|user|>Line 1."
         '<|assistant|>{"Piotr": "Line 2."}'
         "<|user|>Line 3."
@@ -264,7 +265,8 @@ def test_both_are_told_the_same_of_who_speaks_first(layout: Layout) -> None:
     mara = assembled(material(speaker="Mara"), layout)
     piotr = assembled(material(speaker="Piotr"), layout)
     assert texts(mara, "environment") == texts(piotr, "environment")
-    assert texts(mara, "environment")[-1].endswith("Mara speaks first.")
+    told = "Mara speaks first." if layout == "single_message" else "Piotr came along (reading)."
+    assert texts(mara, "environment")[-1].endswith(told)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
