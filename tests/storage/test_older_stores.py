@@ -70,7 +70,10 @@ def test_a_fork_of_it_differs_as_it_did(path: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("run", "settings"),
     [
-        ("a2ds", ("tidewell", "--rehearse", "--rounds", "8", "--seed", "9", "--lambda", "0.7")),
+        (
+            "a2ds",
+            ("tidewell", "--rehearse", "--rounds", "8", "--seed", "9", "--lambda", "0.7", "--set", "memory_order=time"),
+        ),
     ],
 )
 def test_what_was_killed_goes_on_to_what_is_run_now(path: Path, cli: Cli, run: str, settings: tuple[str, ...]) -> None:
