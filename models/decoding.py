@@ -19,6 +19,7 @@ from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_
 from prompts.placeholders import continues_placeholder, form_of
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
+from state.words import has_unspaced
 
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
 _LIKELY = 256
@@ -105,7 +106,8 @@ def _advance(row: _Row, logits: Tensor, tokenizer: Tokenizer) -> None:
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
-        repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
+        found = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
+        repeats = [token for token in found if not continues_word(text, token, tokenizer)]
         without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
         if repeats and without.isfinite().any():
             logits = without
@@ -199,6 +201,16 @@ def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]
         for i in range(len(tokens) - length + 1)
         if list(tokens[i : i + length - 1]) == last
     ]
+
+
+def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> bool:
+    """Return whether a token goes on with a word: what may not be repeated is kept from beginning, never broken off.
+
+    Else a name that was said before would end in other letters. A sign of a script without spaces is a word by itself.
+    """
+    before, behind = tokenizer.decode(text[-4:])[-1:], tokenizer.decode([*text[-4:], token])
+    added = behind[len(tokenizer.decode(text[-4:])) :][:1]
+    return before.isalnum() and added.isalnum() and not has_unspaced(before + added)
 
 
 def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:
