@@ -21,6 +21,7 @@ from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_
 from prompts.placeholders import continues_placeholder, form_of
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
+from state.words import has_unspaced
 
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
 _LIKELY = 256
@@ -28,8 +29,8 @@ _LIKELY = 256
 #: The share of the likeliest token's probability below which a token does not come where the context is amplified.
 _PLAUSIBLE = 0.05
 
-#: Tokens of a repetition that cost nothing, and by what the penalty grows with each further one.
-_FREE_REPETITION, _PENALTY_BASE = 2, 1.75
+#: The most consecutive tokens that a text may repeat from itself, where repetitions are not wanted.
+_NOT_REPEATED_WITHIN = 3
 
 
 @dataclass
@@ -123,7 +124,7 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
-        logits = _of_text(row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request)
+        logits = _of_text(row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request, tokenizer)
     number = row.generator.random()
     token = draw_token(logits, number, request.temperature, request.top_p)
     while index is not None and _continues_form(row, index, token, tokenizer):
@@ -143,14 +144,15 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     row.finished = row.matcher.finished()
 
 
-def _of_text(text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest) -> Tensor:
-    """Return the logits from which a text goes on: the context amplified, repetitions made unlikely or impossible."""
+def _of_text(
+    text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
+) -> Tensor:
+    """Return the logits from which a text goes on: with its context amplified, and without repetitions."""
     if gains is not None and request.context_strength:
         logits = amplified(logits, gains[: len(logits)], request.context_strength)
-    penalties = repetition_penalties(text, request.no_repeat_from, request.repetition_penalty)
-    for token, penalty in penalties.items():
-        logits[token] -= penalty
-    repeats = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
+    found = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
+    found += repeating_tokens(text, [text], min(request.no_repeat_ngram, _NOT_REPEATED_WITHIN))
+    repeats = [token for token in dict.fromkeys(found) if not continues_word(text, token, tokenizer)]
     without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
     return without if repeats and without.isfinite().any() else logits
 
@@ -222,13 +224,13 @@ def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tok
 
 
 def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]], length: int) -> list[int]:
-    """Return the tokens that would repeat an n-gram of this length from `no_repeat_from` or from the text itself."""
+    """Return the tokens with which a text would repeat an n-gram of this length from `no_repeat_from`."""
     if length < 1 or len(text) < length - 1:
         return []
     last = list(text[len(text) - length + 1 :])
     return [
         tokens[i + length - 1]
-        for tokens in (*no_repeat_from, text)
+        for tokens in no_repeat_from
         for i in range(len(tokens) - length + 1)
         if list(tokens[i : i + length - 1]) == last
     ]
@@ -249,24 +251,14 @@ def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
     return torch.where(plausible, logits + strength * gains, -torch.inf)
 
 
-def repetition_penalties(
-    text: Sequence[int], no_repeat_from: Sequence[Sequence[int]], factor: float
-) -> dict[int, float]:
-    """Return by token what is taken from its logit for the repetition that it would make longer.
+def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> bool:
+    """Return whether a token goes on with a word: what may not be repeated is kept from beginning, never broken off.
 
-    A token that continues a repetition of n tokens loses `factor` times 1.75 to the power of n − 2; below two tokens
-    nothing is lost. Repetitions are looked for in the text itself, and in `no_repeat_from`.
+    Else a name that was said before would end in other letters. A sign of a script without spaces is a word by itself.
     """
-    penalties: dict[int, float] = {}
-    for tokens in (*no_repeat_from, text) if factor else ():
-        for end in range(1, len(tokens)):
-            n = 0
-            while n < min(end, len(text)) and tokens[end - 1 - n] == text[len(text) - 1 - n]:
-                n += 1
-            if n >= _FREE_REPETITION:
-                penalty = factor * _PENALTY_BASE ** (n - _FREE_REPETITION)
-                penalties[tokens[end]] = max(penalty, penalties.get(tokens[end], 0.0))
-    return penalties
+    before, behind = tokenizer.decode(text[-4:])[-1:], tokenizer.decode([*text[-4:], token])
+    added = behind[len(tokenizer.decode(text[-4:])) :][:1]
+    return before.isalnum() and added.isalnum() and not has_unspaced(before + added)
 
 
 def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:

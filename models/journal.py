@@ -101,7 +101,6 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
         "temperature": request.temperature,
         "top_p": request.top_p,
         "no_repeat_ngram": request.no_repeat_ngram,
-        **({"repetition_penalty": request.repetition_penalty} if request.repetition_penalty else {}),
         **({"context_strength": request.context_strength} if request.without_context else {}),
         **({"begun": request.prompt.reply_prefix} if request.prompt.reply_prefix else {}),
     }

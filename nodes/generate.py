@@ -110,7 +110,6 @@ def utterance_request(
         top_p=parameters.top_p,
         no_repeat_from=dialogue_lines(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
-        repetition_penalty=parameters.repetition_penalty or 0.0,
     )
 
 

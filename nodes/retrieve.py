@@ -126,7 +126,7 @@ def _exchange(context: Context, speaker: str) -> tuple[str, str]:
 
 
 def _human_needs(context: Context, speaker: str) -> HumanNeeds:
-    """Return how a speaker feels: the same in all trials of a case; in a town, of a day, but for closeness to whom they meet."""
+    """Return how a speaker feels: in all trials of a case alike; in a town it is that of a day, closeness of a pair."""
     start, seed = context.start, context.case_seed
     if context.parameters.case_seed == "seed" or not isinstance(start, Case) or start.initiator.stream is None:
         return draw_human_needs(keyed_generator(seed, agent=speaker, node="human_needs"))

@@ -25,7 +25,7 @@ NO_ATTENTION = (
 )
 
 #: How the tokens of speech are drawn; unset, it follows the model.
-DECODING = ("no_repeat_ngram", "repetition_penalty", "context_strength", "drafts")
+DECODING = ("no_repeat_ngram", "context_strength", "drafts")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -138,8 +138,6 @@ class GenerationRequest:
         no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
         no_repeat_ngram: The number of consecutive tokens that may not be repeated, from `no_repeat_from` or from the
             text itself; 0 for no limit.
-        repetition_penalty: What each token beyond two that a token would make a repetition longer takes from its
-            logit, doubled with each of them (`models.decoding.repetition_penalties`).
         without_context: The prompt without what the reply shall be about, where the context is amplified; it ends as
             `prompt` does.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
@@ -152,7 +150,6 @@ class GenerationRequest:
     top_p: float
     no_repeat_from: tuple[tuple[int, ...], ...] = ()
     no_repeat_ngram: int = 0
-    repetition_penalty: float = 0.0
     without_context: RenderedPrompt | None = None
     context_strength: float = 0.0
 
@@ -177,7 +174,6 @@ class ModelTraits:
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
         no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
-        repetition_penalty: The penalty on tokens that make a repetition longer; 0 for none.
         context_strength: α, how much more the context should count in its speech; 0 for no more.
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the one that has most to do with the context should be taken.
@@ -196,7 +192,6 @@ class ModelTraits:
     ending: Ending = "reply"
     ending_threshold: float | None = None
     no_repeat_ngram: int = 0
-    repetition_penalty: float = 0.0
     context_strength: float = 0.0
     memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1

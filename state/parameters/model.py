@@ -45,9 +45,6 @@ class SamplingParameters(ParameterGroup):
         ge=0,
         description="consecutive tokens that speech may not repeat from the dialogue; 0: no limit; unset: the model's",
     )
-    repetition_penalty: float | None = Field(
-        None, ge=0, le=20, description="penalty on a token that makes a repetition longer; 0: none; unset: the model's"
-    )
     drafts: int | None = Field(
         None, ge=1, le=16, description="replies from which the one that has most to do with the context is taken"
     )

@@ -38,7 +38,6 @@ BEFORE: Mapping[str, Any] = {
     "memory_order": "time",
     "score_decay": 0.0,
     "choices": "reply",
-    "repetition_penalty": 0.0,
     "context_strength": 0.0,
     "drafts": 1,
     "goal_floor": 0.0,

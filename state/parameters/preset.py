@@ -27,7 +27,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "top_p": 0.9,
         "generation": "single",
         "no_repeat_ngram": 0,
-        "repetition_penalty": 0.0,
         "context_strength": 0.0,
         "drafts": 1,
         "score_decay": 0.0,

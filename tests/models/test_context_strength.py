@@ -1,4 +1,4 @@
-"""Context-aware decoding, penalties on repetition, and how much a reply has to do with its context."""
+"""Context-aware decoding, and how much a reply has to do with its context."""
 
 import random
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 import torch
 from support.tiny import FAMILIES, tiny_language_model
 
-from models.decoding import amplified, repetition_penalties
+from models.decoding import amplified
 from prompts.render import render
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.records import Prompt, Unit
@@ -45,16 +45,6 @@ def test_tokens_that_may_not_come_stay_out() -> None:
     logits = torch.tensor([0.0, -torch.inf, 1.0])
     gains = torch.tensor([0.0, torch.nan, 0.0])
     assert amplified(logits, gains, 1.0).tolist() == [0.0, -torch.inf, 1.0]
-
-
-def test_a_longer_repetition_costs_more() -> None:
-    line = [1, 2, 3, 4, 5]
-    assert repetition_penalties([9, 1], [line], 0.8) == {}, "one token is no repetition"
-    assert repetition_penalties([1, 2], [line], 0.8) == {3: 0.8}
-    assert repetition_penalties([1, 2, 3], [line], 0.8) == {4: pytest.approx(0.8 * 1.75)}
-    assert repetition_penalties([1, 2, 3, 4, 1, 2], [], 0.8) == {3: 0.8}, "of itself"
-    assert repetition_penalties([1, 2, 3], [[2, 3, 7], [1, 2, 3, 7]], 1.0) == {7: 1.75}, "the longest counts"
-    assert repetition_penalties([1, 2, 3], [line], 0.0) == {}
 
 
 async def test_without_strength_the_replies_are_those_to_the_prompt_alone() -> None:

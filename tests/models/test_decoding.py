@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.tiny import FAMILIES, tiny_language_model, tiny_model
 
 from models.attention_scores import attention_by_definition, unit_scores
-from models.decoding import draw_token
+from models.decoding import continues_word, draw_token
 from models.decoding_state import Prefix, current_state
 from models.grammar import ends_with_sentence
 from models.loading import open_model
@@ -350,3 +350,35 @@ async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: 
         asked = replace(request, prompt=replace(request.prompt, source=source))
         ((reply,),) = [await model.generate(asked)]
         assert str(reply.fields["Ana"]).startswith("What Ana") is is_said
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "goes_on"),
+    [
+        ("Leila H", "add", True),
+        ("Leila Had", "dad", True),
+        ("Leila", " H", False),
+        ("Leila", ".", False),
+        ("公", "园", False),
+    ],
+)
+def test_a_token_that_goes_on_with_a_word_is_known(model, text: str, token: str, goes_on: bool) -> None:
+    before = model.tokenizer.encode(text)
+    assert continues_word(before, model.tokenizer.encode(token)[0], model.tokenizer) is goes_on
+
+
+async def test_a_word_that_may_not_be_repeated_is_kept_from_beginning_and_not_broken_off(
+    model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = model.tokenizer.encode("knows")
+    assert len(word) > 1, "a word of several tokens is what is to be tested"
+    script, may_come = list(word), []
+
+    def scripted(logits, *_):
+        token = script.pop(0) if script else int(logits.argmax())
+        may_come.append(bool(logits[token].isfinite()))
+        return token
+
+    monkeypatch.setattr("models.decoding.draw_token", scripted)
+    await model.generate(replace(_request(model, rows=1), no_repeat_from=(tuple(word),), no_repeat_ngram=1))
+    assert may_come[: len(word)] == [False, *(True for _ in word[1:])]
