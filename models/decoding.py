@@ -147,14 +147,16 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
 def _of_text(
     text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
 ) -> Tensor:
-    """Return the logits from which a text goes on: with its context amplified, and without repetitions."""
-    if gains is not None and request.context_strength:
-        logits = amplified(logits, gains[: len(logits)], request.context_strength)
+    """Return the logits from which a text goes on: without repetitions, and with its context amplified."""
     found = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
     found += repeating_tokens(text, [text], min(request.no_repeat_ngram, _NOT_REPEATED_WITHIN))
     repeats = [token for token in dict.fromkeys(found) if not continues_word(text, token, tokenizer)]
     without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
-    return without if repeats and without.isfinite().any() else logits
+    if repeats and without.isfinite().any():
+        logits = without
+    if gains is None or not request.context_strength:
+        return logits
+    return amplified(logits, gains[: len(logits)], request.context_strength)
 
 
 def _continues_form(row: _Row, index: int, token: int, tokenizer: Tokenizer) -> bool:
