@@ -98,3 +98,13 @@ async def test_scores_are_of_the_attention_to_the_whole_prompt() -> None:
     read = await model.score(request.prompt, [reply.tokens for reply in replies], ScoringOptions())
     for unit, score in scores.items():
         assert score == pytest.approx(sum(of_reply[unit] for of_reply in read) / 3, rel=1e-4)
+
+
+async def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:
+    model = tiny_language_model()
+    sure = replace(_request(model, 4.0, rows=1), temperature=1e-4)
+    (first,) = await model.generate(sure)
+    (same,) = await model.generate(replace(sure, generators=(random.Random(5),)))
+    assert same.fields == first.fields, "it is sure"
+    (other,) = await model.generate(replace(sure, no_repeat_from=(first.tokens,), no_repeat_ngram=1))
+    assert other.tokens[0] not in first.tokens
