@@ -124,7 +124,9 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
-        logits = _of_text(row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request, tokenizer)
+        logits = text_logits(
+            row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request, tokenizer
+        )
     number = row.generator.random()
     token = draw_token(logits, number, request.temperature, request.top_p)
     while index is not None and _continues_form(row, index, token, tokenizer):
@@ -144,7 +146,7 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
     row.finished = row.matcher.finished()
 
 
-def _of_text(
+def text_logits(
     text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
 ) -> Tensor:
     """Return the logits from which a text goes on: without repetitions, and with its context amplified."""

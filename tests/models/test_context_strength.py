@@ -7,7 +7,7 @@ import pytest
 import torch
 from support.tiny import FAMILIES, tiny_language_model
 
-from models.decoding import amplified
+from models.decoding import amplified, text_logits
 from prompts.render import render
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.records import Prompt, Unit
@@ -100,11 +100,11 @@ async def test_scores_are_of_the_attention_to_the_whole_prompt() -> None:
         assert score == pytest.approx(sum(of_reply[unit] for of_reply in read) / 3, rel=1e-4)
 
 
-async def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:
+def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:
     model = tiny_language_model()
-    sure = replace(_request(model, 4.0, rows=1), temperature=1e-4)
-    (first,) = await model.generate(sure)
-    (same,) = await model.generate(replace(sure, generators=(random.Random(5),)))
-    assert same.fields == first.fields, "it is sure"
-    (other,) = await model.generate(replace(sure, no_repeat_from=(first.tokens,), no_repeat_ngram=1))
-    assert other.tokens[0] not in first.tokens
+    request = replace(_request(model, 1.0), no_repeat_from=((5, 6),), no_repeat_ngram=2)
+    logits, gains = torch.zeros(len(model.tokenizer.tokenizer)), torch.zeros(len(model.tokenizer.tokenizer))
+    logits[6] = 20.0  # alone plausible
+    found = text_logits([5], logits, gains, request, model.tokenizer)
+    assert found[6] == -torch.inf
+    assert found[7] == 0.0
