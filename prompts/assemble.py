@@ -59,6 +59,7 @@ class UtteranceMaterial:
         changes: Who came and who left meanwhile.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
         language: What the prompt is written in.
+        special_rules: Whether rules of how to speak stand in it.
     """
 
     start: Start
@@ -73,6 +74,7 @@ class UtteranceMaterial:
     changes: Sequence[AttendanceChange] = ()
     has_heard_nothing: bool = False
     language: str = DEFAULT
+    special_rules: bool = True
 
     @property
     def listener(self) -> str:
@@ -425,6 +427,7 @@ def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[_Pa
     return [_Part("text", _fill(material, "output_instruction.text", layout, value=shown))]
 
 
+_RULES = _one_text("special_rules")
 _BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
     "opening": _one_text("opening"),
     "basic_info": _basic_info,
@@ -437,7 +440,7 @@ _BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
     "situation": _situation,
     "current_dialogue": _current_dialogue,
     "task": _task,
-    "special_rules": _one_text("special_rules"),
+    "special_rules": lambda material, layout: _RULES(material, layout) if material.special_rules else [],
     "output_instruction": _output_instruction,
     "example": _example,
 }

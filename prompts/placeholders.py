@@ -51,8 +51,8 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
 
 def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, object], form: Mapping[str, str]) -> bool:
     """Return whether all speech of a reply is the form's: the reply fills nothing in."""
-    said = [(str(values.get(field.name, "")), field.name) for field in fields if field.kind == "speech"]
-    return bool(said) and all(is_placeholder(text, form.get(name)) for text, name in said)
+    speech = [(str(values.get(field.name, "")), field.name) for field in fields if field.kind == "speech"]
+    return bool(speech) and all(is_placeholder(text, form.get(name)) for text, name in speech)
 
 
 def _is_nearly(words: list[str], form: list[str]) -> bool:
