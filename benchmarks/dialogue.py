@@ -49,26 +49,26 @@ class Turn:
 def main(precision: str, turns: int) -> None:
     """Print the figures."""
     torch.set_num_threads(1)
-    said = dialogue(precision, turns, {})
+    found = dialogue(precision, turns)
     plain = AutoModelForCausalLM.from_pretrained(
         embedded.folder(cache_folder()), dtype=getattr(torch, precision)
     ).eval()
-    plain_generation_s(plain, said[0], 0)
-    measured = said[::MEASURED]
+    plain_generation_s(plain, found[0], 0)
+    measured = found[::MEASURED]
     plain_s = statistics.mean(plain_generation_s(plain, turn, 0) for turn in measured)
     keeping_s = statistics.mean(plain_generation_s(plain, turn, turn.common) for turn in measured)
-    spent_s = statistics.mean(turn.spent_s for turn in said)
-    later = said[2:]
-    print(f"{precision}, {len(said)} turns of {statistics.mean(len(t.prompt) for t in said):.0f} tokens")
+    spent_s = statistics.mean(turn.spent_s for turn in found)
+    later = found[2:]
+    print(f"{precision}, {len(found)} turns of {statistics.mean(len(t.prompt) for t in found):.0f} tokens")
     print(f"utterance {spent_s:.2f} s, G {plain_s:.2f} s, G with kept prefix {keeping_s:.2f} s")
     print(f"utterance / G {spent_s / plain_s:.2f}; / G with kept prefix {spent_s / keeping_s:.2f}")
     print(f"common beginning from the third turn on: {statistics.mean(t.common / len(t.prompt) for t in later):.2f}")
 
 
-def dialogue(precision: str, turns: int, settings: dict[str, Any]) -> list[Turn]:
+def dialogue(precision: str, turns: int) -> list[Turn]:
     """Return the turns of a dialogue at λ = 0.5, from a model that has read nothing yet."""
     model, embedder = open_model("smollm2", cache=cache_folder(), precision=precision), open_embedder("minilm")  # type: ignore[arg-type]
-    chosen = {"removal_factor": 0.5, "max_turns": turns, "ending": "off", **settings}
+    chosen = {"removal_factor": 0.5, "max_turns": turns, "ending": "off"}
     parameters = model.traits.resolve(Parameters().with_settings(chosen))
     clock: list[float] = []
     with SqliteStore.open(":memory:", create=True) as store:

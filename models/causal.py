@@ -22,6 +22,7 @@ from models.decoding import capacity_of, decode_replies
 from models.decoding_state import DecodingState, Prefix, prefill
 from models.grammar import ReplyGrammar
 from models.kept_chunks import KeptChunks
+from models.packed_linear import weight_bytes
 from models.tokenizer import HuggingFaceTokenizer
 from state.errors import ContextWindowError, ModelError
 from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
@@ -52,7 +53,7 @@ class CausalLanguageModel:
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
         self._prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
-        self._kept = KeptChunks(max(_KEPT_BYTES, int(_KEPT_SHARE * model.get_memory_footprint())))
+        self._kept = KeptChunks(max(_KEPT_BYTES, int(_KEPT_SHARE * weight_bytes(model))))
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request (see the contract)."""

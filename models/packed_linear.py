@@ -19,10 +19,21 @@ class PackedLinear(nn.Module):
         self._packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), None)
         self._bias = None if linear.bias is None else linear.bias.detach()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the packed weight."""
+        return self.in_features * self.out_features * int(self._packed.element_size())
+
     def forward(self, inputs: Tensor) -> Tensor:
         """Return `inputs @ weight.T + bias`."""
         packed = torch.ops.mkldnn._linear_pointwise(inputs, self._packed, self._bias, "none", [], "")
         return cast(Tensor, packed)
+
+
+def weight_bytes(model: nn.Module) -> int:
+    """Return the bytes of a model's weights, those of packed layers among them."""
+    packed = sum(module.nbytes for module in model.modules() if isinstance(module, PackedLinear))
+    return packed + sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
 
 
 def pack_linear_layers(model: nn.Module) -> bool:

@@ -129,10 +129,10 @@ async def judge_by_rating(
         )
     )
     # Where nobody rewrites by it, it is the first run's, as runs of earlier versions have it.
-    heard = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]
+    considered = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]
     return Judgement(
         runs=tuple(float(reply.fields["rating"]) for reply in replies),
-        comment=telling_comment(heard, context.parameters.inconsistency_threshold, form_of(question)["comment"]),
+        comment=telling_comment(considered, context.parameters.inconsistency_threshold, form_of(question)["comment"]),
     )
 
 

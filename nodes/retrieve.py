@@ -56,11 +56,9 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         asks_ending=parameters.ending == "reply",
         inner_life=inner_life,
         exchange=_exchange(context, speaker),
+        special_rules=parameters.special_rules,
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
-    if not parameters.special_rules:
-        units = tuple(unit for unit in prompt.units if unit.block != "special_rules")
-        prompt = prompt.model_copy(update={"units": units})
     return {"prompt": context.store.save_prompt(prompt)}
 
 

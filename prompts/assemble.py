@@ -61,6 +61,7 @@ class UtteranceMaterial:
         exchange: What somebody is asked and replies in the example of `chat_turns`; `None`: the first there is.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
         language: What the prompt is written in.
+        special_rules: Whether rules of how to speak stand in it.
     """
 
     start: Start
@@ -76,6 +77,7 @@ class UtteranceMaterial:
     exchange: tuple[str, str] | None = None
     has_heard_nothing: bool = False
     language: str = DEFAULT
+    special_rules: bool = True
 
     @property
     def listener(self) -> str:
@@ -429,6 +431,7 @@ def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[_Pa
     return [_Part("text", _fill(material, "output_instruction.text", layout, value=shown))]
 
 
+_RULES = _one_text("special_rules")
 _BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
     "opening": _one_text("opening"),
     "basic_info": _basic_info,
@@ -441,7 +444,7 @@ _BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
     "situation": _situation,
     "current_dialogue": _current_dialogue,
     "task": _task,
-    "special_rules": _one_text("special_rules"),
+    "special_rules": lambda material, layout: _RULES(material, layout) if material.special_rules else [],
     "output_instruction": _output_instruction,
     "example": _example,
 }

@@ -28,11 +28,14 @@ def is_placeholder(text: str, placeholder: str | None) -> bool:
 
     A question or a call that is no more than the beginning (`What, Maria?`) may be said.
     """
+    _, label, behind = text.partition(":")
+    return _is_form(text, placeholder) or (bool(label) and _is_form(behind, placeholder))  # behind who says it
+
+
+def _is_form(text: str, placeholder: str | None) -> bool:
     words, form = folded_words(text), folded_words(placeholder or "")
     if not form or not words:
         return False
-    if (rest := text.partition(":")[2].strip()) and is_placeholder(rest, placeholder):
-        return True  # behind the name of who says it
     if words[: len(form)] == form and (words == form or len(form) > _FEWEST):
         return True
     if continues_placeholder(text, placeholder):
@@ -48,8 +51,8 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
 
 def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, object], form: Mapping[str, str]) -> bool:
     """Return whether all speech of a reply is the form's: the reply fills nothing in."""
-    said = [(str(values.get(field.name, "")), field.name) for field in fields if field.kind == "speech"]
-    return bool(said) and all(is_placeholder(text, form.get(name)) for text, name in said)
+    speech = [(str(values.get(field.name, "")), field.name) for field in fields if field.kind == "speech"]
+    return bool(speech) and all(is_placeholder(text, form.get(name)) for text, name in speech)
 
 
 def _is_nearly(words: list[str], form: list[str]) -> bool:

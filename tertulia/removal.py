@@ -46,13 +46,15 @@ def remarks(details: TurnDetails) -> dict[str, str]:
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
     factor = parameters.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
-    if scores is None or not scores.keys() & {unit.id for unit in details.removable} or not factor or is_by_retaining:
+    if scores is None or not factor or is_by_retaining:
         return {}
     return dict(_remarks(details, scores, factor))
 
 
 def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> Iterator[tuple[str, str]]:
     removable = [unit for unit in details.removable if unit.id in scores]
+    if not removable:
+        return
     total = sum(scores[unit.id] for unit in removable)
     staying = [unit for unit in removable if unit.id not in details.removed]
     heaviest = max(removable, key=lambda unit: scores[unit.id])

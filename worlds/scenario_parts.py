@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from state.errors import UsageError
 from state.languages import Language
-from state.parameters import ALIASES, SETTABLE, Parameters
+from state.parameters import ALIASES, LISTED, SETTABLE, Parameters
 from state.records import Memory, MemoryKind, Persona
 from worlds.yaml_file import Problem, complete_problem, shown, unknown
 
@@ -179,7 +179,7 @@ def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> It
         if name in Parameters.model_fields and name not in SETTABLE:
             yield ("parameters", key), "stands beside parameters: write nodes, and settings"
         elif name not in SETTABLE:
-            yield ("parameters", key), unknown("parameter", key, SETTABLE)
+            yield ("parameters", key), unknown("parameter", key, SETTABLE, LISTED)
         elif name in seen:
             yield ("parameters", key), f"stands twice; it is another name of {name!r}"
         seen.add(name)

@@ -132,14 +132,14 @@ def one_of(kind: str, known: Iterable[str]) -> BeforeValidator:
     return BeforeValidator(check, json_schema_input_type=Literal.__getitem__(names))
 
 
-def unknown(kind: str, name: Any, known: Iterable[str]) -> str:
+def unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
     """Return the message about an unknown name, with the nearest known name."""
-    return f"unknown {kind} {shown(name)}{hint(name, known)}"
+    return f"unknown {kind} {shown(name)}{hint(name, known, otherwise)}"
 
 
-def hint(name: Any, known: Iterable[str]) -> str:
+def hint(name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
     """Return `nearest_hint` for a value of a file, of whatever type and length."""
-    return nearest_hint(name[:100] if isinstance(name, str) else "", known)
+    return nearest_hint(name[:100] if isinstance(name, str) else "", known, otherwise)
 
 
 def message_of(details: ErrorDetails) -> str:

@@ -4,7 +4,7 @@ from state.parameters.conversation import NodeSetting
 from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
 from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
-from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, SETTABLE, Parameters
+from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from state.parameters.preset import PRESETS
 from state.parameters.prompt import MEMORY_ITEMS, Layout
 
@@ -12,6 +12,7 @@ __all__ = [
     "ALIASES",
     "BEFORE",
     "GROUP_CHAT",
+    "LISTED",
     "LONG",
     "MEDIUM",
     "MEMORY_ITEMS",

@@ -18,6 +18,9 @@ from state.parameters.model import JudgeParameters, SamplingParameters, ServerPa
 from state.parameters.preset import PRESETS, PresetParameters
 from state.parameters.prompt import PromptParameters, PruningParameters, VariationParameters
 
+#: Where all parameters are listed, for a message about one that is unknown.
+LISTED = "; `tertulia settings` lists what there is"
+
 #: Other names under which a parameter may be set.
 ALIASES = {"lambda": "removal_factor", "λ": "removal_factor", "max_rounds": "max_turns"}
 
@@ -128,7 +131,7 @@ class Parameters(
                 _set_dotted(values, name, value)
                 continue
             if name not in type(self).model_fields:
-                hint = nearest_hint(name, SETTABLE, otherwise="; `tertulia settings` lists what there is")
+                hint = nearest_hint(name, SETTABLE, otherwise=LISTED)
                 raise UsageError(f"unknown parameter {name!r}{hint}")
             may_be_unset = type(self).model_fields[name].default is None
             values[name] = None if may_be_unset and value == "null" else _read_scalar(value, values[name])

@@ -109,8 +109,8 @@ def test_the_days_of_a_town_are_the_same_in_all_trials(cli: Cli, tmp_path: Path)
             by_day: dict[tuple[int, str], set[str]] = {}
             for met in encounters:
                 prompt = store.prompt(store.turn_record(met.run, 1).prompt or "")
-                own = [u.text for u in prompt.units if u.block == "human_needs" and u.kind == "item"][:-1]
-                by_day.setdefault((met.day, met.initiator), set()).add(json.dumps(own))
+                needs = [u.text for u in prompt.units if u.block == "human_needs" and u.kind == "item"][:-1]
+                by_day.setdefault((met.day, met.initiator), set()).add(json.dumps(needs))
             feelings.append(by_day)
     assert days[0] == days[1]
     assert feelings[0] == feelings[1]

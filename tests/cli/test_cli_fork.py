@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
+from storage.store import SqliteStore
+
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "6", "--seed", "3", "--json")
 #: A dialogue that nobody ends before its limit.
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "6", "--set", "ending=off", "--json")
@@ -235,3 +237,13 @@ def test_runs_shows_the_tree(cli: Cli) -> None:
     assert printed[3].startswith(f"  └ {grandchild}")
     assert f"{child} turn 5" in printed[3]
     assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [other, grandchild, child, parent]
+
+
+def test_a_turn_that_was_being_stored_is_to_be_resumed_first(cli: Cli, tmp_path: Path) -> None:
+    run = cli(*DIALOGUE, "--rounds", "3").json["run"]
+    with SqliteStore.open(tmp_path / "tertulia.db") as store:  # as Ctrl-C between a turn and its trace leaves it
+        store.set_status(run, "interrupted")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        connection.execute("DELETE FROM traces WHERE run = ? AND turn = 3", (run,))
+    cli("fork", run, "--at", "4").complains(3, f"run {run} stopped while its turn 3 was being stored; resume it first")
+    assert cli("fork", run, "--at", "3", "--rounds", "3", "--json").json["status"] == "finished"

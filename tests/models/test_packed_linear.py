@@ -6,7 +6,7 @@ from support.tiny import FAMILIES, tiny_model
 from torch import nn
 
 from models.attention_scores import require_exact_attention
-from models.packed_linear import PackedLinear, pack_linear_layers
+from models.packed_linear import PackedLinear, pack_linear_layers, weight_bytes
 
 
 def _is_packed(dtype: torch.dtype) -> bool:
@@ -42,3 +42,12 @@ def test_attention_of_a_packed_model_is_exact(family: str) -> None:
 def test_float64_layers_stay_as_they_are() -> None:
     assert not pack_linear_layers(model := nn.Sequential(nn.Linear(8, 8, dtype=torch.float64)))
     assert type(model[0]) is nn.Linear
+
+
+def test_packed_weights_are_counted() -> None:
+    model = nn.Sequential(nn.Linear(48, 80, bias=False), nn.LayerNorm(80))
+    plain = weight_bytes(model)
+    assert plain == (48 * 80 + 2 * 80) * 4
+    if not pack_linear_layers(model):
+        pytest.skip("no packed weights here")
+    assert weight_bytes(model) == plain

@@ -113,3 +113,8 @@ def test_a_hosted_model_is_asked_again_for_what_the_form_says() -> None:
         '{"candidate 1": "what Maria Lopez says", "candidate 2": "Hm."}', fields, RehearsalTokenizer(), forms
     )
     assert some.fields["candidate 2"] == "Hm."
+
+
+def test_a_text_of_labels_alone_is_read() -> None:
+    assert not is_placeholder("### Assistant:" * 10_000, "what Mara says")
+    assert is_placeholder("Mara: what Mara says", "what Mara says")

@@ -1,6 +1,5 @@
 """Where names are not put back, what was said and who said it are in the names of the prompt, in figures too."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ RUN = ("run", "tidewell", "--rehearse", "--rounds", "4", "--lambda", "0", "--set
 
 async def test_names_of_its_own_that_a_model_writes_are_replaced_where_they_are_not_put_back() -> None:
     start: Any = {"turn": 1, "round": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
-    said = {}
+    texts = {}
     for put_back in (False, True):
         context = a_context(
             ScriptedModel(speech=["I am Mara, and he is Cloud."]),
@@ -27,8 +26,8 @@ async def test_names_of_its_own_that_a_model_writes_are_replaced_where_they_are_
             names_put_back=put_back,
         )
         await build_utterance_graph().ainvoke(start, context=context)
-        said[put_back] = context.store.candidates("k3f9", 1)[0].text
-    assert said == {False: "I am Tifa, and he is Cloud.", True: "I am Mara, and he is Piotr."}
+        texts[put_back] = context.store.candidates("k3f9", 1)[0].text
+    assert texts == {False: "I am Tifa, and he is Cloud.", True: "I am Mara, and he is Piotr."}
 
 
 def test_figures_have_the_names_of_the_prompt_where_they_are_not_put_back(cli: Cli, tmp_path: Path) -> None:
@@ -38,8 +37,8 @@ def test_figures_have_the_names_of_the_prompt_where_they_are_not_put_back(cli: C
         runs[put_back] = str(cli(*RUN, *settings).json["run"])
     with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
         spoken = {name: collect_cases([], [run], store).dialogues for name, run in runs.items()}
-    lines = {name: [line for (said,) in cases.values() for line in said] for name, cases in spoken.items()}
-    speakers = {name: {speaker for speaker, _ in said} for name, said in lines.items()}
+    lines = {name: [line for (dialogue,) in cases.values() for line in dialogue] for name, cases in spoken.items()}
+    speakers = {name: {speaker for speaker, _ in dialogue} for name, dialogue in lines.items()}
     assert speakers == {"true": {"Emeka Obiora", "Leila Haddad"}, "false": {"Harry Potter", "Severus Snape"}}
     for name, run in runs.items():
         exported = tmp_path / f"{name}.jsonl"
@@ -49,4 +48,4 @@ def test_figures_have_the_names_of_the_prompt_where_they_are_not_put_back(cli: C
     shown = cli("show", runs["false"], "--turn", "1", "--json").json
     assert (shown["speaker"], shown["spoken_name"]) == ("Emeka Obiora", "Harry Potter")
     by_names = cli("metrics", runs["true"], runs["false"], "--by", "names_put_back", "--json").json["cases"]
-    assert json.dumps(by_names)
+    assert set(by_names) == {f"tidewell, names_put_back {put_back}" for put_back in (True, False)}

@@ -163,8 +163,8 @@ def test_a_scenario_chooses_its_language(cli: Cli) -> None:
 def test_a_run_says_what_is_not_in_its_language(cli: Cli) -> None:
     Path("s.yaml").write_text(SCENARIO, encoding="utf-8")
     assert "note" not in cli("run", "s.yaml", "--rehearse", "--rounds", "1").err
-    told = cli("run", "s.yaml", "--rehearse", "--rounds", "1", "--set", "language=th")
-    assert "there are no prompts in Thai (th): they are in English" in told.err + told.out
+    result = cli("run", "s.yaml", "--rehearse", "--rounds", "1", "--set", "language=th")
+    assert "there are no prompts in Thai (th): they are in English" in result.err + result.out
 
 
 def test_a_model_that_does_not_speak_it_is_named() -> None:
@@ -213,6 +213,6 @@ def test_days_of_a_chinese_town_say_what_is_english_once(cli: Cli, tmp_path: Pat
     lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
     run = RunBuilder(tmp_path / "run").talk("12:00:00", "玛丽亚", "克劳斯", lines, "谈论论文")
     run.person("玛丽亚", event("09:00:00", "玛丽亚", "看书")).person("克劳斯", innate="安静").write()
-    told = cli("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
-    assert told.code == 0
-    assert (told.err + told.out).count("prompts are in Chinese (zh), but for what is English: town") == 1
+    result = cli("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
+    assert result.code == 0
+    assert (result.err + result.out).count("prompts are in Chinese (zh), but for what is English: town") == 1

@@ -174,6 +174,11 @@ from worlds.yaml_file import YamlFile
         ("rounds: 40", "rounds: 0", "42: limits.rounds: Input should be greater than or equal to 1: 0"),
         ("minutes: 25", "hours: 25", "42: limits.hours: is not a field here"),
         ("tie_s: 0.2", "ties: 0.2", "43: parameters.ties: unknown parameter 'ties' (did you mean 'tie_s'?)"),
+        (
+            "tie_s: 0.2",
+            "qqqq: 0.2",
+            "43: parameters.qqqq: unknown parameter 'qqqq'; `tertulia settings` lists what there is",
+        ),
         ("tie_s: 0.2", "tie_s: -1", "43: parameters.tie_s: -1: Input should be greater than or equal to 0"),
         ("tie_s: 0.2", "tie_s: [1]", "43: parameters.tie_s: takes one value: [1]"),
         (
