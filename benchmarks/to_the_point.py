@@ -1,51 +1,61 @@
-"""How much to the point a model speaks, how varied it is, and how often it repeats itself, for some settings.
+"""What a model says under some settings: how much to the point, how varied, how fluent, and how often repeated.
 
-`python -m benchmarks.to_the_point [--cases FILE_OR_NAME ...] [--seeds 1 2 3] [--turns 6] [--set NAME=VALUE ...]`
+`python -m benchmarks.to_the_point [--cases FILE_OR_NAME ...] [--seeds 1 2 3] [--turns 4] [--set NAME=VALUE ...]
+[--vary NAME=VALUE,VALUE ...] [--store FILE] [--lines]`
 
-*To the point*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is.
-A case is the memories, earlier dialogues and surroundings of its two people. The match of a line with a case is the
-mean cosine with the three nearest of these texts, that of a dialogue the mean over its lines; the case with the highest
-match is the guess. By chance one of so many cases is right.
+* *To the point*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is.
+  A case is the memories, earlier dialogues and surroundings of its two people. The match of a line with a case is the
+  mean cosine with the three nearest of these texts, that of a dialogue the mean over its lines; the case with the
+  highest match is the guess. By chance one of so many cases is right.
+* *Varied*: dist-N and sim over the dialogues of a case that differ in their seed, as in the paper, and dist-2 at equal
+  length, over as many words of each case as the setting with the fewest has.
+* *Fluent*: the mean log-probability of the words by themselves, without any prompt, in nats per token of the embedded
+  model: it rewards what is common and grammatical, whether it makes sense or not.
+
+Figures are means over cases with 95 % intervals (bootstrap over cases); those after the first setting's are differences
+from it too, case by case. With a store, runs that stand there are not made again.
 """
 
 import argparse
+import asyncio
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tertulia as tt
-from metrics.diversity import distinct_n, words, words_per_utterance
+from cli.environment import cache_folder
+from metrics.diversity import Dialogue, dialogue_of, distinct_n, metrics_of_cases, words, words_per_utterance
+from models.loading import open_embedder, open_model
 from nodes.address import without_names
-from state.language_model import Embedder
-from state.records import Case
+from state.language_model import Embedder, LanguageModel, RenderedPrompt
+from state.records import Case, Reply
 from worlds.catalog import resolve
 
 #: The nearest texts of a case with which a line is compared.
 _NEAREST = 3
 
+#: By seed, the dialogues of a case under a setting.
+Dialogues = Mapping[int, Dialogue]
 
-class Figures(NamedTuple):
-    """The figures of a setting.
-
-    Attributes:
-        dialogues: Share of dialogues whose case is found.
-        lines: Share of lines.
-        margin: Mean match with the right case, minus the mean with the others.
-        distinct: dist-1 to dist-3 within a dialogue, mean.
-        repeated: Share of the 4-grams of words of a line that an earlier line of the dialogue has.
-        length: Words in a line.
-    """
-
-    dialogues: float
-    lines: float
-    margin: float
-    distinct: tuple[float, float, float]
-    repeated: float
-    length: float
+#: The columns of the table.
+_FIGURES = (
+    "dialogues found",
+    "lines found",
+    "margin",
+    "dist-1",
+    "dist-2",
+    "dist-3",
+    "dist-2, equal length",
+    "sim",
+    "nats a token",
+    "words a line",
+    "4-grams repeated",
+)
 
 
 def texts_of_case(case: Case) -> list[str]:
@@ -76,71 +86,157 @@ def repeated_share(lines: Sequence[str], n: int = 4) -> float:
     return found / total if total else 0.0
 
 
+def cut(dialogues: Iterable[Dialogue], length: int) -> list[Dialogue]:
+    """Return as many first words of dialogues as `length`, line by line in turn over the dialogues."""
+    kept: list[tuple[str, str]] = []
+    for lines in zip_longest(*dialogues):
+        for line in lines:
+            if line is not None and length > 0:
+                shown = words(line[1])[:length]
+                length -= len(shown)
+                kept.append((line[0], " ".join(shown)))
+    return [kept]
+
+
+def word_count(dialogues: Iterable[Dialogue]) -> int:
+    """Return the words of dialogues."""
+    return sum(len(words(text)) for dialogue in dialogues for _, text in dialogue)
+
+
+def fluency(lines: Sequence[str], model: LanguageModel) -> float:
+    """Return the mean log-probability of lines without any prompt, in nats per token, each line alike."""
+    prompt = RenderedPrompt(tuple(model.tokenizer.encode("\n")), {}, {})
+    found = []
+    for line in lines:
+        if tokens := tuple(model.tokenizer.encode(line)):
+            reply = Reply(text=line, tokens=tokens, text_tokens=(0, len(tokens)), fields={})
+            found.append(asyncio.run(model.log_likelihood(prompt, reply)))
+    return float(np.mean(found))
+
+
 def figures_of(
-    dialogues: Mapping[tuple[int, int], list[tuple[str, str]]], cases: Sequence[Case], embedder: Embedder
-) -> Figures:
-    """Return the figures of dialogues by number of their case and seed."""
+    number: int, dialogues: Dialogues, length: int, cases: Sequence[Case], embedder: Embedder, model: LanguageModel
+) -> list[float]:
+    """Return the figures of a case's dialogues under a setting.
+
+    Args:
+        number: The case's place among the cases.
+        dialogues: By seed.
+        length: The words over which dist-2 is taken at equal length.
+        cases: All cases.
+        embedder: Compares lines with the cases.
+        model: Whose log-probability tells how fluent they are.
+    """
+    each = list(dialogues.values())
+    names = (cases[number].initiator.persona.name, cases[number].partner.persona.name)
     texts = [np.array(embedder.embed(texts_of_case(case))) for case in cases]
     right, right_lines, margins = [], [], []
-    for (number, _), dialogue in dialogues.items():
-        names = (cases[number].initiator.persona.name, cases[number].partner.persona.name)
+    for dialogue in each:
         masked = [text for _, line in dialogue if (text := without_names(line, names))]
         found = matches(masked or ["."], texts, embedder)
         right.append(found.mean(axis=0).argmax() == number)
         right_lines += list(found.argmax(axis=1) == number)
         margins.append(found[:, number].mean() - np.delete(found, number, axis=1).mean())
-    each = list(dialogues.values())
-    mean = [float(np.mean([distinct_n([dialogue], n) or 0.0 for dialogue in each])) for n in (1, 2, 3)]
-    return Figures(
-        float(np.mean(right)),
-        float(np.mean(right_lines)),
-        float(np.mean(margins)),
-        (mean[0], mean[1], mean[2]),
-        float(np.mean([repeated_share([text for _, text in dialogue]) for dialogue in each])),
-        float(np.mean([words_per_utterance([dialogue]) or 0.0 for dialogue in each])),
+    varied = metrics_of_cases({"": each}, embedder)[""]
+    figures: list[Any] = [np.mean(right), np.mean(right_lines), np.mean(margins)]
+    figures += [varied.dist1, varied.dist2, varied.dist3, distinct_n(cut(each, length), 2), varied.sim]
+    figures += [fluency([text for dialogue in each for _, text in dialogue], model), words_per_utterance(each)]
+    figures += [np.mean([repeated_share([text for _, text in dialogue]) for dialogue in each])]
+    return [np.nan if figure is None else float(figure) for figure in figures]
+
+
+def interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 % interval of a mean over cases, by bootstrap."""
+    drawn = np.random.default_rng(0).integers(0, len(values), (4000, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def dialogue_under(scenario: str, seed: int, settings: Mapping[str, Any], turns: int, store: tt.Store) -> Dialogue:
+    """Return the dialogue of a case under settings; the embedded model speaks, if it has not yet."""
+    label = f"{scenario} {seed} {turns} {' '.join(f'{name}={value}' for name, value in settings.items())}"
+    found = store.runs(label=label, status="finished")
+    run = (
+        found[0]
+        if found
+        else tt.run(scenario, rounds=turns, seed=seed, settings=settings, store=store, progress=False, label=label)
     )
+    return dialogue_of(run.turns)
 
 
-def dialogues_of(
-    scenarios: Sequence[str], seeds: Sequence[int], settings: Mapping[str, Any], turns: int, store: Path
-) -> dict[tuple[int, int], list[tuple[str, str]]]:
-    """Return the dialogues of each case and seed, as pairs of speaker and line; the embedded model speaks."""
-    handle = tt.Store(store)
-    found = {}
-    for number, scenario in enumerate(scenarios):
-        for seed in seeds:
-            run = tt.run(scenario, rounds=turns, seed=seed, settings=settings, store=handle, progress=False)
-            found[number, seed] = [(turn.speaker, turn.text) for turn in run.turns if turn.speaker is not None]
-    return found
+def print_lines(
+    dialogues: Sequence[Sequence[Dialogues]], settings: Sequence[Mapping[str, str]], cases: Sequence[str]
+) -> None:
+    """Print what was said, by setting, case and seed."""
+    for setting, by_case in zip(settings, dialogues, strict=True):
+        for case, by_seed in zip(cases, by_case, strict=True):
+            for seed, dialogue in by_seed.items():
+                print(f"\n{case}, seed {seed}{''.join(f', {name}={value}' for name, value in setting.items())}")
+                for speaker, text in dialogue:
+                    print(f"  {speaker}: {text}")
+
+
+def print_table(
+    dialogues: Sequence[Sequence[Dialogues]], settings: Sequence[Mapping[str, str]], cases: Sequence[Case]
+) -> None:
+    """Print the figures of each setting with their intervals, and the differences from the first."""
+    model, embedder = open_model("smollm2", cache=cache_folder()), open_embedder("minilm")
+    lengths = [min(word_count(by_case[number].values()) for by_case in dialogues) for number in range(len(cases))]
+    figures = np.array(
+        [
+            [
+                figures_of(number, by_case[number], lengths[number], cases, embedder, model)
+                for number in range(len(cases))
+            ]
+            for by_case in dialogues
+        ]
+    )
+    print(f"\n{len(cases)} cases, {len(dialogues[0][0])} seeds\n")
+    print(f"| setting | {' | '.join(_FIGURES)} |\n|---|{'---|' * len(_FIGURES)}")
+    for setting, of_setting in zip(settings, figures, strict=True):
+        name = " ".join(f"{name}={value}" for name, value in setting.items()) or "defaults"
+        print(f"| {name} | {' | '.join(shown(values) for values in of_setting.T)} |")
+    for setting, of_setting in zip(settings[1:], figures[1:], strict=True):
+        name = " ".join(f"{name}={value}" for name, value in setting.items())
+        print(
+            f"| {name}, minus the first | {' | '.join(shown(values, '+') for values in (of_setting - figures[0]).T)} |"
+        )
+
+
+def shown(values: NDArray[np.float64], sign: str = "") -> str:
+    """Return a mean over cases with its interval; a dash where a case has no such figure."""
+    if np.isnan(values).any():
+        return "–"
+    low, high = interval(values)
+    return f"{values.mean():{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]"
 
 
 def main() -> None:
-    """Run the dialogues of one setting, and print their lines and figures."""
+    """Run the dialogues of each setting, and print their figures as a table in Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cases", nargs="+", default=[f"tidewell:{case}" for case in range(8)])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    parser.add_argument("--turns", type=int, default=6)
-    parser.add_argument("--set", nargs="*", default=[], dest="settings")
+    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--set", nargs="*", default=[], dest="settings", metavar="NAME=VALUE")
+    parser.add_argument("--vary", nargs="*", default=[], metavar="NAME=VALUE,VALUE")
+    parser.add_argument("--store", type=Path, help="keeps the runs")
     parser.add_argument("--lines", action="store_true", help="print what was said")
     options = parser.parse_args()
-    from tertulia.engines import ModelAccess
-
-    settings = dict(setting.split("=", 1) for setting in options.settings)
-    cases = [resolve(scenario) for scenario in options.cases]
+    varied = [[(name, v) for v in values.split(",")] for name, _, values in (o.partition("=") for o in options.vary)]
+    common = [(name, value) for name, _, value in (setting.partition("=") for setting in options.settings)]
+    settings = [dict([*common, *chosen]) for chosen in product(*varied)]
     with tempfile.TemporaryDirectory() as folder:
-        dialogues = dialogues_of(options.cases, options.seeds, settings, options.turns, Path(folder) / "runs.db")
-    for (number, seed), dialogue in dialogues.items() if options.lines else ():
-        print(f"\n{options.cases[number]}, seed {seed}")
-        for speaker, text in dialogue:
-            print(f"  {speaker}: {text}")
-    embedder = ModelAccess().embedder("minilm")
-    found = figures_of(dialogues, [case for case in cases if isinstance(case, Case)], embedder)
-    print(
-        f"{' '.join(options.settings) or 'defaults'}: to the point {found.dialogues:.2f} of dialogues, "
-        f"{found.lines:.2f} of lines, margin {found.margin:+.3f}; dist-1 to 3 "
-        f"{' '.join(f'{value:.2f}' for value in found.distinct)}; repeated 4-grams {found.repeated:.2f}; "
-        f"{found.length:.1f} words a line"
-    )
+        store = tt.Store(options.store or Path(folder) / "runs.db")
+        dialogues = [
+            [
+                {seed: dialogue_under(case, seed, s, options.turns, store) for seed in options.seeds}
+                for case in options.cases
+            ]
+            for s in settings
+        ]
+    if options.lines:
+        print_lines(dialogues, settings, options.cases)
+    print_table(dialogues, settings, [case for case in map(resolve, options.cases) if isinstance(case, Case)])
 
 
 if __name__ == "__main__":

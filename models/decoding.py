@@ -18,7 +18,7 @@ from torch import Tensor
 
 from models.decoding_state import DecodingState
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
-from prompts.placeholders import continues_placeholder, form_of
+from prompts.placeholders import continues_placeholder, form_of, is_placeholder
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
 from state.words import has_unspaced
@@ -118,22 +118,12 @@ def decode_replies(
 
 def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenizer: Tokenizer) -> None:
     """Draw the next token of a row, append what the grammar forces after it, and close a text at its limit."""
-    grammar, request = row.grammar, row.request
+    grammar = row.grammar
     forbidden = torch.from_numpy(~row.matcher.allowed())
     gains = None if without_context is None else logits.log_softmax(-1) - without_context.log_softmax(-1)
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
-    if index is not None and grammar.fields[index].kind in ("speech", "text"):
-        logits = text_logits(
-            row.tokens[row.text_starts.get(index, len(row.tokens)) :], logits, gains, request, tokenizer
-        )
-    number = row.generator.random()
-    token = draw_token(logits, number, request.temperature, request.top_p)
-    while index is not None and _continues_form(row, index, token, tokenizer):
-        logits[token] = -torch.inf  # nobody says the words of the form
-        if not logits.isfinite().any():
-            break
-        token = draw_token(logits, number, request.temperature, request.top_p)
+    token = _draw(row, index, logits, gains, tokenizer)
     _extend(row, [token])
     index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
@@ -144,6 +134,22 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
             _close(row, grammar.fields[index].kind == "speech", start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
+
+
+def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, tokenizer: Tokenizer) -> int:
+    """Return the next token of a row, in the field `index`; nobody says the words of the form."""
+    request, number = row.request, row.generator.random()
+    if index is None or row.grammar.fields[index].kind not in ("speech", "text"):
+        return draw_token(logits, number, request.temperature, request.top_p)
+    text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
+    while True:
+        spoken = text_logits(text, logits, gains, request, tokenizer)
+        token = draw_token(spoken, number, request.temperature, request.top_p)
+        if not _is_of_form(row, index, [*text, token], tokenizer):
+            return token
+        logits[token] = -torch.inf
+        if not logits.isfinite().any():
+            return token
 
 
 def text_logits(
@@ -161,13 +167,14 @@ def text_logits(
     return amplified(logits, gains[: len(logits)], request.context_strength)
 
 
-def _continues_form(row: _Row, index: int, token: int, tokenizer: Tokenizer) -> bool:
-    """Return whether speech would have begun, with this token, with what the form says instead of it."""
+def _is_of_form(row: _Row, index: int, tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
+    """Return whether speech of these tokens begins with what the form says instead of it, or ends as nothing else."""
     field = row.grammar.fields[index]
     if field.kind != "speech" or field.name not in row.form:
         return False
-    text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
-    return continues_placeholder(tokenizer.decode([*text, token]), row.form[field.name])
+    text, end, _ = tokenizer.decode(tokens).partition('"')
+    form = row.form[field.name]
+    return continues_placeholder(text, form) or (bool(end) and is_placeholder(text, form))
 
 
 def _extend(row: _Row, tokens: list[int]) -> None:

@@ -41,14 +41,16 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
     """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first."""
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
-    more = range(1, max(1, (context.parameters.drafts or 1) - len(attempts) + 1))
+    request = spoken_request(prompt, (), context.model.tokenizer, context.parameters)
+    drafts = (context.parameters.drafts or 1) if request.without_context else 1  # else none would be the better one
+    more = ((attempts.start, row) for row in range(1, drafts - len(attempts) + 1))
     generators = tuple(
         keyed_generator(
             context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt, row=row
         )
-        for attempt, row in [*((attempt, 0) for attempt in attempts), *((attempts.start, row) for row in more)]
+        for attempt, row in [*((attempt, 0) for attempt in attempts), *more]
     )
-    request = spoken_request(prompt, generators, context.model.tokenizer, context.parameters)
+    request = replace(request, generators=generators)
     replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
     for attempt, reply in zip(attempts, best_first(replies, prompt.speaker), strict=False):
         save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")

@@ -16,6 +16,7 @@ from models.decoding import continues_word, draw_token
 from models.decoding_state import Prefix, current_state
 from models.grammar import ends_with_sentence
 from models.loading import open_model
+from prompts.placeholders import is_placeholder
 from prompts.render import render
 from state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError
 from state.language_model import GenerationRequest, ReplyField, ScoringOptions
@@ -335,21 +336,24 @@ def test_a_folder_with_a_model_without_attention_is_refused_by_name(tmp_path) ->
         open_model(str(tmp_path), cache=tmp_path)
 
 
-async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", ["What Ana says…", "How Ana says…"])
+async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     pending: list[int] = []
 
-    def eager(logits: torch.Tensor, number: float, temperature: float, top_p: float) -> int:
+    def only_what_is_wanted(text: list[int], logits: torch.Tensor, *_: object) -> torch.Tensor:
         is_wanted = bool(pending) and bool(logits[pending[0]].isfinite())
-        return pending.pop(0) if is_wanted else int(logits.argmax())
+        token = pending.pop(0) if is_wanted else int(logits.argmax())
+        return torch.full_like(logits, -torch.inf).index_fill(0, torch.tensor(token), 0.0)
 
-    monkeypatch.setattr("models.decoding.draw_token", eager)
-    shown = Unit(id="o", block="output_instruction", kind="text", text='Reply so: {"Ana": "what Ana says"}')
+    monkeypatch.setattr("models.decoding.text_logits", only_what_is_wanted)
+    form = 'Reply so: {"Ana": "what Ana says"}'
+    shown = Unit(id="o", block="output_instruction", kind="text", text=form)
     request = _request(model, (ReplyField("Ana", "speech", max_tokens=40),), rows=1)
-    for source, is_said in ((request.prompt.source, True), (Prompt(units=(shown,), speaker="Ana", layout="x"), False)):
-        pending[:] = model.tokenizer.encode("What Ana says…")
-        asked = replace(request, prompt=replace(request.prompt, source=source))
-        ((reply,),) = [await model.generate(asked)]
-        assert str(reply.fields["Ana"]).startswith("What Ana") is is_said
+    with_form = Prompt(units=(shown,), speaker="Ana", layout="x")
+    for source, is_spoken in ((request.prompt.source, True), (with_form, False)):
+        pending[:] = model.tokenizer.encode(words + '"')
+        ((reply,),) = [await model.generate(replace(request, prompt=replace(request.prompt, source=source)))]
+        assert is_placeholder(str(reply.fields["Ana"]), "what Ana says") is is_spoken
 
 
 @pytest.mark.parametrize(
