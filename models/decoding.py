@@ -131,7 +131,7 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
         if gains is not None:
             row.gains[len(row.tokens) - 1] = float(gains[row.tokens[-1]])
         if len(row.tokens) - start >= grammar.fields[index].max_tokens:
-            _close(row, grammar.fields[index].kind == "speech", start, tokenizer)
+            _close(row, grammar.fields[index], start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
 
@@ -183,16 +183,17 @@ def _extend(row: _Row, tokens: list[int]) -> None:
     row.unread += len(tokens)
 
 
-def _close(row: _Row, speech: bool, start: int, tokenizer: Tokenizer) -> None:
+def _close(row: _Row, field: ReplyField, start: int, tokenizer: Tokenizer) -> None:
     """End a text at its last whole sentence; speech without one trails off at its last whole character."""
     quote = tokenizer.encode('"')
     for end in range(len(row.tokens), start, -1):
-        if ends_with_sentence(tokenizer.decode(row.tokens[start:end])):
+        text = tokenizer.decode(row.tokens[start:end])
+        if ends_with_sentence(text) and not is_placeholder(text, row.form.get(field.name)):
             _truncate(row, end)
             if row.matcher.accepts(quote):  # not after a space, or where the sentence's end is all there is
                 _extend(row, quote)
                 return
-    closing = tokenizer.encode('…"') if speech else quote
+    closing = tokenizer.encode('…"') if field.kind == "speech" else quote
     while not row.matcher.accepts(closing):
         _truncate(row, len(row.tokens) - 1)
     _extend(row, closing)

@@ -336,24 +336,26 @@ def test_a_folder_with_a_model_without_attention_is_refused_by_name(tmp_path) ->
         open_model(str(tmp_path), cache=tmp_path)
 
 
-@pytest.mark.parametrize("words", ["What Ana says…", "How Ana says…"])
+@pytest.mark.parametrize("words", ["What Ana Sol says…", "How Ana Sol says…"])
 async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     pending: list[int] = []
 
     def only_what_is_wanted(text: list[int], logits: torch.Tensor, *_: object) -> torch.Tensor:
         is_wanted = bool(pending) and bool(logits[pending[0]].isfinite())
         token = pending.pop(0) if is_wanted else int(logits.argmax())
+        if not is_wanted:
+            pending.clear()
         return torch.full_like(logits, -torch.inf).index_fill(0, torch.tensor(token), 0.0)
 
     monkeypatch.setattr("models.decoding.text_logits", only_what_is_wanted)
-    form = 'Reply so: {"Ana": "what Ana says"}'
+    form = 'Reply so: {"Ana": "what Ana Sol says"}'
     shown = Unit(id="o", block="output_instruction", kind="text", text=form)
     request = _request(model, (ReplyField("Ana", "speech", max_tokens=40),), rows=1)
     with_form = Prompt(units=(shown,), speaker="Ana", layout="x")
     for source, is_spoken in ((request.prompt.source, True), (with_form, False)):
         pending[:] = model.tokenizer.encode(words + '"')
         ((reply,),) = [await model.generate(replace(request, prompt=replace(request.prompt, source=source)))]
-        assert is_placeholder(str(reply.fields["Ana"]), "what Ana says") is is_spoken
+        assert is_placeholder(str(reply.fields["Ana"]), "what Ana Sol says") is is_spoken
 
 
 @pytest.mark.parametrize(
