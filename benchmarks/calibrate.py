@@ -13,7 +13,7 @@ import numpy as np
 
 from cli.environment import cache_folder
 from models.loading import open_embedder, open_model
-from nodes.generate import read_candidate, utterance_request
+from nodes.generate import read_candidate, spoken_request, utterance_request
 from nodes.judge import judge_by_likelihood
 from nodes.memory import retrieve_memories
 from nodes.prune import prune_units
@@ -36,7 +36,7 @@ async def contrasts(name: str) -> dict[float, list[float]]:
     """Return the contrasts of replies to full prompts, by λ, in nats per token."""
     model = open_model(name, cache=cache_folder())
     embedder = open_embedder("minilm")
-    parameters = Parameters(layout=model.traits.layout, judge="likelihood", ending=model.traits.ending)
+    parameters = model.traits.resolve(Parameters(judge="likelihood"))
     found: dict[float, list[float]] = {factor: [] for factor in FACTORS}
     for listed in list_cases("tidewell").cases:
         case = listed.case
@@ -68,8 +68,9 @@ async def contrasts_of(context: Context, number: int, turns: list[Turn]) -> dict
     generators = tuple(
         keyed_generator(0, round=number, agent=speaker, node="calibrate", row=row) for row in range(REPLIES)
     )
-    request = utterance_request(prompt, generators, model.tokenizer, parameters)
-    replies, scores = await model.generate_scored(request, ScoringOptions())
+    replies = await model.generate(spoken_request(prompt, generators, model.tokenizer, parameters))
+    plain = utterance_request(prompt, generators[: parameters.scoring_responses], model.tokenizer, parameters)
+    _, scores = await model.generate_scored(plain, ScoringOptions())
     state: UtteranceState = {"speaker": speaker, "round": number}
     found: dict[float, list[float]] = {factor: [] for factor in FACTORS}
     for factor in FACTORS:

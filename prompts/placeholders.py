@@ -49,6 +49,14 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
     return len(words) >= min(_FEWEST, len(form)) > 0 and words == form[: len(words)]
 
 
+def begins_placeholder(text: str, placeholder: str) -> bool:
+    """Return whether a text has begun with words of a placeholder, the last of which may be unfinished."""
+    words, form = folded_words(text), folded_words(placeholder)
+    if not min(_FEWEST, len(form)) <= len(words) <= len(form) or not words:
+        return False
+    return words[:-1] == form[: len(words) - 1] and form[len(words) - 1].startswith(words[-1])
+
+
 def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, object], form: Mapping[str, str]) -> bool:
     """Return whether all speech of a reply is the form's: the reply fills nothing in."""
     speech = [(str(values.get(field.name, "")), field.name) for field in fields if field.kind == "speech"]

@@ -149,6 +149,7 @@ def _making_document(details: TurnDetails) -> Document:
                 "origin": candidate.origin,
                 "text": candidate.text,
                 "as_written": as_written(candidate, prompt),
+                "information": candidate.reply.information,
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),
                 "comment": candidate.comment,

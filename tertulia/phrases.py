@@ -78,13 +78,15 @@ def order_of(run: RunRecord) -> str | None:
 
 
 def settings(run: RunRecord) -> list[str]:
-    """Return what the run was made with, a phrase each: order, λ (or what is retained), model, seed, seat."""
+    """Return what the run was made with, a phrase each: order, λ (or what is retained), α, model, seed, seat."""
     order = order_of(run)
     kept = retained(run)
+    strength = run.parameters.get("context_strength")
     seat = run.parameters.get("seat")
     return [
         *([in_words(order)] if order else []),
         f"retained: {kept}" if kept else f"λ = {run.parameters.get('removal_factor'):g}",
+        *([f"α = {strength:g}"] if strength else []),
         run.model,
         f"seed {run.seed}",
         *([f"a person as {seat}"] if seat else []),
