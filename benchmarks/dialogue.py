@@ -30,8 +30,6 @@ from tertulia.events import Event, TurnFinished
 from tertulia.starting import begin_with, plan_run
 
 SCENARIO = "tidewell:3"
-#: Every so many turns the plain generations are measured.
-MEASURED = 5
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,8 @@ def main(precision: str, turns: int) -> None:
     found = dialogue(precision, turns)
     plain = plain_model(precision)
     _plain_s(plain, found[0], 0)
-    measured = found[::MEASURED]
-    plain_s = statistics.mean(_plain_s(plain, turn, 0) for turn in measured)
-    keeping_s = statistics.mean(_plain_s(plain, turn, turn.common) for turn in measured)
+    plain_s = statistics.mean(_plain_s(plain, turn, 0) for turn in found)  # of all turns: their lengths differ
+    keeping_s = statistics.mean(_plain_s(plain, turn, turn.common) for turn in found)
     spent_s = statistics.mean(turn.spent_s for turn in found)
     later = found[2:]
     print(f"{precision}, {len(found)} turns of {statistics.mean(len(t.prompt) for t in found):.0f} tokens")
