@@ -10,15 +10,13 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from langgraph.checkpoint.memory import InMemorySaver
-from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
 
-from benchmarks.utterance import short
+from benchmarks.utterance import plain_generation_s, plain_model, short
 from cli.environment import cache_folder
-from models import embedded
 from models.loading import device_and_dtype, open_embedder, open_model
 from prompts.assemble import reply_prefix_of
 from prompts.render import render
@@ -32,8 +30,6 @@ from tertulia.events import Event, TurnFinished
 from tertulia.starting import begin_with, plan_run
 
 SCENARIO = "tidewell:3"
-#: Every so many turns the plain generations are measured.
-MEASURED = 5
 
 
 @dataclass(frozen=True)
@@ -50,13 +46,10 @@ def main(precision: str, turns: int) -> None:
     """Print the figures."""
     torch.set_num_threads(1)
     found = dialogue(precision, turns)
-    plain = AutoModelForCausalLM.from_pretrained(
-        embedded.folder(cache_folder()), dtype=getattr(torch, precision)
-    ).eval()
-    plain_generation_s(plain, found[0], 0)
-    measured = found[::MEASURED]
-    plain_s = statistics.mean(plain_generation_s(plain, turn, 0) for turn in measured)
-    keeping_s = statistics.mean(plain_generation_s(plain, turn, turn.common) for turn in measured)
+    plain = plain_model(precision)
+    _plain_s(plain, found[0], 0)
+    plain_s = statistics.mean(_plain_s(plain, turn, 0) for turn in found)  # of all turns: their lengths differ
+    keeping_s = statistics.mean(_plain_s(plain, turn, turn.common) for turn in found)
     spent_s = statistics.mean(turn.spent_s for turn in found)
     later = found[2:]
     print(f"{precision}, {len(found)} turns of {statistics.mean(len(t.prompt) for t in found):.0f} tokens")
@@ -108,18 +101,13 @@ def prompts_of_dialogue(model: LanguageModel, embedder: Embedder, parameters: Pa
         return [store.prompt(store.turn_record(context.run, number).prompt or "") for number in numbers]
 
 
-def plain_generation_s(model: PreTrainedModel, turn: Turn, kept: int) -> float:
-    """Return the CPU seconds of `generate` for a turn, with the keys and values of its first tokens in memory."""
-    ids, cache = torch.tensor([turn.prompt]), DynamicCache(config=model.config)
+def _plain_s(model: PreTrainedModel, turn: Turn, kept: int) -> float:
+    """Return G of a turn, with the keys and values of its first tokens in memory."""
+    cache = DynamicCache(config=model.config)
     if kept:
         with torch.inference_mode():
-            model.forward(ids[:, :kept], past_key_values=cache)
-    options: dict[str, Any] = {"max_new_tokens": turn.reply, "min_new_tokens": turn.reply, "pad_token_id": 0}
-    options |= {"do_sample": True, "temperature": 0.8, "top_p": 0.9, "past_key_values": cache}
-    generate: Any = model.generate
-    start = time.process_time()
-    generate(ids, attention_mask=torch.ones_like(ids), **options)
-    return time.process_time() - start
+            model.forward(torch.tensor([turn.prompt[:kept]]), past_key_values=cache)
+    return plain_generation_s(model, turn.prompt, turn.reply, cache)
 
 
 if __name__ == "__main__":

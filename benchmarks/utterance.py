@@ -1,7 +1,8 @@
 """Cost of an utterance, relative to a plain generation of the same prompt and length (`make bench`).
 
 The prompts are those of the shipped town, the model is the embedded one, in float32 and in the precision that
-suits this machine. Times are CPU times of the process; each ratio is the median over prompts, measured in turn.
+suits this machine. G is `generate` of transformers with its usual attention, on a model as transformers loads it: its
+weights are not packed. Times are CPU times of the process; each ratio is the median over prompts, measured in turn.
 """
 
 import asyncio
@@ -11,17 +12,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from langgraph.checkpoint.memory import InMemorySaver
 from rich.console import Console
 from rich.table import Table
-from transformers import PreTrainedModel
+from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from benchmarks.memory import added_by
 from cli.environment import cache_folder
-from models.attention import IMPLEMENTATION
+from models import embedded
 from models.attention_scores import attention_to_prompt
 from models.causal import CausalLanguageModel
 from models.decoding_state import prefill
@@ -88,9 +89,10 @@ def _measure(precision: str) -> dict[str, str]:
     parameters = model.traits.resolve(Parameters().with_settings({"removal_factor": 0.3, "max_turns": 1}))
     samples = [_sample(case, embedder, parameters) for case in CASES]
     figures = {"prompt, tokens (median)": f"{statistics.median(_length(model, s, parameters) for s in samples):.0f}"}
-    _warm_up(model, samples[0], parameters)
+    plain = plain_model(precision)
+    _warm_up(model, plain, samples[0], parameters)
     figures |= _scoring(model, samples, parameters)
-    figures |= _utterances(model, embedder, samples, parameters)
+    figures |= _utterances(model, plain, embedder, samples, parameters)
     figures |= _growth(model)
     figures |= _memory(precision)
     return figures
@@ -121,21 +123,27 @@ def _cpu_s(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
-def _warm_up(model: CausalLanguageModel, sample: Sample, parameters: Parameters) -> None:
+def _warm_up(model: CausalLanguageModel, plain: PreTrainedModel, sample: Sample, parameters: Parameters) -> None:
     asyncio.run(model.generate(_request(model, sample, parameters, 3)))
-    plain_generation_s(model.model, _request(model, sample, parameters, 1).prompt.input_ids, 10)
+    plain_generation_s(plain, _request(model, sample, parameters, 1).prompt.input_ids, 10)
 
 
-def plain_generation_s(model: PreTrainedModel, prompt: Sequence[int], tokens: int) -> float:
-    """Return G: CPU seconds of `generate` as transformers has it, with its usual attention, for exactly that length."""
-    model.set_attn_implementation("sdpa")
+def plain_model(precision: str) -> PreTrainedModel:
+    """Return the embedded model as transformers loads it, with its weights and its attention as they are there."""
+    folder = embedded.folder(cache_folder())
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, precision))
+    return cast(PreTrainedModel, model.eval())
+
+
+def plain_generation_s(
+    model: PreTrainedModel, prompt: Sequence[int], tokens: int, kept: DynamicCache | None = None
+) -> float:
+    """Return G: CPU seconds of `generate` of transformers, for exactly that length, behind what is kept."""
     ids = torch.tensor([prompt])
-    exactly: dict[str, Any] = {"max_new_tokens": tokens, "min_new_tokens": tokens, "pad_token_id": 0}
-    sampling: dict[str, Any] = {"do_sample": True, "temperature": 0.8, "top_p": 0.9}
+    options: dict[str, Any] = {"max_new_tokens": tokens, "min_new_tokens": tokens, "pad_token_id": 0}
+    options |= {"do_sample": True, "temperature": 0.8, "top_p": 0.9, "past_key_values": kept}
     generate: Any = model.generate
-    spent, _ = _cpu_s(partial(generate, ids, attention_mask=torch.ones_like(ids), **exactly, **sampling))
-    model.set_attn_implementation(IMPLEMENTATION)
-    return spent
+    return _cpu_s(partial(generate, ids, attention_mask=torch.ones_like(ids), **options))[0]
 
 
 def _scoring(model: CausalLanguageModel, samples: Sequence[Sample], parameters: Parameters) -> dict[str, str]:
@@ -152,7 +160,11 @@ def _scoring(model: CausalLanguageModel, samples: Sequence[Sample], parameters: 
 
 
 def _utterances(
-    model: CausalLanguageModel, embedder: SentenceEmbedder, samples: Sequence[Sample], parameters: Parameters
+    model: CausalLanguageModel,
+    plain: PreTrainedModel,
+    embedder: SentenceEmbedder,
+    samples: Sequence[Sample],
+    parameters: Parameters,
 ) -> dict[str, str]:
     """Whole turns through graph and storage, against one plain generation of the same prompt and reply length."""
     figures: dict[str, str] = {}
@@ -176,7 +188,7 @@ def _utterances(
                 rollbacks += record.rollbacks if backups == "on_demand" else 0
             length = max(tokens, round(statistics.mean(clocked.lengths)))
             prompt = _request(model, sample, parameters, 1).prompt.input_ids
-            ratios.append(spent / plain_generation_s(model.model, prompt, length))
+            ratios.append(spent / plain_generation_s(plain, prompt, length))
             shares.append((spent - clocked.spent_s - clocked.embedded_s(embedder)) / spent)
         figures[name] = f"{statistics.median(ratios):.2f}  ({min(ratios):.2f}–{max(ratios):.2f})"
     figures[f"  rollbacks in those {len(samples)} utterances, on demand"] = str(rollbacks)

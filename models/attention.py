@@ -43,9 +43,9 @@ class _Options:
     softcap: float | None
     sinks: Tensor | None
 
-    def logits(self, products: Tensor) -> Tensor:
-        """Return the attention logits of products of queries and keys."""
-        logits = products * self.scaling
+    def logits(self, query: Tensor, key: Tensor) -> Tensor:
+        """Return the attention logits of queries and keys."""
+        logits = _products(query * self.scaling, key)
         return logits if self.softcap is None else torch.tanh(logits / self.softcap) * self.softcap
 
     def softmax(self, logits: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def attention_forward(
     Args:
         module: The attention layer.
         query: `(B, H, n, d)`.
-        key, value: `(B, K, n, d)` while a prefix is read, `(B, K, t, d)` of the reply so far while decoding.
+        key, value: `(B, K, n, d)` while a prefix is read; while decoding the state has them.
         attention_mask: Always `None`: the mask function registered beside this one makes none.
         scaling: Factor on the logits; `d ** -0.5` if not given.
         dropout: Not used.
@@ -88,13 +88,11 @@ def attention_forward(
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     options = _Options(scaling, sliding_window, softcap, s_aux)
     state = current_state.get()
-    if not isinstance(state, DecodingState):
-        return _prefill(query, key, value, options).transpose(1, 2).contiguous(), None
-    layer, packed = getattr(module, "layer_idx", 0), state.packed
-    if packed is not None:
-        query = packed.unpack(query, key.shape[0])
-    output = _decode(state, layer, query, key, value, options)
-    return (output.transpose(1, 2).contiguous() if packed is None else packed.pack(output)), None
+    if isinstance(state, DecodingState):
+        output = _decode(state, getattr(module, "layer_idx", 0), query, options)
+    else:
+        output = _prefill(query, key, value, options)
+    return output.transpose(1, 2).contiguous(), None
 
 
 def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options) -> Tensor:
@@ -122,7 +120,7 @@ def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options) -> Te
     for first in range(0, n, block):
         queries = query[:, :, first : first + block]
         mask = causal_mask(columns[before + first : before + first + block, None], columns, options.window)
-        logits = options.logits(_products(queries, key)).masked_fill(~mask, -torch.inf)
+        logits = options.logits(queries, key).masked_fill(~mask, -torch.inf)
         outputs.append(weighted_values(options.softmax(logits), value))
     return torch.cat(outputs, dim=2)
 
@@ -144,41 +142,21 @@ def _plain_products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
 
 
-def _decode(state: DecodingState, layer: int, query: Tensor, key: Tensor, value: Tensor, options: _Options) -> Tensor:
+def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) -> Tensor:
     """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
-    rows, heads, n, _ = query.shape
-    prefix = state.common_prefix if state.prefix_length else None
-    before = state.prefix_length if prefix is not None else 0
-    columns = before + key.shape[2]
-    block = max(1, MAX_WEIGHTS // (rows * heads * columns))
     outputs = []
-    for first in range(0, n, block):
-        queries = query[:, :, first : first + block]
-        logits = options.logits(_products(queries, key))
-        if prefix is not None:
-            # One matrix product for all rows: they attend to the same keys.
-            flat = _by_kv_head(queries, key.shape[1])  # (K, B * G * n, d)
-            flat = options.logits(flat @ prefix.keys[layer].transpose(1, 2))
-            flat = flat.view(key.shape[1], rows, -1, queries.shape[2], before).transpose(0, 1)
-            logits = torch.cat([flat.reshape(rows, heads, queries.shape[2], before), logits], dim=-1)
-        mask = state.attention_mask(first, queries.shape[2], columns, options.window)
-        if mask is not None:
-            logits.masked_fill_(~mask, -torch.inf)
-        weights = options.softmax(logits)
-        state.capture(weights, first)
-        output = weighted_values(weights[..., before:], value)
-        if prefix is not None:
-            flat = _by_kv_head(weights[..., :before].to(value.dtype), key.shape[1]) @ prefix.values[layer]
-            flat = flat.view(key.shape[1], rows, -1, queries.shape[2], value.shape[3]).transpose(0, 1)
-            output = output + flat.reshape(output.shape)
-        outputs.append(output)
+    for group in state.groups:
+        queries, keys, values = query[:, :, group.tokens], group.keys[layer][None], group.values[layer][None]
+        n = queries.shape[2]
+        block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
+        for first in range(0, n, block):
+            logits = options.logits(queries[:, :, first : first + block], keys)
+            group.mask(logits, first, options.window)
+            weights = options.softmax(logits)
+            if state.captured_attention is not None:
+                group.capture(weights, first)
+            outputs.append(weighted_values(weights, values))
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
-
-
-def _by_kv_head(tensor: Tensor, kv_heads: int) -> Tensor:
-    """`(B, H, n, x)` to `(K, B * G * n, x)`: heads of one group are neighbours, keys are never repeated."""
-    rows, _, _, size = tensor.shape
-    return tensor.reshape(rows, kv_heads, -1, size).transpose(0, 1).reshape(kv_heads, -1, size)
 
 
 def _products(query: Tensor, key: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
 
-A prompt is read once; the last two prompts stay in memory, so that the judge, which needs the full and the pruned
+A prompt is read once; the last three prompts stay in memory, so that the judge, which needs the full and the pruned
 prompt again, reads only the reply. What prompts begin with is kept for later ones, such as those of a speaker's next
 turn, which read only what is new. Below it: `decoding_state` and `kept_chunks` (keys and values), `decoding`
 (sampling), `grammar` (JSON), `attention_scores` (Eq. 1).
@@ -28,8 +28,8 @@ from state.errors import ContextWindowError, ModelError
 from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
 from state.records import Reply
 
-#: Prompts kept in memory: the full one and the pruned one of an utterance.
-_KEPT_PREFIXES = 2
+#: Prompts kept in memory: the full one and the pruned one of an utterance, and the one without its context.
+_KEPT_PREFIXES = 3
 
 #: Bytes of keys and values kept in memory for later prompts: 22,000 tokens of the embedded model in bfloat16. A large
 #: model may keep more, a share of the bytes of its weights.

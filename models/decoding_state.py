@@ -1,28 +1,27 @@
 """Keys and values of prompts and of the replies behind them, and the attention captured on the way.
 
 A prompt is read once (`prefill`) and kept as a `Prefix`, without its last token; what it begins with may have been
-read before (`models.kept_chunks`). Replies are then rows of a `DecodingState`. Rows of one prompt attend to the same
-prefix tensors, and each to keys and values of its own, so nothing is copied per row; rows of several prompts are
-decoded together.
+read before (`models.kept_chunks`). Replies are then rows of a `DecodingState`: those of one prompt stand behind one
+copy of its prefix, and rows of several prompts are decoded together.
 
 While a `Prefix` or a `DecodingState` is current (`current_state`), `models.attention` computes the attention of the
 forward pass with it. This module knows nothing of units, prompts or sampling.
 
-Shapes: B rows, H query heads, K key-value heads, G = H / K, n new tokens, d head size, P tokens of the longest prefix,
-T reply tokens, t reply tokens so far. Where attention has columns, all prefixes end at column P, whatever their length,
-and a row's reply follows: shorter prefixes are padded on the left, and differences of columns are differences of
-positions.
+Shapes: B rows, R of them in a group, H query heads, K key-value heads, n new tokens, d head size, P tokens of the
+longest prefix, T reply tokens, t reply tokens that there is room for.
 """
 
 import contextvars
+import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import accumulate, chain
-from typing import Any, cast
+from itertools import accumulate
+from operator import add
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, CacheLayerMixin
 
@@ -31,6 +30,10 @@ from models.kept_chunks import Chunk, ChunkKey, KeptChunks
 #: Tokens of a forward pass that reads a prompt, on a processor and on an accelerator: small enough for little to be
 #: read again behind a common beginning, large enough for full matrix products.
 CHUNK, ACCELERATOR_CHUNK = 128, 512
+
+#: Tokens of the replies for which room is made at a time, and the most rows that share a tensor: the column of another
+#: row costs as much as one of the prefix.
+GROWTH, MOST_ROWS = 32, 16
 
 current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = contextvars.ContextVar(
     "current_state", default=None
@@ -162,17 +165,14 @@ def _chunk_length(model: PreTrainedModel) -> int | None:
 class DecodingState:
     """Rows that continue prefixes, each at its own length.
 
-    Rows of one prefix attend to the same tensors. Rows of several have theirs copied in front of their replies' keys,
-    so that one matrix product serves all of them.
+    The new tokens of all rows are read in one sequence, one row behind another, so that a row that reads many costs
+    the others nothing. Rows of one prefix are a group, and attend to it in one matrix product.
 
     Attributes:
-        common_prefix: The prefix that all rows continue; `None` if there are several.
-        prefix_length: P.
-        left_padding: By row, the number of masked columns in front of its prefix.
+        groups: The rows by prefix.
         lengths: By row, the number of tokens read, the prompt's last one included.
         captured_attention: Attention of each row's tokens to the prompt, mean over heads and summed over layers,
             `(B, T, P + 1)` in float32; `None` if it is not captured.
-        packed: How the tokens of the current forward pass are packed; `None` if they are padded.
     """
 
     def __init__(
@@ -187,200 +187,171 @@ class DecodingState:
             capacity: T, the tokens that a row may read.
             capture: Whether to capture attention to the prompt.
         """
-        self.model, self.capacity = model, capacity
+        self.model = model
         listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
-        self._prefixes = [prefix for prefix in listed for _ in range(rows)]
-        self.common_prefix = listed[0] if all(prefix is listed[0] for prefix in listed) else None
-        self.prefix_length = max(prefix.length for prefix in listed)
-        self.left_padding = [self.prefix_length - prefix.length for prefix in self._prefixes]
-        self.lengths = [0] * len(self._prefixes)
-        layers = _layers(model)
-        self.keys: list[Tensor | None] = [None] * layers
-        self.values: list[Tensor | None] = [None] * layers
-        shape = (len(self._prefixes), capacity, self.prefix_length + 1)
+        of_row = [prefix for prefix in listed for _ in range(rows)]
+        self.lengths = [0] * len(of_row)
+        self.groups: list[Group] = []
+        for prefix in {id(prefix): prefix for prefix in listed}.values():
+            members = [row for row, other in enumerate(of_row) if other is prefix]
+            self.groups += [Group(prefix, members[i : i + MOST_ROWS]) for i in range(0, len(members), MOST_ROWS)]
+        self._prefix_lengths = [prefix.length for prefix in of_row]
+        shape = (len(of_row), capacity, max(self._prefix_lengths) + 1)
         self.captured_attention = torch.zeros(shape, dtype=torch.float32, device=model.device) if capture else None
-        self.packed: PackedBatch | None = None
-        self._masks: dict[tuple[int, int | None], Tensor] = {}
 
     @property
     def length(self) -> int:
-        """Number of columns in front of the tokens being read."""
-        return self.prefix_length + max(self.lengths)
+        """Number of tokens in front of those being read, of the longest row."""
+        return max(prefix + length for prefix, length in zip(self._prefix_lengths, self.lengths, strict=True))
 
     def forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
-        """Read the next tokens of every row, at least one each, and return the logits after each `(B, n, V)`.
-
-        A row with fewer tokens than others is padded; the logits after its padding mean nothing.
-        """
-        n = max(map(len, tokens))
-        padded = [[*row, *[row[-1]] * (n - len(row))] for row in tokens]
-        logits = self._forward(padded, [range(start, start + n) for start in self._next_positions()])
-        for row, new in enumerate(tokens):
-            self.advance(row, len(new))
-        return logits
+        """Read the next tokens of the rows, and return the logits after each `(B, n, V)`, zeros behind shorter rows."""
+        order, logits = self._forward(tokens, last_only=False)
+        parts = dict(zip(order, torch.split(logits, [len(tokens[row]) for row in order]), strict=True))
+        none = logits.new_zeros(0, logits.shape[1])
+        return pad_sequence([parts.get(row, none) for row in range(len(tokens))], batch_first=True)
 
     def next_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """Read the next tokens of the rows, and return the logits after the last token of each, `(B, V)`.
 
-        A row may have no tokens; its logits mean nothing. Rows of several prefixes are packed, without padding.
+        A row may have no tokens; its logits mean nothing.
         """
-        if self.common_prefix is not None:
-            logits = self.forward([row or [0] for row in tokens])
-            for row, new in enumerate(tokens):
-                if not new:
-                    self.truncate(row, 1)
-            return logits[range(len(tokens)), [max(0, len(row) - 1) for row in tokens]]
-        rows = [row for row, new in enumerate(tokens) for _ in new]
-        offsets = [offset for new in tokens for offset in range(len(new))]
-        starts = self._next_positions()
-        positions = [starts[row] + offset for row, offset in zip(rows, offsets, strict=True)]
-        columns = [self.left_padding[row] + position for row, position in zip(rows, positions, strict=True)]
-        places = torch.tensor([rows, offsets, columns], device=self.model.device)
-        self.packed = PackedBatch(places[0], places[1], places[2], max(map(len, tokens)))
-        try:
-            logits = self._forward([list(chain.from_iterable(tokens))], [positions])
-        finally:
-            self.packed = None
-        for row, new in enumerate(tokens):
-            self.advance(row, len(new))
-        return logits[0, [max(0, end - 1) for end in accumulate(map(len, tokens))]]
-
-    def advance(self, row: int, tokens: int) -> None:
-        """Count the next tokens of a row as read, and drop what was captured behind them (of padding)."""
-        self._set_length(row, self.lengths[row] + tokens)
+        order, logits = self._forward(tokens, last_only=True)
+        places = {row: place for place, row in enumerate(order)}
+        return logits[[places.get(row, 0) for row in range(len(tokens))]]
 
     def truncate(self, row: int, tokens: int) -> None:
         """Drop the last tokens of a row, as if they had not been read."""
-        self._set_length(row, self.lengths[row] - tokens)
-
-    def _set_length(self, row: int, length: int) -> None:
-        self.lengths[row] = length
-        if self.captured_attention is not None:
-            self.captured_attention[row, length:] = 0
+        self.lengths[row] -= tokens
 
     def attention_of_row(self, row: int, tokens: int) -> Tensor:
         """Return the captured attention of a row's first tokens, `(tokens, tokens of its prompt)` (Eq. 1)."""
         assert self.captured_attention is not None
-        return self.captured_attention[row, :tokens, self.left_padding[row] :]
+        return self.captured_attention[row, :tokens, : self._prefix_lengths[row] + 1]
 
-    def _next_positions(self) -> list[int]:
-        """Return the position of the next token of each row."""
-        return [
-            self.prefix_length - padding + length
-            for padding, length in zip(self.left_padding, self.lengths, strict=True)
-        ]
-
-    def _forward(self, tokens: Sequence[Sequence[int]], positions: Sequence[Sequence[int]]) -> Tensor:
-        device = self.model.device
-        self._masks.clear()
-        with _as_current(self), torch.inference_mode():
-            logits = self.model(
-                input_ids=torch.tensor(tokens, device=device),
-                position_ids=torch.tensor([list(row) for row in positions], device=device),
-                past_key_values=Cache(layers=[_Layer(self, i) for i in range(len(self.keys))]),
-                use_cache=True,
-            ).logits
-        self._prefixes.clear()  # copied, where there are several
-        return cast(Tensor, logits)
-
-    # --- for models.attention, once per layer -------------------------------------------------------------------------
-
-    def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Append new keys and values to those of each row.
+    def _forward(self, tokens: Sequence[Sequence[int]], *, last_only: bool) -> tuple[list[int], Tensor]:
+        """Return the rows with new tokens in the order in which these were read, and logits `(tokens, V)`.
 
         Args:
-            layer: The layer.
-            keys, values: `(B, K, n, d)`, or `(1, K, tokens, d)` where they are packed.
-
-        Returns:
-            What the rows attend to besides a common prefix, `(B, K, t, d)`; `(B, K, P + T, d)` if there is none.
+            tokens: By row.
+            last_only: Whether the logits after the last token of each row are enough.
         """
-        all_keys, all_values = self.keys[layer], self.values[layer]
-        if all_keys is None or all_values is None:
-            all_keys = self.keys[layer] = self._allocate(keys, [prefix.keys[layer] for prefix in self._prefixes])
-            all_values = self.values[layer] = self._allocate(
-                values, [prefix.values[layer] for prefix in self._prefixes]
-            )
-        front = self.prefix_length if self.common_prefix is None else 0
-        if self.packed is not None:
-            n = self.packed.n
-            all_keys[self.packed.rows, :, self.packed.columns] = keys[0].transpose(0, 1)
-            all_values[self.packed.rows, :, self.packed.columns] = values[0].transpose(0, 1)
-        else:
-            n = keys.shape[2]
-            for row, length in enumerate(self.lengths):
-                start, fits = front + length, min(n, self.capacity - length)  # only padding can lie behind it
-                all_keys[row, :, start : start + fits] = keys[row, :, :fits]
-                all_values[row, :, start : start + fits] = values[row, :, :fits]
-        if self.common_prefix is None:
-            return all_keys, all_values  # all of it: a part in bfloat16 would be copied for the matrix product
-        end = min(max(self.lengths) + n, self.capacity)
-        return all_keys[:, :, :end], all_values[:, :, :end]
+        device = self.model.device
+        order = [row for group in self.groups for row in group.rows if tokens[row]]
+        positions = [self.lengths[row] + i for row in order for i in range(len(tokens[row]))]
+        starts = [self._prefix_lengths[row] for row in order for _ in tokens[row]]
+        start = 0
+        for group in self.groups:
+            start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, device)
+        ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)]
+        limits: dict[str, Any] = {}
+        if last_only and "logits_to_keep" in inspect.signature(self.model.forward).parameters:
+            limits["logits_to_keep"] = torch.tensor(ends, device=device)
+        with _as_current(self), torch.inference_mode():
+            logits = self.model(
+                input_ids=torch.tensor([[token for row in order for token in tokens[row]]], device=device),
+                position_ids=torch.tensor([[*map(add, starts, positions)]], device=device),
+                past_key_values=Cache(layers=[_Layer(self, i) for i in range(_layers(self.model))]),
+                use_cache=True,
+                **limits,
+            ).logits[0]
+        if self.captured_attention is not None:
+            for group in self.groups:
+                group.write_attention(self.captured_attention)
+        for row in order:
+            self.lengths[row] += len(tokens[row])
+        return order, logits[ends] if last_only and not limits else logits
 
-    def _allocate(self, new: Tensor, prefixes: Sequence[Tensor]) -> Tensor:
-        """Return zeros for one layer's keys or values, several prefixes copied in front."""
-        front = self.prefix_length if self.common_prefix is None else 0
-        tensor = new.new_zeros((len(self.left_padding), new.shape[1], front + self.capacity, new.shape[3]))
-        for row, prefix in enumerate(prefixes):
-            if self.common_prefix is None and prefix.dim() == 3:
-                tensor[row, :, self.left_padding[row] : front] = prefix
-        return tensor
-
-    def attention_mask(self, first: int, n: int, columns: int, window: int | None) -> Tensor | None:
-        """Return which columns the `n` new tokens from `first` on attend to, `(B, 1, n, columns)`; `None` for all.
-
-        It is made once for all layers with the same window.
-        """
-        if window is None and not any(self.left_padding):
-            shortest = self.prefix_length + min(self.lengths)
-            if shortest + first + 1 >= columns:
-                return None
-        if (first, window) not in self._masks:
-            device = self.model.device
-            starts = torch.tensor([self.prefix_length + first + length for length in self.lengths], device=device)
-            query_columns = starts[:, None, None] + torch.arange(n, device=device)[:, None]
-            key_columns = torch.arange(columns, device=device)
-            mask = causal_mask(query_columns, key_columns, window)
-            if any(self.left_padding):
-                mask &= key_columns >= torch.tensor(self.left_padding, device=device)[:, None, None]
-            self._masks[first, window] = mask[:, None]
-        return self._masks[first, window]
-
-    def capture(self, weights: Tensor, first: int) -> None:
-        """Add the attention weights of one layer, `(B, H, n, P + t)`, of the new tokens from `first` on."""
-        if self.captured_attention is None:
-            return
-        # (B, n, P + 1): the first reply column is the prompt's last token
-        to_prompt = weights[..., : self.captured_attention.shape[2]].mean(1)
-        for row, length in enumerate(self.lengths):
-            start = length + first
-            fits = max(0, min(to_prompt.shape[1], self.capacity - start))
-            self.captured_attention[row, start : start + fits] += to_prompt[row, :fits]
+    def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Append new keys and values `(1, K, tokens, d)` of one layer to those of their rows, and return them."""
+        for group in self.groups:
+            group.store(layer, keys[0], values[0])
+        return keys, values
 
 
-@dataclass(frozen=True)
-class PackedBatch:
-    """The layout of several rows' new tokens, one after another, in a batch of one.
+class Group:
+    """Rows of one prefix: their keys and values stand in one tensor per layer, `(K, P + R · t, d)`.
+
+    Behind the prefix there is a column per row for the first token of the replies, then for the second, and so on. A
+    token attends to the prefix and to its row's columns up to its own; the others are masked. So a single product
+    serves all R rows, and a row that goes back leaves nothing to be moved.
 
     Attributes:
-        rows, offsets, columns: By token, its row, its number among the row's new tokens, and its column.
-        n: New tokens of the row that has most.
+        rows: Their numbers in the state.
+        tokens: Where their new tokens are among those of all groups, in the forward pass under way.
+        keys, values: By layer.
     """
 
-    rows: Tensor
-    offsets: Tensor
-    columns: Tensor
-    n: int
+    def __init__(self, prefix: Prefix, rows: list[int]) -> None:
+        """Make rows that have read nothing yet."""
+        self.rows = rows
+        self.tokens = slice(0, 0)
+        self.keys, self.values = list(prefix.keys), list(prefix.values)
+        self._length = prefix.length
+        self._masks: dict[int | None, Tensor] = {}
+        self._attention: Tensor | None = None
 
-    def unpack(self, packed: Tensor, rows: int) -> Tensor:
-        """`(1, H, tokens, d)` to `(B, H, n, d)`, with zeros where a row has fewer tokens."""
-        unpacked = packed.new_zeros((rows, packed.shape[1], self.n, packed.shape[3]))
-        unpacked[self.rows, :, self.offsets] = packed[0].transpose(0, 1)
-        return unpacked
+    def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
+        """Begin a forward pass in which each row reads so many tokens; return where those of the next group begin."""
+        self.tokens = slice(start, start + sum(new))
+        # by new token: its row's number in the group, and its position in the reply
+        self._of_row = torch.tensor([i for i, n in enumerate(new) for _ in range(n)], device=device)
+        positions = [lengths[row] + i for row, n in zip(self.rows, new, strict=True) for i in range(n)]
+        self._positions = torch.tensor(positions, device=device)
+        self._columns = self._length + self._positions * len(self.rows) + self._of_row
+        self._needed = max(positions, default=-1) + 1
+        self._masks.clear()
+        self._attention = None
+        return self.tokens.stop
 
-    def pack(self, unpacked: Tensor) -> Tensor:
-        """`(B, H, n, d)` to `(1, tokens, H, d)`."""
-        return unpacked[self.rows, :, self.offsets][None]
+    def store(self, layer: int, keys: Tensor, values: Tensor) -> None:
+        """Put the keys and values of the new tokens, `(K, tokens, d)` of all groups, into their columns."""
+        if not self._needed:
+            return
+        columns = self._length + len(self.rows) * self._needed
+        for tensors, new in ((self.keys, keys), (self.values, values)):
+            tensor = tensors[layer]
+            if tensor.dim() == 1 or tensor.shape[1] < columns:
+                # Never a part of a tensor: in bfloat16 it would be copied for every product.
+                grown = new.new_zeros(new.shape[0], columns + len(self.rows) * GROWTH, new.shape[2])
+                if tensor.dim() > 1:
+                    grown[:, : tensor.shape[1]] = tensor
+                tensors[layer] = tensor = grown
+            tensor.index_copy_(1, self._columns, new[:, self.tokens])
+
+    def mask(self, logits: Tensor, first: int, window: int | None) -> None:
+        """Mask the attention logits `(1, H, n, P + R · t)` of the new tokens from `first` on, in place."""
+        columns, n = logits.shape[3], logits.shape[2]
+        if window is not None and window >= self._length + self._needed:
+            window = None
+        if window not in self._masks:
+            behind = torch.arange(columns - self._length, device=logits.device)
+            positions, of_row = behind // len(self.rows), behind % len(self.rows)
+            mask = (of_row != self._of_row[:, None]) | (positions > self._positions[:, None])
+            if window is not None:
+                positions = torch.cat([torch.arange(-self._length, 0, device=logits.device), positions])
+                mask = nn.functional.pad(mask, (self._length, 0))
+                mask |= self._positions[:, None] - positions >= window
+            self._masks[window] = mask
+        mask = self._masks[window][first : first + n]
+        logits[..., columns - mask.shape[1] :].masked_fill_(mask, -torch.inf)
+
+    def capture(self, weights: Tensor, first: int) -> None:
+        """Add the attention weights `(1, H, n, P + R · t)` of one layer, of the new tokens from `first` on."""
+        n = weights.shape[2]
+        if self._attention is None:
+            self._attention = weights.new_zeros(len(self._positions), self._length + 1)
+        of_row = self._of_row[first : first + n]
+        added = self._attention[first : first + n]
+        added[:, :-1] += weights[0, :, :, : self._length].mean(0)
+        # each row's first column is the prompt's last token
+        added[:, -1] += weights[0, :, torch.arange(n, device=weights.device), self._length + of_row].mean(0)
+
+    def write_attention(self, captured: Tensor) -> None:
+        """Write what was captured in this forward pass into that of all rows, `(B, T, P + 1)`."""
+        if self._attention is not None:
+            rows = torch.tensor(self.rows, device=captured.device)[self._of_row]
+            captured[rows, self._positions, : self._attention.shape[1]] = self._attention
 
 
 def causal_mask(query_columns: Tensor, key_columns: Tensor, window: int | None) -> Tensor:

@@ -76,6 +76,34 @@ def test_attention_to_several_prefixes_equals_the_definition(family: str, packed
         assert _relative(attention, attention_by_definition(model, prompts[i], response)) < 1e-4
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.decoding_state.MOST_ROWS", 2)
+    monkeypatch.setattr("models.decoding_state.GROWTH", 1)
+    model = tiny_model(family)
+    model.set_attn_implementation(IMPLEMENTATION)
+    prompt, responses = _tokens(40, 1), [_tokens(9, 60 + row) for row in range(5)]
+    state = DecodingState(model, prefill(model, prompt), 5, 9, capture=True)
+    state.next_logits([[prompt[-1], *response[:row]] for row, response in enumerate(responses)])
+    for place in range(8):
+        state.next_logits(
+            [response[place : place + 1] if place >= row else [] for row, response in enumerate(responses)]
+        )
+    for row, response in enumerate(responses):
+        found = state.attention_of_row(row, 9)
+        assert _relative(found, attention_by_definition(model, prompt, response)) < 1e-4
+
+
+def test_only_the_logits_that_are_drawn_from_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, computed = tiny_model("llama, grouped heads"), []
+    model.set_attn_implementation(IMPLEMENTATION)
+    model.get_output_embeddings().register_forward_hook(lambda *call: computed.append(call[2].shape[1]))
+    state = DecodingState(model, [prefill(model, _tokens(n, n)) for n in (30, 12)], 2, 9, capture=False)
+    state.next_logits([_tokens(n, n) for n in (5, 1, 3, 7)])
+    state.next_logits([[7], [], [], [8, 9]])
+    assert computed == [4, 2], "one a row that reads"
+
+
 def test_a_row_without_new_tokens_stays_as_it_is() -> None:
     model = tiny_model("qwen2, sliding windows")
     model.set_attn_implementation(IMPLEMENTATION)

@@ -93,9 +93,9 @@ def test_keys_and_values_are_the_same_to_the_bit(family: str, dtype: torch.dtype
         assert all(map(torch.equal, (*cold.keys, *cold.values), (*warm.keys, *warm.values)))
 
 
-async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, read = tiny_language_model(), []
-    forward = model.model.base_model.forward
+def _passes_counted(model: CausalLanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the tokens of each forward pass in which a prompt is read."""
+    read, forward = [], model.model.base_model.forward
 
     def counted(input_ids, **others):
         if isinstance(current_state.get(), Prefix):
@@ -103,7 +103,25 @@ async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytes
         return forward(input_ids=input_ids, **others)
 
     monkeypatch.setattr(model.model.base_model, "forward", counted)
-    passes = []
+    return read
+
+
+async def test_the_judge_reads_no_prompt_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_language_model()
+    full, pruned, bare = (_rendered(_tokens(n, n)) for n in (150, 90, 40))
+    fields, draws = (ReplyField("Ana", "speech", max_tokens=6),), (random.Random(1), random.Random(2))
+    await model.generate_scored(GenerationRequest(full, fields, draws, 0.8, 0.9), ScoringOptions())
+    spoken = GenerationRequest(pruned, fields, draws, 0.8, 0.9, without_context=bare, context_strength=1.0)
+    (reply, _) = await model.generate(spoken)
+    read = _passes_counted(model, monkeypatch)
+    for prompt in (full, pruned):
+        await model.log_likelihood(prompt, reply)
+    assert read == []
+
+
+async def test_only_what_follows_the_common_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_language_model()
+    read, passes = _passes_counted(model, monkeypatch), []
     for prompt in PROMPTS:
         await model.log_likelihood(_rendered(prompt), Reply(text="{}", tokens=(5, 6), text_tokens=(0, 2), fields={}))
         passes.append(list(read))
@@ -131,6 +149,8 @@ async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
         "inconsistency_threshold": 9.0,
         "max_utterance_tokens": 16,
         "scoring_responses": 1,
+        "drafts": 2,
+        "context_strength": 1.0,
     }
     path, copies = tmp_path / "tertulia.db", []
 
