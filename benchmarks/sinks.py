@@ -90,7 +90,7 @@ async def measure(model: CausalLanguageModel, prompt: Prompt, number: int, rows:
         row = rows.setdefault(name, Row())
         few = mean(scores[:SCORED])
         row.agreement.append(rank_correlation(few, effect))
-        row.removed.append(share_removed(prompt, few, effect))
+        row.removed += share_removed(prompt, few, effect)
         row.highest.append(max(effect, key=lambda unit: few[unit]))
         row.spent_s.append(spent_s)
         if len(scores) > SCORED:
@@ -100,9 +100,8 @@ async def measure(model: CausalLanguageModel, prompt: Prompt, number: int, rows:
     row.agreement.append(
         statistics.mean(rank_correlation(each, rest) for each, rest in zip(effects, others, strict=True))
     )
-    row.removed.append(
-        mean_pair([share_removed(prompt, rest, each) for each, rest in zip(effects, others, strict=True)])
-    )
+    for each, rest in zip(effects, others, strict=True):
+        row.removed += share_removed(prompt, rest, each)
     row.highest.append(max(effect, key=lambda unit: effect[unit]))
 
 
@@ -171,21 +170,17 @@ def mean(scores: Sequence[Scores]) -> Scores:
     return {unit: statistics.mean(each[unit] for each in scores) for unit in scores[0]}
 
 
-def mean_pair(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the mean of the first and of the second numbers."""
-    return statistics.mean(first for first, _ in pairs), statistics.mean(second for _, second in pairs)
-
-
 def rank_correlation(scores: Scores, effect: Scores) -> float:
     """Return Spearman's ρ over the units that have an effect."""
     return float(spearmanr([scores[unit] for unit in effect], list(effect.values())).statistic)
 
 
-def share_removed(prompt: Prompt, scores: Scores, effect: Scores) -> tuple[float, float]:
-    """Return the share of what helps, and of the units, that Algorithm 1 removes at λ = 0.5."""
+def share_removed(prompt: Prompt, scores: Scores, effect: Scores) -> list[tuple[float, float]]:
+    """Return the share of what helps, and of the units, that Algorithm 1 removes at λ = 0.5; none if nothing helps."""
     removed = prune_units(prompt.units, {unit: max(0.0, score) for unit, score in scores.items()}, 0.5)
     helps = {unit: max(0.0, value) for unit, value in effect.items()}
-    return sum(helps[unit] for unit in removed) / sum(helps.values()), len(removed) / len(helps)
+    total = sum(helps.values())
+    return [(sum(helps[unit] for unit in removed) / total, len(removed) / len(helps))] if total else []
 
 
 def stability(prompt: Prompt, first: Scores, second: Scores) -> list[float]:
