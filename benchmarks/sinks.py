@@ -171,8 +171,9 @@ def mean(scores: Sequence[Scores]) -> Scores:
 
 
 def rank_correlation(scores: Scores, effect: Scores) -> float:
-    """Return Spearman's ρ over the units that have an effect."""
-    return float(spearmanr([scores[unit] for unit in effect], list(effect.values())).statistic)
+    """Return Spearman's ρ over the units that have an effect; 0 where scores, or effects, are all alike."""
+    first, second = [scores[unit] for unit in effect], list(effect.values())
+    return float(spearmanr(first, second).statistic) if len(set(first)) > 1 < len(set(second)) else 0.0
 
 
 def share_removed(prompt: Prompt, scores: Scores, effect: Scores) -> list[tuple[float, float]]:
