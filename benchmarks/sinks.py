@@ -1,8 +1,8 @@
 """Which reducer of attention agrees with leave-one-out likelihood, and how stable it is.
 
-`python -m benchmarks.sinks [FOLDER]`: the embedded model in float32, one thread is enough (about ten minutes of CPU).
-Prompts are those of cases of the shipped town, and of a Generative Agents run where its folder is given. Others than
-these were looked at while the reducers were settled.
+`python -m benchmarks.sinks [--first] [FOLDER]`: the embedded model in float32, about a minute of CPU for a prompt.
+Prompts are those of cases 4 to 7 of the shipped town, and of a Generative Agents run where its folder is given; with
+`--first` of cases 0 to 3, which were looked at while the reducers were settled.
 
 *Leave-one-out*: by how much the mean log-likelihood of a response falls when a unit is removed, mean over
 three responses. *Removed at 0.5*: the share of it (of the units that help at all) in what Algorithm 1 removes at
@@ -39,8 +39,11 @@ from state.randomness import keyed_generator
 from state.records import Case, Prompt, Reply
 from worlds.catalog import list_cases
 
-#: Which cases of a town, and the numbers of responses and of orders.
-CASES, RESPONSES, SCORED, ORDERS = slice(4, 8), 12, 3, 2
+#: Which cases of a town, by whether the reducers were settled on them.
+CASES = {True: slice(0, 4), False: slice(4, 8)}
+
+#: The numbers of responses, of those that are scored, and of shuffled orders.
+RESPONSES, SCORED, ORDERS = 12, 3, 2
 
 SHUFFLED, BEYOND_SHUFFLED = "mean over shuffled orders", "beyond shuffled orders"
 
@@ -56,23 +59,25 @@ class Row:
     spent_s: list[float] = field(default_factory=list)
 
 
-def main(folders: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Print the table."""
-    model = opened("smollm2")
+    model, first = opened("smollm2"), "--first" in arguments
+    folders = [argument for argument in arguments if argument != "--first"]
     if not folders:
         print("no folder of a Generative Agents run: the shipped town alone", file=sys.stderr)
     rows: dict[str, Row] = {}
-    for number, prompt in enumerate(prompts(["tidewell", *(f"ga:{folder}" for folder in folders)], model)):
+    towns = ["tidewell", *(f"ga:{folder}" for folder in folders)]
+    for number, prompt in enumerate(prompts(towns, model, CASES[first])):
         print(f"prompt {number + 1}", file=sys.stderr)
         asyncio.run(measure(model, prompt, number, rows))
     Console(width=140, highlight=False).print(table(rows))
 
 
-def prompts(towns: Sequence[str], model: CausalLanguageModel) -> Iterator[Prompt]:
+def prompts(towns: Sequence[str], model: CausalLanguageModel, cases: slice) -> Iterator[Prompt]:
     """Yield prompts as the model gets them, every other one behind a first line."""
     embedder, parameters = open_embedder("minilm"), model.traits.resolve(Parameters(ending="off"))
     for town in towns:
-        for number, listed in enumerate(list_cases(town).cases[CASES]):
+        for number, listed in enumerate(list_cases(town).cases[cases]):
             assert isinstance(listed.case, Case)
             assert parameters.layout != "auto"
             yield prompt_of(listed.case, number % 2 == 1, parameters.layout, embedder, parameters)

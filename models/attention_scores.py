@@ -13,8 +13,8 @@ reducers, ours, do not. With ā_t the attention to prompt token t, mean over the
     beyond-neutral  Σ_t max(0, ā_t − n̄_t)     n̄: the same of `NEUTRAL_REPLY`, whatever the response is
     capped          Σ_t min(ā_t, c)           c: the quantile `CAP` of ā over the tokens of all units
 
-over the tokens t of u. All are ≥ 0 and at most sum-mean's, but for mean-mean's own scale. Only beyond-neutral reads
-more: the neutral reply, once for a prompt. docs/measuring.md compares them.
+over the tokens t of u. All are ≥ 0 and at most sum-mean's. Only beyond-neutral reads more: the neutral reply,
+once for a prompt. docs/measuring.md compares them.
 """
 
 from collections.abc import Sequence
