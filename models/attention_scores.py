@@ -28,7 +28,7 @@ from models.decoding_state import DecodingState, Prefix, prefill
 from state.errors import AttentionUnavailableError
 from state.language_model import RenderedPrompt, ScoringOptions
 
-#: A reply that could be given to anything. One sentence is not enough: its few rows are noise (docs/measuring.md).
+#: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
 NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me think about it for a moment."
 
 #: The share of the units' tokens whose attention counts in full.
