@@ -24,7 +24,9 @@ def score(
     model: Annotated[
         str, typer.Option(metavar="ID", help="smollm2 (embedded), a folder, or a Hugging Face id.")
     ] = "smollm2",
-    reducer: Annotated[str, typer.Option(metavar="NAME", help="sum-mean (the paper's) or mean-mean.")] = "sum-mean",
+    reducer: Annotated[
+        str, typer.Option(metavar="NAME", help="sum-mean (the paper's), mean-mean, beyond-neutral or capped.")
+    ] = "sum-mean",
     precision: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16 or float16.")] = "auto",
     trust_remote_code: CodeOption = None,
     store: NoStoreOption = None,

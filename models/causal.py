@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from models.attention import IMPLEMENTATION
-from models.attention_scores import attention_to_prompt, require_exact_attention, unit_scores
+from models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, require_exact_attention, unit_scores
 from models.decoding import capacity_of, decode_replies
 from models.decoding_state import DecodingState, Prefix, prefill
 from models.grammar import ReplyGrammar
@@ -69,7 +69,10 @@ class CausalLanguageModel:
         """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
         (replies,), attention = self._decode([request], capture=True)
         spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
-        scores = [unit_scores(a, request.prompt, options, span) for a, span in zip(attention, spans, strict=True)]
+        neutral = self._neutral_attention(request.prompt, options)
+        scores = [
+            unit_scores(a, request.prompt, options, span, neutral) for a, span in zip(attention, spans, strict=True)
+        ]
         return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
 
     async def score(
@@ -80,7 +83,8 @@ class CausalLanguageModel:
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
         self._require_fit(prompt, max(map(len, responses), default=0))
         attention = attention_to_prompt(self.model, self._prefix(prompt), responses)
-        return [unit_scores(a, prompt, options) for a in attention]
+        neutral = self._neutral_attention(prompt, options)
+        return [unit_scores(a, prompt, options, neutral=neutral) for a in attention]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
@@ -108,6 +112,15 @@ class CausalLanguageModel:
         """Drop the prompts kept in memory; results are the same without them."""
         self._prefixes.clear()
         self._kept.clear()
+
+    def _neutral_attention(self, prompt: RenderedPrompt, options: ScoringOptions) -> Tensor | None:
+        """Return the attention of the neutral reply, where the reducer needs it."""
+        if options.reducer != "beyond-neutral":
+            return None
+        reply = self.tokenizer.encode(NEUTRAL_REPLY)
+        self._require_fit(prompt, len(reply))
+        (attention,) = attention_to_prompt(self.model, self._prefix(prompt), [reply])
+        return attention
 
     def _decode(
         self, requests: Sequence[GenerationRequest], *, capture: bool

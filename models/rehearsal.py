@@ -148,7 +148,7 @@ class RehearsalModel:
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
         spans = prompt.token_spans.items()
         contents = {unit: _bytes(prompt.input_ids[first:past_last]) for unit, (first, past_last) in spans}
-        lengths = {unit: max(1, b - a) if options.reducer == "sum-mean" else 1 for unit, (a, b) in spans}
+        lengths = {unit: 1 if options.reducer == "mean-mean" else max(1, b - a) for unit, (a, b) in spans}
         return [
             {unit: 0.001 * lengths[unit] / math.sqrt(_share(contents[unit], response)) for unit in contents}
             for response in map(_bytes, responses)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
 from state.errors import SettingError, UsageError
-from state.parameters import MEDIUM, MEMORY_ITEMS, Choices, Ending, Judge, Layout, Lengths, Parameters
+from state.parameters import MEDIUM, MEMORY_ITEMS, Choices, Ending, Judge, Layout, Lengths, Parameters, Reducer
 from state.records import Prompt, Reply
 
 Role = Literal["system", "user", "assistant"]
@@ -158,7 +158,7 @@ class GenerationRequest:
 class ScoringOptions:
     """The reduction of attention to a score (APP §3.1, Eq. 1)."""
 
-    reducer: Literal["sum-mean", "mean-mean"] = "sum-mean"
+    reducer: Reducer = "sum-mean"
     rows: Literal["reply", "utterance_only"] = "reply"
 
 

@@ -6,7 +6,7 @@ from state.parameters.listing import GroupDescription, ParameterDescription, par
 from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
 from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from state.parameters.preset import PRESETS
-from state.parameters.prompt import MEMORY_ITEMS, Layout
+from state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer
 
 __all__ = [
     "ALIASES",
@@ -30,5 +30,6 @@ __all__ = [
     "Order",
     "ParameterDescription",
     "Parameters",
+    "Reducer",
     "parameter_groups",
 ]

@@ -14,6 +14,9 @@ MEMORY_ITEMS = 30, 45
 
 Layout = Literal["single_message", "chat_turns"]
 
+#: How attention becomes the score of a unit; `models/attention_scores.py` has the formulas.
+Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
+
 
 def _check_removable(letters: str) -> str:
     if "c" in letters:
@@ -60,7 +63,11 @@ class PruningParameters(ParameterGroup):
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
     )
-    reducer: Literal["sum-mean", "mean-mean"] = Field("sum-mean", description="R of Eq. 1 (APP §3.1, App. C)")
+    reducer: Reducer = Field(
+        "sum-mean",
+        description="R of Eq. 1 (APP §3.1, App. C); with beyond-neutral and capped (ours) tokens count less that "
+        "collect attention whatever is said",
+    )
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
     score_decay: float = Field(
         0.0,

@@ -1,16 +1,30 @@
 """The fast attention path against the plain definition of Eq. 1."""
 
+import random
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
 import pytest
 import torch
 from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 from transformers import BloomConfig, BloomForCausalLM, MambaConfig, MambaForCausalLM
 
 from models.attention import IMPLEMENTATION
-from models.attention_scores import attention_by_definition, attention_to_prompt, require_exact_attention, unit_scores
+from models.attention_scores import (
+    CAP,
+    NEUTRAL_REPLY,
+    attention_by_definition,
+    attention_to_prompt,
+    require_exact_attention,
+    unit_scores,
+)
+from models.causal import CausalLanguageModel
 from models.decoding_state import DecodingState, prefill
 from models.kept_chunks import KeptChunks
 from state.errors import AttentionUnavailableError
-from state.language_model import RenderedPrompt, ScoringOptions
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from state.parameters import Reducer
 
 
 def _tokens(count: int, seed: int) -> list[int]:
@@ -207,24 +221,96 @@ def test_a_model_whose_reported_attention_differs_is_refused(monkeypatch: pytest
         require_exact_attention(tiny_model("gpt2"))
 
 
-@pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean"])
-async def test_scores_of_units_equal_eq_1_written_out(reducer: str) -> None:
-    model = tiny_language_model()
-    prompt, responses = _tokens(30, 1), [_tokens(5, 2), _tokens(8, 3)]
-    spans = {"a": (2, 9), "b": (9, 10), "c": (28, 30), "empty": (12, 12)}
-    rendered = RenderedPrompt(tuple(prompt), spans, dict.fromkeys(spans, "block"))
-    found = await model.score(rendered, responses, ScoringOptions(reducer=reducer))  # type: ignore[arg-type]
-    for response, scores in zip(responses, found, strict=True):
+REDUCERS = get_args(Reducer)
+SPANS = {"a": (2, 9), "b": (9, 10), "c": (28, 30), "empty": (12, 12)}
+
+
+def a_prompt(seed: int = 1) -> RenderedPrompt:
+    return RenderedPrompt(tuple(_tokens(30, seed)), SPANS, dict.fromkeys(SPANS, "block"))
+
+
+def scores_written_out(
+    model: CausalLanguageModel, response: Sequence[int], reducer: str, rows: slice = slice(None)
+) -> dict[str, float]:
+    """Return the scores of the units of `a_prompt` from the full attention tensors, a formula each."""
+    prompt = a_prompt().input_ids
+
+    def per_token(response: Sequence[int], rows: slice = slice(None)) -> list[float]:
         model.model.set_attn_implementation("eager")
-        attentions = model.model(torch.tensor([[*prompt, *response[:-1]]]), output_attentions=True).attentions
+        tokens = torch.tensor([[*prompt, *response[:-1]]])
+        attentions = model.model(tokens, output_attentions=True).attentions
         model.model.set_attn_implementation(IMPLEMENTATION)
-        a = torch.stack(attentions)[:, 0, :, len(prompt) - 1 :]  # (L, H, n, P + n - 1)
-        for unit, (first, past_last) in spans.items():
-            reduced = a[..., first:past_last].sum(-1).mean(-1)  # (L, H): sum over the unit, mean over the response
-            expected = reduced.mean(1).sum(0).item()
-            if reducer == "mean-mean":
-                expected /= max(1, past_last - first)
-            assert scores[unit] == pytest.approx(expected, rel=1e-4)
+        a = torch.stack(attentions)[:, 0, :, len(prompt) - 1 :, : len(prompt)]  # (L, H, n, P)
+        return a[:, :, rows].double().mean(2).mean(1).sum(0).tolist()
+
+    tokens = per_token(response, rows)
+    if reducer == "beyond-neutral":
+        neutral = per_token(model.tokenizer.encode(NEUTRAL_REPLY))
+        tokens = [max(0.0, value - other) for value, other in zip(tokens, neutral, strict=True)]
+    if reducer == "capped":
+        cap = np.quantile(
+            [value for first, past_last in SPANS.values() for value in tokens[first:past_last]], CAP, method="lower"
+        )
+        tokens = [min(value, cap) for value in tokens]
+    lengths = {unit: max(1, b - a) if reducer == "mean-mean" else 1 for unit, (a, b) in SPANS.items()}
+    return {unit: sum(tokens[a:b]) / lengths[unit] for unit, (a, b) in SPANS.items()}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("reducer", REDUCERS)
+async def test_scores_of_units_equal_their_formula_written_out(family: str, reducer: Any) -> None:
+    model = tiny_language_model(family)
+    responses = [_tokens(5, 2), _tokens(8, 3)]
+    found = await model.score(a_prompt(), responses, ScoringOptions(reducer=reducer))
+    for response, scores in zip(responses, found, strict=True):
+        assert scores == pytest.approx(scores_written_out(model, response, reducer), rel=1e-4, abs=1e-6)
+    assert any(scores["a"] > 0 for scores in found)
+
+
+@pytest.mark.parametrize("rows", ["reply", "utterance_only"])
+@pytest.mark.parametrize("reducer", REDUCERS)
+async def test_scores_of_replies_as_they_are_drawn_equal_the_formula(reducer: Any, rows: Any) -> None:
+    model = tiny_language_model()
+    generators = tuple(random.Random(row) for row in range(2))
+    request = GenerationRequest(a_prompt(), (ReplyField("x", "speech", max_tokens=8),), generators, 0.8, 0.9)
+    replies, found = await model.generate_scored(request, ScoringOptions(reducer, rows))
+    spans = [slice(*reply.text_tokens) if rows == "utterance_only" else slice(None) for reply in replies]
+    expected = [
+        scores_written_out(model, reply.tokens, reducer, span) for reply, span in zip(replies, spans, strict=True)
+    ]
+    mean = {unit: (expected[0][unit] + expected[1][unit]) / 2 for unit in SPANS}
+    assert found == pytest.approx(mean, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("reducer", REDUCERS)
+async def test_what_is_kept_of_a_prompt_does_not_show_in_its_scores(
+    reducer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.decoding_state.CHUNK", 16)
+    model, options = tiny_language_model(), ScoringOptions(reducer)
+    cold = await model.score(a_prompt(), [_tokens(5, 2)], options)
+    assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "the whole prompt was kept"
+    for seed in (2, 3):
+        await model.score(a_prompt(seed), [_tokens(5, 2)], options)
+    assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "its chunks were kept"
+
+
+@pytest.mark.parametrize("reducer", REDUCERS)
+async def test_units_without_tokens_score_0(reducer: Any) -> None:
+    prompt = RenderedPrompt(tuple(_tokens(5, 1)), {"empty": (3, 3)}, {"empty": "block"})
+    assert await tiny_language_model().score(prompt, [_tokens(5, 2)], ScoringOptions(reducer)) == [{"empty": 0}]
+
+
+def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> None:
+    prompt = RenderedPrompt(tuple(range(20)), {"sink": (0, 2), "meant": (2, 6)}, {"sink": "b", "meant": "m"})
+    attention = torch.full((3, 20), 0.01)
+    attention[:, 0], attention[:, 3] = 0.5, 0.04
+    neutral = torch.full((7, 20), 0.01)
+    neutral[:, 0], neutral[:, 4] = 0.5, 0.02
+    scores = {reducer: unit_scores(attention, prompt, ScoringOptions(reducer), neutral=neutral) for reducer in REDUCERS}
+    assert scores["sum-mean"]["sink"] > 6 * scores["sum-mean"]["meant"]
+    assert scores["beyond-neutral"] == pytest.approx({"sink": 0, "meant": 0.03}), "less than neutral counts as 0"
+    assert scores["capped"]["sink"] < scores["capped"]["meant"]
 
 
 def test_only_the_rows_of_the_span_count() -> None:

@@ -183,7 +183,7 @@ def test_integers_keep_to_their_bounds(model: RehearsalModel, minimum: int, maxi
 
 
 @pytest.mark.parametrize("rows", ["reply", "utterance_only"])
-@pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean"])
+@pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean", "beyond-neutral", "capped"])
 async def test_scores_while_generating_are_those_of_the_replies(model: RehearsalModel, reducer: str, rows: str) -> None:
     options = ScoringOptions(reducer, rows)
     replies, scores = await model.generate_scored(_request(SPEECH, 3), options)

@@ -59,7 +59,7 @@ def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, reply_prefi
 
 @pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
 @pytest.mark.parametrize("rows", ["reply", "utterance_only"])
-@pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean"])
+@pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean", "capped"])
 async def test_reading_scores_as_the_definition_does(
     reader: CausalLanguageModel, layout: str, rows: Any, reducer: Any
 ) -> None:
