@@ -424,7 +424,7 @@ def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
 
 
 def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
-    shape: dict[str, str] = {material.speaker: _fill(material, "reply.utterance")}
+    shape: dict[str, str] = {material.speaker: _fill(material, "reply.utterance", layout)}
     if material.asks_ending:
         shape[end_question(material.speaker, material.language)] = _fill(material, "reply.either")
     shown = json.dumps(shape, ensure_ascii=False)

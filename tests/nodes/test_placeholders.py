@@ -54,6 +54,13 @@ def test_what_may_be_said_is_let_through(text: str) -> None:
     assert not is_placeholder(text, None)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_form"), [("…", True), ("……?", True), ("Hm …", False), ("What Maria says.", False)]
+)
+def test_a_form_of_dots_is_dots(text: str, is_form: bool) -> None:
+    assert is_placeholder(text, "…") is is_form
+
+
 def test_a_single_word_of_the_form_begins_many_sentences() -> None:
     assert not continues_placeholder("What", FORM)
     assert continues_placeholder("What Maria", FORM)
