@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.embedded import EMBEDDER_PACKAGE
-from models.hub import load, quiet_libraries
+from models.hub import load, quiet_libraries, uncollected
 from state.errors import ModelError
 from state.language_model import KeptVectors, Report, ignore_activity
 from state.text import first_line, whole_characters
@@ -127,7 +127,8 @@ def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer"
 
 def _computation() -> str:
     """Return what the last digit of a vector of `minilm` depends on: weights, libraries, processor and threads."""
-    import torch
+    with uncollected():
+        import torch
 
     device, capability = torch.accelerator.current_accelerator() or "cpu", torch.backends.cpu.get_cpu_capability()
     return f"{_libraries()} {device} {capability} threads={torch.get_num_threads()}"
