@@ -3,7 +3,8 @@
 `python -m benchmarks.startup` prints, as medians over repeats, CPU seconds (user and system) with one thread:
 
 1. commands that need no model;
-2. `run tidewell` with the embedded model until its first prompt is read, by what it is spent on;
+2. `run tidewell` with the embedded model until its first prompt is read, by what it is spent on: where no vectors of
+   its texts are kept yet, and again;
 3. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
    rounds takes longer than one of a single round, over the calls that it makes more;
 4. a round of a rehearsed meeting of five, measured in the same way.
@@ -20,6 +21,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from cli.environment import cache_folder
+from models.embedded import CONVERSION
+from models.embedded import folder as embedded_folder
 from tests.support.protocol_server import Served, serving
 
 #: Targets: seconds before the first word, milliseconds of a call.
@@ -47,7 +51,7 @@ def stop(*_, **__):
     os._exit(0)
 
 from cli.main import main
-import models.loading, models.embedder
+import models.loading
 marked(models.loading, 'open_embedder', 'the model', 'the embedder')
 original = models.loading.open_model
 
@@ -74,16 +78,22 @@ def spent(command: list[str], environment: Mapping[str, str] | None = None) -> t
 
 
 @contextmanager
-def store() -> Iterator[list[str]]:
-    """Provide the option that names a new store."""
+def new_folder() -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Provide the option that names a new store, and the environment with a cache of the converted model alone."""
     with tempfile.TemporaryDirectory() as folder:
-        yield ["--store", str(Path(folder) / "startup.db")]
+        (Path(folder) / CONVERSION).symlink_to(embedded_folder(cache_folder()))
+        yield ["--store", str(Path(folder) / "startup.db")], {"TERTULIA_CACHE": folder}
 
 
-def first_word() -> dict[str, float]:
-    """Return the CPU seconds until the first prompt is read, by what they are spent on."""
-    with store() as named:
-        _, out = spent(["-c", _UNTIL_FIRST_PROMPT, "run", "tidewell", "--lambda", "0.5", "--rounds", "1", *named])
+def first_words() -> list[dict[str, float]]:
+    """Return the CPU seconds until the first prompt is read, by what they are spent on: of a first and a second run."""
+    with new_folder() as (named, environment):
+        return [_first_word(named, environment) for _ in range(2)]
+
+
+def _first_word(named: list[str], environment: Mapping[str, str]) -> dict[str, float]:
+    run = ["run", "tidewell", "--lambda", "0.5", "--rounds", "1", *named]
+    _, out = spent(["-c", _UNTIL_FIRST_PROMPT, *run], environment)
     marks = [line.split("\t")[1:] for line in out.splitlines() if line.startswith("cpu\t")]
     times, before = {}, 0.0
     for what, seconds in marks:
@@ -93,8 +103,10 @@ def first_word() -> dict[str, float]:
 
 def meeting(rounds: int, *model: str) -> float:
     """Return the CPU seconds of a meeting of so many rounds."""
-    with store() as named:
-        return spent(["-m", "cli.main", "run", "team_building", *model, "--rounds", str(rounds), *named])[0]
+    with new_folder() as (named, environment):
+        return spent(["-m", "cli.main", "run", "team_building", *model, "--rounds", str(rounds), *named], environment)[
+            0
+        ]
 
 
 def call_ms(served: Served, rounds: int) -> float:
@@ -117,10 +129,12 @@ def main() -> None:
     for command in (["--help"], ["runs"], ["scenarios"], ["settings"]):
         cpu = statistics.median(spent(["-m", "cli.main", *command])[0] for _ in repeats)
         print(f"tertulia {command[0]}: {cpu:.2f} s")
-    words = [first_word() for _ in repeats]
-    for what in words[0]:
-        target = f" (target: {FIRST_WORD_S:g} s)" if what == "all" else ""
-        print(f"before the first word, {what}: {statistics.median(word[what] for word in words):.2f} s{target}")
+    words = [first_words() for _ in repeats]
+    for number, run in enumerate(("a first run", "the next")):
+        for what in words[0][number]:
+            target = f" (target: {FIRST_WORD_S:g} s)" if what == "all" else ""
+            cpu = statistics.median(word[number][what] for word in words)
+            print(f"before the first word of {run}, {what}: {cpu:.2f} s{target}")
     with serving() as served:
         call = statistics.median(call_ms(served, chosen.rounds) for _ in repeats)
     print(f"a remote call: {call:.1f} ms (target: {CALL_MS:g} ms)")

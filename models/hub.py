@@ -5,6 +5,7 @@ has the model; only then the library that loads it may download, with the retrie
 answer comes in seconds.
 """
 
+import gc
 import logging
 import threading
 import warnings
@@ -92,12 +93,28 @@ def _ask_hub(name: str, failures: list[Exception]) -> None:
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
     """Keep progress bars, advice and warnings of the loading libraries out of the terminal; errors are raised still."""
-    import transformers
+    with uncollected():
+        import transformers
 
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    for name in ("huggingface_hub", "sentence_transformers"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        transformers.logging.set_verbosity_error()
+        transformers.logging.disable_progress_bar()
+        for name in ("huggingface_hub", "sentence_transformers"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no garbage inside: libraries make objects by the hundred thousand when they are imported, and keep them.
+
+    A seventh of the time before the first word went into walking through them, again and again.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
         yield
+    finally:
+        if was_enabled:
+            gc.enable()

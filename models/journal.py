@@ -90,7 +90,7 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
     fields = [
         {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(field).items()
+            for name, value in vars(field).items()
             if defaults.get(name) != value
         }
         for field in request.fields

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from models import chat_names, embedded
-from models.hub import load, quiet_libraries
+from models.hub import load, quiet_libraries, uncollected
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, TrustError, UsageError, nearest_hint
-from state.language_model import Embedder, LanguageModel, ModelTraits, Report, ignore_activity
+from state.language_model import Embedder, KeptVectors, LanguageModel, ModelTraits, Report, ignore_activity
 from state.parameters import Parameters
 from state.text import first_line
 
@@ -62,9 +62,10 @@ def open_model(
 
         return RehearsalModel()
     if chat_names.is_chat_name(name):
-        from models.chat import open_chat_model
+        with uncollected():
+            from models.chat import open_chat_model
 
-        return open_chat_model(name, limits or Parameters(), key, report)
+            return open_chat_model(name, limits or Parameters(), key, report)
     if name == embedded.ID:
         with quiet_libraries():
             return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)
@@ -103,12 +104,13 @@ def rehearsal_of(name: str) -> LanguageModel:
     return model
 
 
-def open_embedder(name: str, report: Report | None = None) -> Embedder:
+def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | None = None) -> Embedder:
     """Return the embedder of that name.
 
     Args:
         name: `minilm` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
         report: Is called when a download begins and ends.
+        kept: Vectors of `minilm` from before, and where new ones go; with them, it is loaded when one is missing.
 
     Raises:
         ModelError: It can't be loaded.
@@ -117,10 +119,9 @@ def open_embedder(name: str, report: Report | None = None) -> Embedder:
         from models.rehearsal import RehearsalEmbedder
 
         return RehearsalEmbedder()
-    with quiet_libraries():
-        from models.embedder import SentenceEmbedder
+    from models.embedder import SentenceEmbedder
 
-        return SentenceEmbedder.open(name, report or ignore_activity)
+    return SentenceEmbedder.open(name, report or ignore_activity, kept)
 
 
 def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:

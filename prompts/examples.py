@@ -8,8 +8,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
+from prompts.templates import read_yaml
 from state.languages import DEFAULT
 
 
@@ -40,5 +39,5 @@ def examples(language: str = DEFAULT) -> dict[str, Any]:
     file = (folder if language == DEFAULT else folder / language) / "examples.yaml"
     if not file.is_file():
         return {}
-    read: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    read: dict[str, Any] = read_yaml(file.read_text(encoding="utf-8"))
     return read

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from state.errors import SettingError, UsageError
 from state.parameters import MEDIUM, MEMORY_ITEMS, Choices, Ending, Judge, Layout, Lengths, Parameters, Reducer
 from state.records import Prompt, Reply
@@ -328,3 +331,18 @@ class Embedder(Protocol):
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
+
+
+class KeptVectors(Protocol):
+    """Vectors that outlive the process which made them."""
+
+    def find(self, embedder: str, texts: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+        """Return the vectors that are kept of these texts.
+
+        Args:
+            embedder: What the last digit of a vector depends on: the embedder, its libraries, and how they compute.
+            texts: The texts.
+        """
+
+    def add(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep the vectors of texts; one that is kept already stays as it is."""

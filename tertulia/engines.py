@@ -12,6 +12,7 @@ from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
+from storage.vectors import VectorFile
 from tertulia.trust import Trust, Trusted
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
@@ -28,7 +29,7 @@ class ModelAccess:
     """All that is needed to open models, and whether one may be opened: what a file names is no reason to.
 
     Attributes:
-        cache: Where converted models are kept.
+        cache: Where converted models, and vectors of texts, are kept.
         keys: Keys of remote models, by the variable that has them (`OPENAI_API_KEY`).
         report: Is called with what a model waits for, while it is opened and afterwards.
         trust: What the user has named before; asks about what they have not.
@@ -109,7 +110,7 @@ class ModelAccess:
         if name not in {EMBEDDER, REHEARSAL, *self.named}:
             raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
         with _errors_explained(f"the embedder {name!r}"):
-            return open_embedder(name, self.report)
+            return open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"))
 
 
 def named_models(settings: Mapping[str, Any], *models: str | None) -> frozenset[str]:

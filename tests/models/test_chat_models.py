@@ -7,6 +7,7 @@ import random
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from models.chat import open_chat_model
 from models.chat_names import is_chat_name
 from models.rehearsal import RehearsalTokenizer
 from prompts.render import render
+from prompts.shape import schema_of
 from state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
-from state.language_model import Activity, GenerationRequest, ScoringOptions
+from state.language_model import Activity, GenerationRequest, ReplyField, ScoringOptions
 from state.parameters import Parameters
 from state.records import Prompt, Reply, Unit
 
@@ -41,6 +43,32 @@ async def test_units_become_messages(served: Served) -> None:
         assert sent["top_p"] == 0.9
         assert "temperature" not in sent  # 1 is left to the model
         assert sent["response_format"]["json_schema"]["schema"]["required"] == ["Ana"]
+
+
+async def test_a_server_of_the_user_s_is_asked_as_langchain_asks(served: Served) -> None:
+    from langchain_openai import ChatOpenAI
+
+    fields = (
+        ReplyField("Ana", "speech"),
+        ReplyField("n", "integer", minimum=1, maximum=7),
+        ReplyField("why", "choice", choices=("tea", "rain")),
+    )
+    request = replace(a_request("Hello.", fields=fields, rows=1), temperature=0.5, top_p=0.9)
+    (reply,) = await a_chat_model(served).generate(request)
+    (asked,) = served.requests
+    client = ChatOpenAI(
+        model=served.models[0],
+        base_url=served.address,
+        api_key="none",
+        temperature=0.5,
+        top_p=0.9,
+        seed=asked["seed"],
+        disable_streaming=True,
+    )
+    shaped = client.with_structured_output(schema_of(fields), method="json_schema", include_raw=True)
+    answer = shaped.invoke([(message["role"], message["content"]) for message in asked["messages"]])["raw"]
+    assert served.requests[1] == asked
+    assert json.loads(answer.text) == reply.fields
 
 
 async def test_rows_have_seeds_of_their_own_and_come_back_in_order(served: Served) -> None:

@@ -1,5 +1,6 @@
 """Opening models by name: folders, the cache of the hub, a hub that is not there, and files that would run code."""
 
+import gc
 import json
 import shutil
 import threading
@@ -13,6 +14,7 @@ from support.tiny import tiny_language_model
 from transformers import modeling_gguf_pytorch_utils
 
 from models import embedded
+from models.hub import quiet_libraries
 from models.loading import open_embedder, open_model
 from state.errors import ModelError, TrustError
 from state.language_model import Activity
@@ -173,3 +175,14 @@ def test_the_first_start_reports_its_progress_in_our_words(tmp_path: Path) -> No
     text = "preparing the embedded model: converting its weights once"
     assert [activity.text for activity in reported] == [*[text] * 5, ""]
     assert modeling_gguf_pytorch_utils.tqdm is library_bar
+
+
+def test_no_garbage_is_looked_for_while_a_model_is_loaded() -> None:
+    with quiet_libraries():
+        with quiet_libraries():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ModelError), quiet_libraries():
+        raise ModelError("broken")
+    assert gc.isenabled()

