@@ -120,11 +120,11 @@ class Failing(RehearsalModel):
     problem: Exception | None = None
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
-        if len(request.no_repeat_from) == 2 and self.problem:
+        units = request.prompt.source.units if request.prompt.source else ()
+        in_third_turn = [unit.block for unit in units if unit.kind == "item"].count("current_dialogue") == 2
+        if in_third_turn and self.problem:
             raise self.problem
-        if (
-            len(request.no_repeat_from) == 2 and len(request.generators) == 1
-        ):  # not those that are drawn to score attention
+        if in_third_turn and len(request.generators) == 1:  # not those that are drawn to score attention
             return [Reply(text="{}", tokens=(1, 2), text_tokens=(1, 1), fields={})]
         return await super().generate(request)
 

@@ -85,11 +85,17 @@ def texts(context: Any) -> list[str]:
     return [candidate.text for candidate in context.store.candidates("k3f9", 1)]
 
 
-@pytest.mark.parametrize("settings", [{}, {"layout": "chat_turns"}, {"generation": "sequential"}], ids=str)
-async def test_a_reply_of_placeholders_only_is_an_error_and_can_be_asked_for_again(settings: dict[str, Any]) -> None:
-    model = ScriptedModel(speech=["What Mara says."] * (10 if settings.get("generation") else 1))
+@pytest.mark.parametrize(
+    ("settings", "form"),
+    [({}, "What Mara says."), ({"layout": "chat_turns"}, "…"), ({"generation": "sequential"}, "What Mara says.")],
+    ids=str,
+)
+async def test_a_reply_of_placeholders_only_is_an_error_and_can_be_asked_for_again(
+    settings: dict[str, Any], form: str
+) -> None:
+    model = ScriptedModel(speech=[form] * (10 if settings.get("generation") else 1))
     context = a_context(model, removal_factor=0, **settings)
-    with pytest.raises(ModelError, match=r"scripted repeated the words of the form .*What Mara says.*; resume"):
+    with pytest.raises(ModelError, match=rf"scripted repeated the words of the form .*{form}.*; resume"):
         await spoken(context)
     assert not context.store.calls("k3f9"), "the answer is not kept: resuming asks again"
     assert texts(context) == []

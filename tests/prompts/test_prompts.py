@@ -92,7 +92,7 @@ def test_chat_turns_read_like_this() -> None:
     names = {"speaker": "Piotr", "listener": "Mara"}
 
     def own(entry: str, **more: str) -> str:
-        return template("chat_turns").fill(entry, {**names, "value": '{"Piotr": "what Piotr says"}', **more})
+        return template("chat_turns").fill(entry, {**names, "value": '{"Piotr": "…"}', **more})
 
     def common(entry: str, **more: str) -> str:
         return template("utterance").fill(entry, {**names, **more})
