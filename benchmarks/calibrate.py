@@ -7,6 +7,7 @@ Replies to full prompts are taken to be consistent with what λ would remove. Th
 import asyncio
 import sys
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ async def contrasts(name: str) -> dict[float, list[float]]:
     for listed in list_cases("tidewell").cases:
         case = listed.case
         assert isinstance(case, Case)
-        context = Context("", 0, case, parameters, model, embedder, None, None)  # type: ignore[arg-type]
+        broker = SimpleNamespace(asked_by=lambda model, *_: model)  # nothing is recorded
+        context = Context("", 0, case, parameters, model, embedder, None, broker)  # type: ignore[arg-type]
         for turns in ([], [greeting(case)]):
             for factor, values in (await contrasts_of(context, listed.number, turns)).items():
                 found[factor] += values
