@@ -1,0 +1,79 @@
+"""Context-aware decoding and drafts in a run: what is asked of the model, what is taken of it, and what is recorded."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.dialogue_case import a_context
+from support.scripted import ScriptedModel
+
+from graphs.utterance import build_utterance_graph
+from models.chat_names import TRAITS as REMOTE
+from nodes.generate import best_first
+from state.errors import SettingError
+from state.language_model import GenerationRequest
+from state.parameters import Parameters
+from state.records import Reply
+
+
+def a_reply(text: str, information: float | None) -> Reply:
+    return Reply(text=text, tokens=(1,), text_tokens=(0, 1), fields={"Mara": text}, information=information)
+
+
+async def asked(**settings: Any) -> GenerationRequest:
+    """Return what an utterance is asked for under these settings."""
+    model = ScriptedModel()
+    await build_utterance_graph().ainvoke(
+        {"turn": 1, "round": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0},
+        context=a_context(model, judge="off", **settings),
+    )
+    request: GenerationRequest = model.asked("generate")[0]
+    return request
+
+
+@pytest.mark.parametrize(("drafts", "strength"), [(1, 0.0), (4, 0.0), (1, 0.5), (3, 1.0)])
+async def test_as_many_drafts_are_drawn_as_the_settings_say(drafts: int, strength: float) -> None:
+    request = await asked(removal_factor=0, drafts=drafts, context_strength=strength)
+    assert (len(request.generators), request.context_strength) == (drafts, strength)
+    assert (request.without_context is None) is (drafts == 1 and strength == 0)
+
+
+async def test_what_the_context_is_amplified_against_has_the_dialogue_and_no_other_item() -> None:
+    request = await asked(removal_factor=0, context_strength=1.0)
+    assert request.without_context is not None
+    assert request.without_context.source is not None
+    kinds = {(unit.block, unit.kind) for unit in request.without_context.source.units}
+    assert {block for block, kind in kinds if kind == "item"} <= {"current_dialogue"}
+    assert ("task", "text") in kinds
+
+
+async def test_without_a_context_no_draft_could_be_better_and_none_is_drawn() -> None:
+    request = await asked(removed_blocks="bmpe", removal_factor=0, drafts=4, context_strength=1.0)
+    assert (len(request.generators), request.without_context) == (1, None)
+
+
+def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
+    texts = {"Hm.": 0.1, "The lamp.": 0.9, "Mara has a lamp.": 2.0, "A boat.": 0.5}
+    drafts = [a_reply(text, information) for text, information in texts.items()]
+    assert [reply.text for reply in best_first(drafts, "Mara")] == ["The lamp.", "A boat.", "Hm.", "Mara has a lamp."]
+    unknown = [a_reply(text, None) for text in texts]
+    assert best_first(unknown, "Mara") == unknown
+
+
+@pytest.mark.parametrize(("name", "value"), [("context_strength", 0.5), ("drafts", 2)])
+def test_a_model_that_shows_no_probabilities_is_refused_what_needs_them(name: str, value: float) -> None:
+    with pytest.raises(SettingError, match=rf"{name}.*remote model does not show"):
+        REMOTE.require_logits(Parameters().with_settings({name: value}))
+    REMOTE.require_logits(Parameters())
+    replace(REMOTE, text_only=False).require_logits(Parameters().with_settings({name: value}))
+
+
+def test_the_strength_is_recorded_shown_and_kept_by_a_fork(cli: Cli) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--set", "context_strength=0.5", "--json").json["run"]
+    assert "α = 0.5" in cli("show", run).out
+    fork = json.loads(cli("fork", run, "--at", "2", "--lambda", "0.7", "--json").out)["run"]
+    assert "α = 0.5" in cli("show", fork).out
+    other = cli("fork", run, "--at", "2", "--set", "context_strength=0", "--json").json["run"]
+    assert "α" not in cli("show", other).out
