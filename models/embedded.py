@@ -36,6 +36,7 @@ TRAITS = ModelTraits(
     likelihood_threshold=-0.01,
     ending="continuation",
     ending_threshold=0.85,
+    temperature=0.6,
     no_repeat_ngram=5,
     context_strength=1.0,
     memory_items=(8, 8),

@@ -108,9 +108,9 @@ def utterance_request(
         prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
         fields=tuple(fields),
         generators=generators,
-        temperature=parameters.temperature,
+        temperature=parameters.sampling_temperature,
         top_p=parameters.top_p,
-        no_repeat_from=dialogue_lines(prompt, tokenizer),
+        no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
@@ -149,17 +149,17 @@ def sequence_request(
         prompt=render(asking, tokenizer, candidates_prefix(asking, language)),
         fields=tuple(fields),
         generators=(generator,),
-        temperature=parameters.temperature,
+        temperature=parameters.sampling_temperature,
         top_p=parameters.top_p,
-        no_repeat_from=dialogue_lines(prompt, tokenizer),
+        no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
     )
 
 
-def dialogue_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of this dialogue, of earlier ones and of the example as tokens; speech does not repeat them."""
-    blocks = {"current_dialogue": "item", "previous_dialogues": "item", "example": "text"}
-    lines = (unit.text for unit in prompt.units if blocks.get(unit.block) == unit.kind)
+def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """Return what speech does not repeat, as tokens: this dialogue and earlier ones, instructions and the example."""
+    dialogues = ("current_dialogue", "previous_dialogues")
+    lines = (unit.text for unit in prompt.units if unit.kind == "text" or unit.block in dialogues)
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 
 

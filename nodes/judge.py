@@ -124,7 +124,7 @@ async def judge_by_rating(
             prompt=render(question, context.model.tokenizer),
             fields=fields,
             generators=generators,
-            temperature=context.parameters.temperature,
+            temperature=context.parameters.sampling_temperature,
             top_p=context.parameters.top_p,
         )
     )

@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at, dialogue_lines, save_candidate, utterance_of, written_reply
+from nodes.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
 from prompts.assemble import end_question
 from prompts.names import listed
 from prompts.renaming import renaming_of
@@ -29,7 +29,7 @@ async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> U
             prompt=render(assemble_choice(conflict), context.model.tokenizer),
             fields=(ReplyField("enough", "choice", choices=("yes", "no")),),
             generators=(generator,),
-            temperature=parameters.temperature,
+            temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
         )
     )
@@ -53,9 +53,9 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             prompt=render(assemble_rewriting(conflict_of(state, context, prompt, candidate)), tokenizer),
             fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.utterance_tokens),),
             generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
-            temperature=parameters.temperature,
+            temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
-            no_repeat_from=dialogue_lines(prompt, tokenizer),
+            no_repeat_from=not_repeated(prompt, tokenizer),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
         )
     )

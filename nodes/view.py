@@ -255,7 +255,7 @@ async def ask_model(
         prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
         fields=tuple(fields),
         generators=(generator,),
-        temperature=parameters.temperature,
+        temperature=parameters.sampling_temperature,
         top_p=parameters.top_p,
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),

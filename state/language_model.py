@@ -7,14 +7,26 @@ Nothing here knows torch.
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from state.errors import SettingError, UsageError
-from state.parameters import MEDIUM, MEMORY_ITEMS, Choices, Ending, Judge, Layout, Lengths, Parameters, Reducer
+from state.parameters import (
+    MEDIUM,
+    MEMORY_ITEMS,
+    TEMPERATURE,
+    Choices,
+    Ending,
+    Judge,
+    Layout,
+    Lengths,
+    Parameters,
+    Reducer,
+)
 from state.records import Prompt, Reply
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Role = Literal["system", "user", "assistant"]
 
@@ -28,7 +40,7 @@ NO_ATTENTION = (
 )
 
 #: How the tokens of speech are drawn; unset, it follows the model.
-DECODING = ("no_repeat_ngram", "context_strength", "drafts")
+DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -176,6 +188,7 @@ class ModelTraits:
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
+        temperature: The temperature at which it should write.
         no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
         context_strength: α, how much more the context should count in its speech; 0 for no more.
         memory_items: The least and the most memories in a prompt that it can make use of.
@@ -194,6 +207,7 @@ class ModelTraits:
     likelihood_threshold: float | None = None
     ending: Ending = "reply"
     ending_threshold: float | None = None
+    temperature: float = TEMPERATURE
     no_repeat_ngram: int = 0
     context_strength: float = 0.0
     memory_items: tuple[int, int] = MEMORY_ITEMS
@@ -336,7 +350,7 @@ class Embedder(Protocol):
 class KeptVectors(Protocol):
     """Vectors that outlive the process which made them."""
 
-    def find(self, embedder: str, texts: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+    def find(self, embedder: str, texts: Sequence[str]) -> "Mapping[str, NDArray[np.float32]]":
         """Return the vectors that are kept of these texts.
 
         Args:
@@ -344,5 +358,5 @@ class KeptVectors(Protocol):
             texts: The texts.
         """
 
-    def add(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+    def add(self, embedder: str, vectors: "Mapping[str, NDArray[np.float32]]") -> None:
         """Keep the vectors of texts; one that is kept already stays as it is."""

@@ -3,7 +3,7 @@
 from state.parameters.conversation import NodeSetting
 from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
-from state.parameters.model import LONG, MEDIUM, SHORT, Choices, Ending, Judge, Lengths
+from state.parameters.model import LONG, MEDIUM, SHORT, TEMPERATURE, Choices, Ending, Judge, Lengths
 from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from state.parameters.preset import PRESETS
 from state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer
@@ -19,6 +19,7 @@ __all__ = [
     "PRESETS",
     "SETTABLE",
     "SHORT",
+    "TEMPERATURE",
     "Choices",
     "Ending",
     "GroupDescription",

@@ -21,6 +21,9 @@ class Lengths:
     reason: int
 
 
+#: The temperature of models that need no other. Source: APP §5, Table 3.
+TEMPERATURE = 0.8
+
 #: What suits a model of a hundred million parameters, one that runs on one's machine, and one on a server.
 SHORT, MEDIUM, LONG = Lengths(60, 32, 12), Lengths(120, 64, 32), Lengths(240, 120, 60)
 
@@ -38,7 +41,9 @@ class SamplingParameters(ParameterGroup):
     surrogate: str | None = Field(
         None, description="a local model that scores the replies of a model that shows no attention (docs/models.md)"
     )
-    temperature: float = Field(0.8, gt=0, le=5, description="APP §5, Table 3")
+    temperature: float | None = Field(
+        None, gt=0, le=5, description="unset: the model's, 0.6 of the embedded one and 0.8 of others (APP §5, Table 3)"
+    )
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
     no_repeat_ngram: int | None = Field(
         None,
@@ -64,6 +69,11 @@ class SamplingParameters(ParameterGroup):
     ending_threshold: float | None = Field(
         None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
     )
+
+    @property
+    def sampling_temperature(self) -> float:
+        """The temperature; the paper's where that was not resolved for a model."""
+        return TEMPERATURE if self.temperature is None else self.temperature
 
     @property
     def utterance_tokens(self) -> int:
