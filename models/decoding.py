@@ -155,7 +155,10 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
 def text_logits(
     text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
 ) -> Tensor:
-    """Return the logits from which a text goes on: without repetitions, and with its context amplified."""
+    """Return the logits from which a text goes on: without repetitions, and with its context amplified.
+
+    The context decides which word comes, the model alone how it is spelled: names would get letters of others.
+    """
     found = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
     found += repeating_tokens(text, [text], min(request.no_repeat_ngram, _NOT_REPEATED_WITHIN))
     repeats = [token for token in dict.fromkeys(found) if not continues_word(text, token, tokenizer)]
@@ -164,7 +167,8 @@ def text_logits(
         logits = without
     if gains is None or not request.context_strength:
         return logits
-    return amplified(logits, gains[: len(logits)], request.context_strength)
+    within_word = continues_word(text, int(logits.argmax()), tokenizer)
+    return amplified(logits, gains[: len(logits)], 0.0 if within_word else request.context_strength)
 
 
 def _is_of_form(row: _Row, index: int, tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
@@ -257,7 +261,7 @@ def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
     Args:
         logits: `(V,)` after the whole prompt, `-inf` where a token may not come.
         gains: `(V,)`, what the context adds to the log-probability of each token.
-        strength: α, above 0.
+        strength: α, from 0.
     """
     plausible = logits >= logits.max() + math.log(_PLAUSIBLE)
     return torch.where(plausible, logits + strength * gains, -torch.inf)

@@ -109,3 +109,17 @@ def test_what_may_not_be_repeated_is_not_however_sure_the_model_is() -> None:
     found = text_logits([5], logits, gains, request, model.tokenizer)
     assert found[6] == -torch.inf
     assert found[7] == 0.0
+
+
+@pytest.mark.parametrize(("text", "likeliest", "is_amplified"), [("Leila H", "add", False), ("Leila", " H", True)])
+def test_a_word_that_has_begun_is_spelled_as_the_model_alone_would(
+    text: str, likeliest: str, is_amplified: bool
+) -> None:
+    model = tiny_language_model()
+    encode = model.tokenizer.encode
+    token, other = encode(likeliest)[0], encode("z")[0]
+    logits = torch.full((len(model.tokenizer.tokenizer),), -20.0)
+    logits[token], logits[other] = 1.0, 0.0
+    gains = torch.zeros_like(logits).index_fill(0, torch.tensor(other), 5.0)
+    found = text_logits(encode(text), logits, gains, _request(model, 1.0), model.tokenizer)
+    assert (int(found.argmax()) == other) is is_amplified
