@@ -35,7 +35,7 @@ def is_placeholder(text: str, placeholder: str | None) -> bool:
 def _is_form(text: str, placeholder: str | None) -> bool:
     words, form = folded_words(text), folded_words(placeholder or "")
     if not form or not words:
-        return bool(placeholder) and form == words  # a form of dots
+        return bool(placeholder) and bool(text.strip()) and form == words  # dots for a form of dots
     if words[: len(form)] == form and (words == form or len(form) > _FEWEST):
         return True
     if continues_placeholder(text, placeholder):

@@ -55,7 +55,7 @@ def test_what_may_be_said_is_let_through(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_form"), [("…", True), ("……?", True), ("Hm …", False), ("What Maria says.", False)]
+    ("text", "is_form"), [("…", True), ("……?", True), ("Hm …", False), ("What Maria says.", False), (" ", False)]
 )
 def test_a_form_of_dots_is_dots(text: str, is_form: bool) -> None:
     assert is_placeholder(text, "…") is is_form
