@@ -101,7 +101,7 @@ async def measure(model: CausalLanguageModel, prompt: Prompt, number: int, rows:
         if len(scores) > SCORED:
             row.stable.append(stability(prompt, few, mean(scores[SCORED:])))
     row = rows.setdefault("leave-one-out, of the other responses", Row())
-    others = [mean([other for other in effects if other is not each]) for each in effects]
+    others = [mean([effect for effect in effects if effect is not each]) for each in effects]
     row.agreement.append(
         statistics.mean(rank_correlation(each, rest) for each, rest in zip(effects, others, strict=True))
     )
@@ -133,9 +133,9 @@ def scores_of(
     started = time.process_time()
     by_order = []
     for order in range(ORDERS):
-        other = render(shuffled(prompt, order), model.tokenizer, reply_prefix_of(prompt))
-        read = attention_to_prompt(model.model, prefill(model.model, other.input_ids), responses[:SCORED])
-        by_order.append(reduced("sum-mean", other, read))
+        in_order = render(shuffled(prompt, order), model.tokenizer, reply_prefix_of(prompt))
+        read = attention_to_prompt(model.model, prefill(model.model, in_order.input_ids), responses[:SCORED])
+        by_order.append(reduced("sum-mean", in_order, read))
     spent_s = time.process_time() - started
     orders = [mean(scores) for scores in zip(*by_order, strict=True)]
     found[SHUFFLED] = orders, spent_s

@@ -41,9 +41,10 @@ def open_embedding_model(name: str) -> Embedder:
 @contextmanager
 def loading_for_good() -> Iterator[None]:
     """Look for no garbage while models are loaded inside, and never again among what is there then: it stays."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+    from models.hub import uncollected
+
+    with uncollected():
+        try:
+            yield
+        finally:
+            gc.freeze()

@@ -188,12 +188,13 @@ class DecodingState:
             capture: Whether to capture attention to the prompt.
         """
         self.model = model
+        self._can_limit_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
         listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
         of_row = [prefix for prefix in listed for _ in range(rows)]
         self.lengths = [0] * len(of_row)
         self.groups: list[Group] = []
         for prefix in {id(prefix): prefix for prefix in listed}.values():
-            members = [row for row, other in enumerate(of_row) if other is prefix]
+            members = [row for row, continued in enumerate(of_row) if continued is prefix]
             self.groups += [Group(prefix, members[i : i + MOST_ROWS]) for i in range(0, len(members), MOST_ROWS)]
         self._prefix_lengths = [prefix.length for prefix in of_row]
         shape = (len(of_row), capacity, max(self._prefix_lengths) + 1)
@@ -245,7 +246,7 @@ class DecodingState:
             start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, device)
         ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)]
         limits: dict[str, Any] = {}
-        if last_only and "logits_to_keep" in inspect.signature(self.model.forward).parameters:
+        if last_only and self._can_limit_logits:
             limits["logits_to_keep"] = torch.tensor(ends, device=device)
         with _as_current(self), torch.inference_mode():
             logits = self.model(

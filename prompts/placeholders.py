@@ -12,6 +12,8 @@ from state.text import folded_words
 _PAIR = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
 #: The fewest words of a form that are taken for its beginning: with one, every sentence with `what` would begin so.
 _FEWEST = 2
+#: The fewest letters of a word that are taken for its beginning.
+_FEWEST_LETTERS = 3
 #: How alike a word is to the one of a short form that it stands for.
 _ALIKE = 0.75
 
@@ -44,17 +46,17 @@ def _is_form(text: str, placeholder: str | None) -> bool:
 
 
 def continues_placeholder(text: str, placeholder: str | None) -> bool:
-    """Return whether a text has begun with words of a placeholder and so far none of its own."""
+    """Return whether a text has begun with words of a placeholder and so far none of its own.
+
+    The last may be unfinished, else a name that was refused at its end would get other letters; but one or two letters
+    are words by themselves (`What a pleasure`, whatever Anna's name is).
+    """
     words, form = folded_words(text), folded_words(placeholder or "")
-    return len(words) >= min(_FEWEST, len(form)) > 0 and words == form[: len(words)]
-
-
-def begins_placeholder(text: str, placeholder: str) -> bool:
-    """Return whether a text has begun with words of a placeholder, the last of which may be unfinished."""
-    words, form = folded_words(text), folded_words(placeholder)
-    if not min(_FEWEST, len(form)) <= len(words) <= len(form) or not words:
+    if not words or not min(_FEWEST, len(form)) <= len(words) <= len(form):
         return False
-    return words[:-1] == form[: len(words) - 1] and form[len(words) - 1].startswith(words[-1])
+    last, expected = words[-1], form[len(words) - 1]
+    is_begun = len(last) >= _FEWEST_LETTERS and expected.startswith(last)
+    return words[:-1] == form[: len(words) - 1] and (last == expected or is_begun)
 
 
 def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, object], form: Mapping[str, str]) -> bool:

@@ -115,7 +115,7 @@ def test_only_the_logits_that_are_drawn_from_are_computed(monkeypatch: pytest.Mo
     state = DecodingState(model, [prefill(model, _tokens(n, n)) for n in (30, 12)], 2, 9, capture=False)
     state.next_logits([_tokens(n, n) for n in (5, 1, 3, 7)])
     state.next_logits([[7], [], [], [8, 9]])
-    assert computed == [4, 2], "one a row that reads"
+    assert computed == [4, 2], "of each row that reads"
 
 
 def test_a_row_without_new_tokens_stays_as_it_is() -> None:
@@ -246,7 +246,7 @@ def scores_written_out(
     tokens = per_token(response, rows)
     if reducer == "beyond-neutral":
         neutral = per_token(model.tokenizer.encode(NEUTRAL_REPLY))
-        tokens = [max(0.0, value - other) for value, other in zip(tokens, neutral, strict=True)]
+        tokens = [max(0.0, value - base) for value, base in zip(tokens, neutral, strict=True)]
     if reducer == "capped":
         cap = np.quantile(
             [value for first, past_last in SPANS.values() for value in tokens[first:past_last]], CAP, method="lower"

@@ -9,7 +9,7 @@ from support.scripted import ScriptedModel
 from graphs.utterance import build_utterance_graph
 from models.rehearsal import RehearsalTokenizer
 from models.repair import UnusableReplyError, read_answer
-from prompts.placeholders import begins_placeholder, continues_placeholder, is_placeholder
+from prompts.placeholders import continues_placeholder, is_placeholder
 from state.errors import ModelError
 from state.language_model import ReplyField
 
@@ -69,10 +69,19 @@ def test_a_single_word_of_the_form_begins_many_sentences() -> None:
 
 @pytest.mark.parametrize(
     ("text", "begins"),
-    [("What", False), ("What Mar", True), ("what Maria L", True), ("What May", False), ("What Maria Lopez says", True)],
+    [
+        ("What", False),
+        ("What Ma", False),
+        ("What Mar", True),
+        ("what Maria Lop", True),
+        ("What May", False),
+        ("What Maria Lopez says", True),
+        ("What Maria Lopez says it", False),
+    ],
 )
 def test_a_form_is_kept_from_beginning_before_a_name_is_whole(text: str, begins: bool) -> None:
-    assert begins_placeholder(text, FORM) is begins
+    assert continues_placeholder(text, FORM) is begins
+    assert not continues_placeholder("What a", "what Anna says")
 
 
 def spoken(context: Any) -> Any:
