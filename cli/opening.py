@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from cli.environment import model_access
 from cli.terminal.status_line import status_line
+from models.hub import uncollected
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
 
@@ -41,8 +42,6 @@ def open_embedding_model(name: str) -> Embedder:
 @contextmanager
 def loading_for_good() -> Iterator[None]:
     """Look for no garbage while models are loaded inside, and never again among what is there then: it stays."""
-    from models.hub import uncollected
-
     with uncollected():
         try:
             yield
