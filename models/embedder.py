@@ -114,15 +114,19 @@ def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer"
     with quiet_libraries():
         from sentence_transformers import SentenceTransformer
 
+        from models.packed_linear import pack_linear_layers
+
         def loaded(local_files_only: bool) -> SentenceTransformer:
             return SentenceTransformer(source, trust_remote_code=False, local_files_only=local_files_only)
 
         try:
-            return load(source, loaded, remedy=f"name a folder with the embedder, or take {ID}", report=report)
+            model = load(source, loaded, remedy=f"name a folder with the embedder, or take {ID}", report=report)
         except (OSError, ValueError) as error:
             raise ModelError(
                 f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}"
             ) from error
+        pack_linear_layers(model)
+        return model
 
 
 def _computation() -> str:
@@ -131,7 +135,7 @@ def _computation() -> str:
         import torch
 
     device, capability = torch.accelerator.current_accelerator() or "cpu", torch.backends.cpu.get_cpu_capability()
-    return f"{_libraries()} {device} {capability} threads={torch.get_num_threads()}"
+    return f"{_libraries()} packed {device} {capability} threads={torch.get_num_threads()}"
 
 
 @cache

