@@ -40,12 +40,11 @@ THEME = TerminalTheme(
 
 
 def make_picture(picture: Path) -> None:
-    """Hold a short conversation, and write the screen of its second turn as an SVG."""
-    settings = {"memory_items_min": 8, "memory_items_max": 8, "previous_dialogues_max": 1, "max_utterance_tokens": 32}
+    """Hold the first two turns of `make demo`, and write the screen of the second as an SVG."""
     command = [sys.executable, "-m", "cli.main", "show", "@last", "--turn", "2"]
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "picture.db")
-        tt.run("tidewell", removal_factor=0.5, rounds=2, settings=settings, store=store)
+        tt.run("tidewell", removal_factor=0.5, rounds=2, seed=3, store=store)
         terminal = {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
         environment = {**os.environ, **terminal, "TERTULIA_STORE": store, "PYTHONPATH": str(DOCS.parent)}
         screen = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
