@@ -5,8 +5,7 @@ from langgraph.runtime import Runtime
 from nodes.choices import choose_feeling, reads_probabilities
 from nodes.view import View, text_of
 from prompts.cognition import Question
-from prompts.names import enumerated
-from prompts.words import stored_word, word
+from prompts.words import stored_word, word, words
 from state.cognition import Assessment, Finding
 from state.context import Context
 from state.graph_state import CognitionState
@@ -31,7 +30,7 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     fill, language = view.texts.fill, view.language
     items = [fill("assess.item", {"value": line}) for finding in findings if finding for line in finding.lines]
     limit = view.context.parameters.thought_tokens
-    feelings = words = tuple(word(emotion, language) for emotion in EMOTIONS)
+    feelings = tuple(word(emotion, language) for emotion in EMOTIONS)
     minimum, maximum = 0, 10
     if reads_probabilities(view):
         feeling, minimum = await choose_feeling(view)
@@ -44,7 +43,7 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     )
     form = {
         "situation": fill("answer.situation", {}),
-        "feeling": fill("answer.one_of", {"value": enumerated(words, language)}),
+        "feeling": fill("answer.one_of", {"value": words(EMOTIONS, language)}),
         "strength": fill("answer.scale", {"number": 10}),
         "thought": fill("answer.thought", {}),
     }

@@ -13,8 +13,7 @@ from langgraph.runtime import Runtime
 from nodes.address import address_of, is_named, without_names
 from nodes.hearing import came_s
 from nodes.view import View
-from prompts.names import enumerated
-from prompts.words import word
+from prompts.words import word, words
 from state.cognition import Perception
 from state.context import Context
 from state.graph_state import CognitionState, Mind
@@ -88,9 +87,8 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
     if meeting.opening is not None and was_there and number:
         subject.append(meeting.opening.text)
     last, language = view.last_assessment(), view.language
-    poles = [word(pole, language) for pole in view.character.big_five]
     texts = {
-        "profile": [" ".join([enumerated(poles, language), *view.character.descriptions])],
+        "profile": [" ".join([words(view.character.big_five, language), *view.character.descriptions])],
         "background": [" ".join(part for part in known if part)],
         "emotion": [view.texts.fill("perceived.emotion", {"emotion": word(view.mind["emotion"], language)})],
         "subject": subject,

@@ -13,7 +13,7 @@ from prompts.cognition import clock
 from prompts.examples import exchanges
 from prompts.names import enumerated, listed
 from prompts.templates import template
-from prompts.words import word
+from prompts.words import word, words
 from state.cognition import Assessment, Character
 from state.languages import DEFAULT
 from state.meeting import AttendanceChange, Meeting, Start
@@ -196,6 +196,8 @@ def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[_Part]) 
 def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     persona = material.start.participant(material.speaker).persona
     known = persona.model_dump(exclude_none=True)
+    if persona.traits is not None:  # in a meeting they may be poles
+        known["traits"] = words(persona.traits.split(", "), material.language)
     items = [_Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
     return _with_lead(material, "basic_info", [*items, *_character(material)])
 
@@ -205,10 +207,10 @@ def _character(material: UtteranceMaterial) -> Iterable[_Part]:
     if material.inner_life is None or isinstance(material.start, Case):
         return
     attendee, character = material.start.participant(material.speaker), material.inner_life.character
-    big_five = [word(pole, material.language) for pole in character.big_five]
-    for entry, values in (("big_five", big_five), ("interests", attendee.interests)):
-        if values:
-            value = enumerated(values, material.language)
+    language = material.language
+    values = {"big_five": words(character.big_five, language), "interests": enumerated(attendee.interests, language)}
+    for entry, value in values.items():
+        if value:
             yield _Part("item", _fill(material, f"basic_info.{entry}", value=value), entry)
     for number, text in enumerate(character.descriptions, start=1):
         yield _Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")

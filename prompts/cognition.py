@@ -11,7 +11,7 @@ from datetime import datetime
 from prompts.attendance import change_entry, lines_and_changes
 from prompts.names import enumerated, listed
 from prompts.templates import template
-from prompts.words import word
+from prompts.words import word, words
 from state.cognition import Character
 from state.languages import DEFAULT
 from state.meeting import AttendanceChange, Attendee, Meeting
@@ -137,7 +137,7 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
     if agent.persona.background:
         yield item("background", value=agent.persona.background)
-    yield item("traits", value=enumerated([word(pole, language) for pole in situation.character.big_five], language))
+    yield item("traits", value=words(situation.character.big_five, language))
     yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)

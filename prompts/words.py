@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from prompts.names import enumerated
 from prompts.templates import template
 from state.languages import DEFAULT
 
@@ -12,6 +13,11 @@ def word(stored: str, language: str = DEFAULT) -> str:
     return texts.fill(f"words.{stored}", {}) if f"words.{stored}" in texts else stored
 
 
-def stored_word(text: str, words: Iterable[str], language: str = DEFAULT) -> str:
+def words(stored: Iterable[str], language: str = DEFAULT) -> str:
+    """Return stored words in a language, as in a table: `shy, kind, slow`."""
+    return enumerated([word(text, language) for text in stored], language)
+
+
+def stored_word(text: str, known: Iterable[str], language: str = DEFAULT) -> str:
     """Return which of these stored words a model wrote in a language; the text itself where it is none of them."""
-    return {word(stored, language): stored for stored in words}.get(text, text)
+    return {word(stored, language): stored for stored in known}.get(text, text)
