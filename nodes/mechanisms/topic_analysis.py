@@ -43,9 +43,9 @@ async def analyse_topics(view: View) -> Finding:
     ]
     question = Question("topics", form, view.example("topics"), items)
     reply = await view.ask("topic_analysis", question, fields)
-    topic, move = text_of(reply, "topic"), stored_word(text_of(reply, "move"), _MOVES, language)
+    topic, move = text_of(reply, "topic").rstrip("。"), stored_word(text_of(reply, "move"), _MOVES, language)
     states = with_move(states, topic, move)
-    lines = [fill("findings.topic", {"value": topic.rstrip(".。")})]
+    lines = [fill("findings.topic", {"value": topic.rstrip(".")})]
     if move in _MOVES:
         lines.append(fill(f"findings.{move}", {}))
     if states["open"]:
