@@ -170,10 +170,10 @@ class ChatModel:
             for role, units in as_messages(request.prompt.source)
         ]
         last = messages.pop()[1] + "\n" if messages[-1][0] == "user" else ""
-        messages.append(("user", last + ask_for(fields)))
+        messages.append(("user", last + ask_for(fields, request.language)))
         seed = generator.getrandbits(31)
         prompt_tokens = reply_tokens = 0
-        problem, forms = "", (form_of(request.prompt.source), shown_form(fields))
+        problem, forms = "", (form_of(request.prompt.source), shown_form(fields, request.language))
         for _ in range(1 + _REPEATS):
             answer = await self._requests.send(partial(self._answer, messages, request, seed), generator)
             usage = answer.usage_metadata or {}
@@ -184,7 +184,8 @@ class ChatModel:
                 reply = read_answer(text, fields, self.tokenizer, forms)
             except UnusableReplyError as error:
                 problem = str(error)
-                messages += [("assistant", text.strip()[:2000] or "…"), ("user", ask_again(fields, problem))]
+                asked = ask_again(fields, error.in_words(request.language), request.language)
+                messages += [("assistant", text.strip()[:2000] or "…"), ("user", asked)]
                 continue
             return reply.model_copy(update={"usage": (prompt_tokens, reply_tokens) if prompt_tokens else None})
         raise ModelError(
@@ -198,7 +199,9 @@ class ChatModel:
         config: Any = {"callbacks": []}  # or events of the graph would carry every prompt
         if self._knows_schemas:
             try:
-                return await self._answer_by_schema(messages, schema_of(request.fields), sampling, config)
+                return await self._answer_by_schema(
+                    messages, schema_of(request.fields, request.language), sampling, config
+                )
             except Exception as error:
                 if not refuses_schemas(error):
                     raise

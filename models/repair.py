@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prompts.placeholders import says_only_placeholders
+from prompts.shape import problem_of
 from state.language_model import ReplyField, Tokenizer
 from state.records import Reply
 from state.text import whole_characters
@@ -37,11 +38,23 @@ _SENTENCES = re.compile(r".*[.!?…。！？]['’”\")]?(?=\s|$)", re.DOTALL)
 #: What only markup needs: no speech has it.
 _EMPHASIS, _BRACKETS = re.compile(r"[*#`_~]+"), re.compile(r"[<>{}\[\]|^=\\]+")
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+#: Chinese numerals, where one stands alone at the beginning: `七分`.
+_NUMERALS, _NUMERAL = "零一二三四五六七八九十", re.compile(r"\s*([零一二三四五六七八九十])(?=分|\W|$)")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False, "not": False}
+_BOOLEANS |= {"是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False, "没有": False}
 
 
 class UnusableReplyError(Exception):
-    """An answer without the reply that was asked for; its text says to the model what is wrong."""
+    """An answer without the reply that was asked for; its words say to the model what is wrong."""
+
+    def __init__(self, entry: str, field: ReplyField | None = None) -> None:
+        """Keep the entry of the template that says what is wrong, and the field whose value it is."""
+        super().__init__(problem_of(entry, field))
+        self._problem = entry, field
+
+    def in_words(self, language: str) -> str:
+        """Return what is wrong in a language."""
+        return problem_of(*self._problem, language)
 
 
 def read_answer(
@@ -66,10 +79,10 @@ def read_answer(
     for field in fields:
         key = _key_of(field, found, fields)
         if key is None or found[key] is None:
-            raise UnusableReplyError(f"the key {field.name!r} is missing")
+            raise UnusableReplyError("missing", field)
         values[field.name] = _read(field, found[key], tokenizer, broken_off=key == broken)
     if any(says_only_placeholders(fields, values, form) for form in forms):
-        raise UnusableReplyError("it repeats the words of the form; put what is said in their place")
+        raise UnusableReplyError("form")
     text = json.dumps(values, ensure_ascii=False)
     return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values)
 
@@ -87,7 +100,7 @@ def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, 
         if isinstance(found, dict) and wanted & set(map(_plain, found)):
             return found, None
     if "{" not in text:
-        raise UnusableReplyError("there is no JSON object in it")
+        raise UnusableReplyError("no_object")
     return _find_values(text[text.index("{") :], fields)
 
 
@@ -110,7 +123,7 @@ def _find_values(text: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any
     for match in _key_pattern(fields).finditer(text):
         keys.setdefault(match[match.lastindex or 0], match)
     if not keys:
-        raise UnusableReplyError("it is no JSON")
+        raise UnusableReplyError("no_json")
     ends = [*(match.start() for match in keys.values()), len(text)][1:]
     written = {key: text[match.end() : end].strip() for (key, match), end in zip(keys.items(), ends, strict=True)}
     last = list(written)[-1]
@@ -176,13 +189,13 @@ def _key_of(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyFiel
 def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bool) -> str | bool | int:
     """Return the value of a field in its kind."""
     if broken_off and field.kind not in ("speech", "text"):
-        raise UnusableReplyError("it breaks off")
+        raise UnusableReplyError("breaks_off")
     if field.kind == "integer":
         return _integer(field, value)
     if field.kind == "boolean":
         return _boolean(field, value)
     if not isinstance(value, str | int | float):
-        raise UnusableReplyError(f"the value of {field.name!r} is no text")
+        raise UnusableReplyError("no_text", field)
     if field.kind == "choice":
         return _choice(field, str(value))
     text = _one_line(str(value))
@@ -190,9 +203,9 @@ def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bo
         text = _one_line(_BRACKETS.sub(" ", _EMPHASIS.sub("", text)))
         text = re.sub(rf"^{re.escape(field.name)}\s*:\s*", "", text)
         if not _WORD.search(text):
-            raise UnusableReplyError(f"nothing is said in {field.name!r}")
+            raise UnusableReplyError("nothing", field)
     if broken_off and not (text := _whole_sentences(text)):
-        raise UnusableReplyError("it breaks off")
+        raise UnusableReplyError("breaks_off")
     return _shortened(text, field.max_tokens, tokenizer)
 
 
@@ -201,6 +214,8 @@ def _integer(field: ReplyField, value: Any) -> int:
     if isinstance(value, str):
         if found := _NUMBER.search(value):
             number = -int(found[1]) if found[0][0] in "-−" else int(found[1])
+        elif found := _NUMERAL.match(value):
+            number = _NUMERALS.index(found[1])
         else:
             number = next((_NUMBERS.index(word) for word in _WORD.findall(value.lower()) if word in _NUMBERS), None)
     elif isinstance(value, float) and value.is_integer():
@@ -208,7 +223,7 @@ def _integer(field: ReplyField, value: Any) -> int:
     elif type(value) is int:
         number = value
     if number is None or (field.is_bounded and not field.minimum <= number <= field.maximum):
-        raise UnusableReplyError(f"{field.name!r} is no whole number from {field.minimum} to {field.maximum}")
+        raise UnusableReplyError("no_number", field)
     return number
 
 
@@ -217,7 +232,7 @@ def _boolean(field: ReplyField, value: Any) -> bool:
         return bool(value)
     first = _WORD.search(str(value).lower())
     if first is None or first[0] not in _BOOLEANS:
-        raise UnusableReplyError(f"{field.name!r} is neither true nor false")
+        raise UnusableReplyError("no_boolean", field)
     return _BOOLEANS[first[0]]
 
 
@@ -226,7 +241,7 @@ def _choice(field: ReplyField, written: str) -> str:
         return written
     if (close := _nearest(written, field.choices)) is not None:
         return close
-    raise UnusableReplyError(f"{field.name!r} is none of {', '.join(field.choices)}")
+    raise UnusableReplyError("no_choice", field)
 
 
 def _nearest(text: str, candidates: Iterable[str]) -> str | None:

@@ -5,7 +5,7 @@ from langgraph.runtime import Runtime
 from nodes.choices import choose_feeling, reads_probabilities
 from nodes.view import View, text_of
 from prompts.cognition import Question
-from prompts.templates import template
+from prompts.words import stored_word, word, words
 from state.cognition import Assessment, Finding
 from state.context import Context
 from state.graph_state import CognitionState
@@ -27,14 +27,14 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     """Return the agent's assessment of the situation and of these mechanisms' findings."""
     store, run = view.context.store, view.context.run
     findings = [store.step(run, view.round, view.name, name, Finding) for name in active]
-    texts = template("cognition")
-    items = [texts.fill("assess.item", {"value": line}) for finding in findings if finding for line in finding.lines]
+    fill, language = view.texts.fill, view.language
+    items = [fill("assess.item", {"value": line}) for finding in findings if finding for line in finding.lines]
     limit = view.context.parameters.thought_tokens
-    feelings: tuple[str, ...] = EMOTIONS
+    feelings = tuple(word(emotion, language) for emotion in EMOTIONS)
     minimum, maximum = 0, 10
     if reads_probabilities(view):
         feeling, minimum = await choose_feeling(view)
-        feelings, maximum = (feeling,), minimum
+        feelings, maximum = (word(feeling, language),), minimum
     fields = (
         ReplyField("situation", "text", max_tokens=limit),
         ReplyField("feeling", "choice", choices=feelings),
@@ -42,10 +42,10 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
         ReplyField("thought", "text", max_tokens=limit),
     )
     form = {
-        "situation": "how things stand",
-        "feeling": f"one of {', '.join(EMOTIONS)}",
-        "strength": "0 to 10",
-        "thought": "what you think to yourself",
+        "situation": fill("answer.situation", {}),
+        "feeling": fill("answer.one_of", {"value": words(EMOTIONS, language)}),
+        "strength": fill("answer.scale", {"number": 10}),
+        "thought": fill("answer.thought", {}),
     }
     last = view.last_assessment()
     before = (last.situation, last.thought) if last else ()
@@ -54,7 +54,7 @@ async def assess_situation(view: View, active: list[str]) -> Assessment:
     return Assessment(
         situation=text_of(reply, "situation"),
         thought=text_of(reply, "thought"),
-        emotion=text_of(reply, "feeling"),
+        emotion=stored_word(text_of(reply, "feeling"), EMOTIONS, language),
         emotion_strength=float(reply.fields.get("strength", 0)) / 10,
         done=tuple(view.done()),
     )

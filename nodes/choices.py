@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 from nodes.view import View
 from prompts.choices import assemble_choice, assemble_neutral
-from prompts.templates import template
+from prompts.templates import PromptTemplate, template
+from prompts.words import word
 from state.cognition import MechanismChoice
+from state.languages import DEFAULT
 from state.meeting import EMOTIONS
 
 #: How strong a feeling is in the words of the template.
@@ -33,14 +35,14 @@ async def choose_feeling(view: View) -> tuple[str, int]:
     """
     if not view.lines():
         return view.mind["emotion"], round(10 * view.mind["emotion_strength"])
-    ask = template("choices").fill("feeling.ask", {"name": view.name})
-    return feeling_of(await log_ratios(view, "feeling", ask, feeling_options()), view.generator("feeling"))
+    ask, options = _texts(view).fill("feeling.ask", {"name": view.name}), feeling_options(view.language)
+    return feeling_of(await log_ratios(view, "feeling", ask, options), view.generator("feeling"))
 
 
-def feeling_options() -> list[str]:
+def feeling_options(language: str = DEFAULT) -> list[str]:
     """Return the words for every feeling in each of its grades."""
-    fill = template("choices").fill
-    return [fill(f"feeling.{grade}", {"emotion": emotion}) for emotion in EMOTIONS for grade in _GRADES]
+    fill, words = template("choices", language).fill, [word(emotion, language) for emotion in EMOTIONS]
+    return [fill(f"feeling.{grade}", {"emotion": emotion}) for emotion in words for grade in _GRADES]
 
 
 def feeling_of(ratios: Sequence[float], generator: random.Random) -> tuple[str, int]:
@@ -61,13 +63,13 @@ def feeling_of(ratios: Sequence[float], generator: random.Random) -> tuple[str, 
 
 async def choose_switches(view: View, descriptions: Sequence[str]) -> list[MechanismChoice]:
     """Return for each mechanism whether the situation makes it likelier than it is without one, and by what share."""
-    ask = template("choices").fill("mechanism.ask", {"name": view.name})
-    return switches_of(await log_ratios(view, "mechanism", ask, switch_options(descriptions)))
+    ask = _texts(view).fill("mechanism.ask", {"name": view.name})
+    return switches_of(await log_ratios(view, "mechanism", ask, switch_options(descriptions, view.language)))
 
 
-def switch_options(descriptions: Sequence[str]) -> list[str]:
+def switch_options(descriptions: Sequence[str], language: str = DEFAULT) -> list[str]:
     """Return the words for every mechanism, and last those for needing none."""
-    texts = template("choices")
+    texts = template("choices", language)
     return [
         *(texts.fill("mechanism.option", {"value": text}) for text in descriptions),
         texts.fill("mechanism.none", {}),
@@ -96,12 +98,16 @@ async def choose_done(view: View, index: int, step: str) -> bool:
     """
     if not view.lines():
         return view.done()[index]
-    texts = template("choices")
+    texts = _texts(view)
     options = [texts.fill(f"step.{entry}", {"value": step}) for entry in ("done", "open")]
     other = next(name for name in view.meeting.names if name != view.name)
-    ask = texts.fill("step.ask", {"name": view.name, "other": other, "value": step.rstrip(".")})
+    ask = texts.fill("step.ask", {"name": view.name, "other": other, "value": step.rstrip(".。")})
     done, still_open = await log_ratios(view, f"step_{index}", ask, options)
     return done > still_open
+
+
+def _texts(view: View) -> PromptTemplate:
+    return template("choices", view.language)
 
 
 def as_choice(decided: bool | None) -> tuple[str, ...]:

@@ -7,23 +7,19 @@ from langgraph.runtime import Runtime
 from nodes.choices import choose_switches, reads_probabilities
 from nodes.machinery.guard import failure
 from nodes.mechanisms.mechanism import Mechanism
-from nodes.mechanisms.registry import MECHANISMS, mechanism_of
+from nodes.mechanisms.registry import MECHANISMS, description_of, mechanism_of
 from nodes.view import View, text_of
 from prompts.cognition import Question
 from prompts.examples import draw_switch
-from prompts.templates import template
+from prompts.names import clauses
 from state.cognition import InformationNeed, MechanismChoice
 from state.context import Context
 from state.errors import ModelError, NodeError, StorageError
-from state.graph_state import CognitionState, Mind
+from state.graph_state import CognitionState
 from state.language_model import ReplyField
 
-#: What the agent says before it chooses, and what each means. Source: ChatAgents Fig. 6, in other words.
-_THOUGHTS = {
-    "key_information": "what matters most in what was just said",
-    "character_analysis": "how it sits with somebody of your character",
-    "decision_reason": "why you choose as you do",
-}
+#: What the agent says before it chooses. Source: ChatAgents Fig. 6.
+_THOUGHTS = ("key_information", "character_analysis", "decision_reason")
 
 
 async def choose_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
@@ -59,15 +55,18 @@ _Chosen = tuple[dict[str, str], dict[str, MechanismChoice]]
 
 async def _asked(view: View, asked: Sequence[Mechanism]) -> _Chosen:
     """Return what the agent's model says before it chooses, and what it chooses, each with a reason."""
-    form: dict[str, object] = {**_THOUGHTS}
+    fill = view.texts.fill
+    form = _form(view)
     example: dict[str, object] = dict(view.example("mechanisms"))
     generator = view.generator("example_switches")
     fields = _thoughts(view)
     for mechanism in asked:
-        drawn = draw_switch(mechanism.name, generator) if mechanism is MECHANISMS.get(mechanism.name) else None
+        drawn = None
+        if mechanism is MECHANISMS.get(mechanism.name):
+            drawn = draw_switch(mechanism.name, generator, view.language)
         active, why = drawn or mechanism.example
         reason = f"{mechanism.name}_reason"
-        form |= {mechanism.name: "true or false", reason: "a few words"}
+        form |= {mechanism.name: fill("answer.either", {}), reason: fill("answer.few_words", {})}
         example |= {mechanism.name: active, reason: why}
         fields.append(ReplyField(mechanism.name, "boolean"))
         fields.append(ReplyField(reason, "text", max_tokens=view.context.parameters.reason_tokens))
@@ -83,14 +82,18 @@ async def _asked(view: View, asked: Sequence[Mechanism]) -> _Chosen:
 
 async def _weighed(view: View, asked: Sequence[Mechanism]) -> _Chosen:
     """Return what is chosen by probabilities, and what the agent's model says of it."""
-    weighed = await choose_switches(view, [mechanism.description for mechanism in asked])
+    weighed = await choose_switches(view, [description_of(mechanism, view.language) for mechanism in asked])
     choices = {mechanism.name: choice for mechanism, choice in zip(asked, weighed, strict=True)}
-    chosen = [mechanism.description for mechanism in asked if choices[mechanism.name].active]
+    chosen = [description_of(mechanism, view.language) for mechanism in asked if choices[mechanism.name].active]
     entry = "mechanisms.chosen" if chosen else "mechanisms.none_chosen"
-    items = [*_ways_to_think(view, asked), template("cognition").fill(entry, {"value": "; ".join(chosen)})]
-    question = Question("chosen", dict(_THOUGHTS), view.example("mechanisms"), items)
+    items = [*_ways_to_think(view, asked), view.texts.fill(entry, {"value": clauses(chosen, view.language)})]
+    question = Question("chosen", _form(view), view.example("mechanisms"), items)
     reply = await view.ask("choose_mechanisms", question, _thoughts(view))
     return {name: text_of(reply, name) for name in _THOUGHTS}, choices
+
+
+def _form(view: View) -> dict[str, object]:
+    return {name: view.texts.fill(f"answer.{name}", {}) for name in _THOUGHTS}
 
 
 def _thoughts(view: View) -> list[ReplyField]:
@@ -98,8 +101,8 @@ def _thoughts(view: View) -> list[ReplyField]:
 
 
 def _ways_to_think(view: View, asked: Sequence[Mechanism]) -> list[str]:
-    round = template("cognition").fill("mechanisms.round", {"round": view.round})
-    return [round, *(usage_line(view.mind, mechanism.name, mechanism.description) for mechanism in asked)]
+    round = view.texts.fill("mechanisms.round", {"round": view.round})
+    return [round, *(usage_line(view, mechanism) for mechanism in asked)]
 
 
 def _occasion(name: str, condition: Callable[[View], str | None], view: View) -> str | None:
@@ -122,9 +125,9 @@ def _occasion(name: str, condition: Callable[[View], str | None], view: View) ->
     return reason
 
 
-def usage_line(mind: Mind, mechanism: str, description: str) -> str:
+def usage_line(view: View, mechanism: Mechanism) -> str:
     """Return the line of the prompt that says what a mechanism is for and how often it was used."""
-    last_used, count = mind["used"].get(mechanism, (0, 0))
-    entry = "mechanisms.item" if count else "mechanisms.never"
-    values = {"mechanism": mechanism, "description": description, "count": count, "last_used": last_used}
-    return template("cognition").fill(entry, values)
+    last_used, count = view.mind["used"].get(mechanism.name, (0, 0))
+    entry, description = "mechanisms.item" if count else "mechanisms.never", description_of(mechanism, view.language)
+    values = {"mechanism": mechanism.name, "description": description, "count": count, "last_used": last_used}
+    return view.texts.fill(entry, values)

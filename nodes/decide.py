@@ -11,6 +11,7 @@ from nodes.past import Thoughts
 from nodes.ratings import rate_parts
 from nodes.view import View
 from nodes.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
+from prompts.words import words
 from state.context import Context
 from state.graph_state import CognitionState, OpenBid, Parts
 
@@ -60,7 +61,7 @@ def topic_part(view: View) -> float:
     """
     agent = view.agent
     known = [
-        ", ".join(view.character.big_five),
+        words(view.character.big_five, view.language),
         agent.persona.background,
         agent.setting,
         *(goal.text for goal in agent.goals),

@@ -112,6 +112,7 @@ def utterance_request(
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        language=parameters.language,
     )
 
 
@@ -153,6 +154,7 @@ def sequence_request(
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        language=parameters.language,
     )
 
 

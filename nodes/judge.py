@@ -126,6 +126,7 @@ async def judge_by_rating(
             generators=generators,
             temperature=context.parameters.sampling_temperature,
             top_p=context.parameters.top_p,
+            language=language,
         )
     )
     # Where nobody rewrites by it, it is the first run's, as runs of earlier versions have it.

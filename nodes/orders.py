@@ -15,6 +15,7 @@ from nodes.seat import is_persons
 from nodes.view import View, ask_model, text_of
 from prompts.cognition import Question, ask_anybody, line_of
 from prompts.examples import draw_example
+from prompts.names import enumerated
 from prompts.templates import template
 from state.context import Context
 from state.graph_state import GroupState, cognition_of
@@ -45,23 +46,21 @@ async def random_order(state: GroupState, runtime: Runtime[Context]) -> GroupSta
 async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupState:
     """Give the floor to the choice of a moderator: the run's model, which sees what everybody perceives."""
     context = runtime.context.of("", "think")
-    candidates = _candidates(state, context)
-    texts = template("cognition")
+    candidates, language = _candidates(state, context), context.parameters.language
+    fill = template("cognition", language).fill
     people = [
-        texts.fill(
-            "moderator.person", {"name": name, "value": context.meeting.participant(name).persona.background or "–"}
-        )
+        fill("moderator.person", {"name": name, "value": context.meeting.participant(name).persona.background or "–"})
         for name in candidates
     ]
     turns = latest_turns(context, state["turn"], context.parameters.working_memory)
     generator = keyed_generator(context.seed, round=state["round"], node="example_moderator")
     question = Question(
         "moderator",
-        form={"next": f"one of {', '.join(candidates)}", "reason": "a few words"},
-        example=draw_example("moderator", generator),
-        items=[context.meeting.description, *people, *(line_of(turn) for turn in turns)],
+        form={"next": _one_of(candidates, language), "reason": fill("answer.few_words", {})},
+        example=draw_example("moderator", generator, language),
+        items=[context.meeting.description, *people, *(line_of(turn, language) for turn in turns)],
     )
-    prompt = ask_anybody(question, context.layout)
+    prompt = ask_anybody(question, context.layout, language)
     fields = (
         ReplyField("next", "choice", choices=tuple(candidates)),
         ReplyField("reason", "text", max_tokens=max(_REASON_TOKENS, context.parameters.reason_tokens)),
@@ -90,9 +89,8 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
         reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
         return _give_floor_to(state, context, _drawn_order(state, context, picked), reason)
     view = View.of(cognition_of(state, last), context)
-    question = Question(
-        "designate", form={"next": f"one of {', '.join(candidates)}"}, example=view.example("designate")
-    )
+    form = {"next": _one_of(candidates, view.language)}
+    question = Question("designate", form, example=view.example("designate"))
     fields = (ReplyField("next", "choice", choices=tuple(candidates)),)
     for attempt in range(_ATTEMPTS):
         picked = _named(await view.ask("designated", question, fields, attempt), candidates)
@@ -107,6 +105,10 @@ def _give_floor_to(
     first, *others = speakers
     outcome = appointed(state, context, contenders_of(state, context), first, reason, others)
     return give_floor(state, context, outcome)
+
+
+def _one_of(names: Sequence[str], language: str) -> str:
+    return template("cognition", language).fill("answer.one_of", {"value": enumerated(names, language)})
 
 
 def _candidates(state: GroupState, context: Context) -> list[str]:

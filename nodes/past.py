@@ -145,7 +145,8 @@ class Past:
         perceptions = context.store.steps(context.run, "perceive", Perception, first, last)
         turns = [turn for turn in context.store.turns(context.run, first, last) if turn.speaker is not None]
         turns = [turn for turn in turns if may_be_recalled(_memory(turn, context, 0.0))]
-        vectors = context.embedder.embed([line_of(turn) for turn in turns])
+        texts = [line_of(turn, context.parameters.language) for turn in turns]
+        vectors = context.embedder.embed(texts)
         for (_, agent), perception in perceptions.items():
             if perception.noticed and perception.turn and perception.turn <= last:
                 importance = self._importance.setdefault(agent, GrowingArray(np.float64))
@@ -153,7 +154,7 @@ class Past:
                 importance.rows[perception.turn] = perception.importance
         self.turns.extend([turn.turn for turn in turns])
         self.created_us.extend([_offset_us(turn.sim_time_s) for turn in turns])
-        self.lines.extend([self.line(line_of(turn)) for turn in turns])
+        self.lines.extend([self.line(text) for text in texts])
         self.vectors.extend(vectors)
         self._rounds = last
 
@@ -192,7 +193,8 @@ class Past:
 
 def _memory(turn: Turn, context: Context, importance: float) -> Memory:
     created = context.meeting.time + timedelta(seconds=turn.sim_time_s)
-    return Memory(id=f"turn_{turn.turn}", kind="event", text=line_of(turn), created=created, importance=importance)
+    text = line_of(turn, context.parameters.language)
+    return Memory(id=f"turn_{turn.turn}", kind="event", text=text, created=created, importance=importance)
 
 
 # --- what an agent thought ------------------------------------------------------------------------------------------

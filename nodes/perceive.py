@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from nodes.address import address_of, is_named, without_names
 from nodes.hearing import came_s
 from nodes.view import View
+from prompts.words import word, words
 from state.cognition import Perception
 from state.context import Context
 from state.graph_state import CognitionState, Mind
@@ -85,11 +86,11 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
     subject = [meeting.title if message is None else f"{meeting.title}. {meeting.description}"]
     if meeting.opening is not None and was_there and number:
         subject.append(meeting.opening.text)
-    last = view.last_assessment()
+    last, language = view.last_assessment(), view.language
     texts = {
-        "profile": [" ".join([", ".join(view.character.big_five), *view.character.descriptions])],
+        "profile": [" ".join([words(view.character.big_five, language), *view.character.descriptions])],
         "background": [" ".join(part for part in known if part)],
-        "emotion": [f"I feel {view.mind['emotion']}."],
+        "emotion": [view.texts.fill("perceived.emotion", {"emotion": word(view.mind["emotion"], language)})],
         "subject": subject,
         "thought": [] if last is None else [last.thought],
         "lines": [turn.text for turn in view.lines() if turn.speaker is not None and turn.turn != number],

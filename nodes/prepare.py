@@ -6,8 +6,8 @@ from langgraph.runtime import Runtime
 
 from nodes.view import View, text_of
 from prompts.cognition import Question
-from prompts.names import listed
-from prompts.templates import template
+from prompts.names import qualities
+from prompts.words import word
 from state.cognition import Character, SubGoal
 from state.context import Context
 from state.graph_state import CognitionState
@@ -48,12 +48,13 @@ def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
 
 async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
     """Return ten sentences in which the model describes a combination of traits. Source: App. D, Fig. 7."""
+    poles = [word(pole, view.language) for pole in big_five]
     names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
     question = Question(
         "personality",
-        form=dict.fromkeys(names, "a sentence"),
+        form=dict.fromkeys(names, view.texts.fill("answer.sentence", {})),
         example=dict(zip(names, view.example("personality"), strict=True)),
-        items=[template("cognition").fill("personality.about", {"value": listed(big_five)})],
+        items=[view.texts.fill("personality.about", {"value": qualities(poles, view.language)})],
     )
     limit = max(_DESCRIPTION_TOKENS, view.context.parameters.thought_tokens)
     fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
@@ -74,9 +75,9 @@ async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
     names = [f"step_{number}" for number in range(1, _STEPS + 1)]
     question = Question(
         "plan",
-        form=dict.fromkeys(names, "a few words"),
+        form=dict.fromkeys(names, view.texts.fill("answer.few_words", {})),
         example=dict(zip(names, view.example("plan"), strict=True)),
-        items=[template("cognition").fill("plan.about", {"name": view.name, "goal": goal})],
+        items=[view.texts.fill("plan.about", {"name": view.name, "goal": goal})],
         variables={"number": _STEPS},
     )
     limit = max(_STEP_TOKENS, view.context.parameters.reason_tokens)

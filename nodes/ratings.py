@@ -5,7 +5,6 @@ The paper computes the topic and derives the other parts (ChatAgents App. B); a 
 
 from nodes.view import View, text_of
 from prompts.cognition import Question
-from prompts.templates import template
 from state.cognition import HIGHEST_RATING, Assessment, Rating, WillingnessRatings
 from state.graph_state import Mind, Parts
 from state.language_model import ReplyField
@@ -26,16 +25,17 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
     Returns:
         The parts, and the agent's mind with what is noted of the ratings.
     """
-    context, texts = view.context, template("cognition")
+    context, fill = view.context, view.texts.fill
     assessment = context.store.step(context.run, view.round, view.name, "assess", Assessment)
     items = [] if assessment is None else [assessment.situation, assessment.thought]
-    items += [texts.fill("willingness.asked", {})] if address == 1 else []
+    items += [fill("willingness.asked", {})] if address == 1 else []
     quiet = view.mind.get("quiet", 0)
-    items += [texts.fill("willingness.quiet", {"number": quiet})] if quiet else []
+    items += [fill("willingness.quiet", {"number": quiet})] if quiet else []
     form: dict[str, object] = {}
     fields = []
     for part in _PARTS:
-        form |= {part: f"0 to {HIGHEST_RATING}", f"{part}_reason": "a few words"}
+        form[part] = fill("answer.scale", {"number": HIGHEST_RATING})
+        form[f"{part}_reason"] = fill("answer.few_words", {})
         fields.append(ReplyField(part, "integer", maximum=HIGHEST_RATING, is_bounded=False))
         fields.append(ReplyField(f"{part}_reason", "text", max_tokens=context.parameters.reason_tokens))
     question = Question("willingness", form, view.example("willingness"), [item for item in items if item])

@@ -11,15 +11,14 @@ from nodes.memory import recall
 from nodes.remember import rate_importance
 from nodes.view import ask_model, text_of
 from prompts.cognition import ask_anybody
-from prompts.town import EVIDENCE, ask_insight, ask_questions
+from prompts.town import EVIDENCE, QUESTIONS, ask_insight, ask_questions
 from state.context import Context
 from state.graph_state import TownState
 from state.language_model import ReplyField
 from state.records import Memory, Remembered, Stream
 from state.town import Encounter, TownContext
 
-#: Questions of a reflection, and memories that are recalled for each.
-_QUESTIONS = ("question_1", "question_2", "question_3")
+#: Memories that are recalled for each question.
 _RECALLED = 15
 #: Tokens of a question, and of an insight.
 _TOKENS = 40
@@ -80,10 +79,12 @@ async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
     _, count = context.parameters.memory_items
     numbers = range(max(1, stream.length - 2 * count), stream.length + 1)
     latest = [memory for memory in context.store.remembered(stream, numbers) if memory.kind != "chat"][-count:]
-    fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in _QUESTIONS]
-    prompt = ask_anybody(ask_questions(stream.agent, [memory.text for memory in latest], _QUESTIONS), context.layout)
+    fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in QUESTIONS]
+    language = context.parameters.language
+    question = ask_questions(stream.agent, [memory.text for memory in latest], language)
+    prompt = ask_anybody(question, context.layout, language)
     reply = await ask_model(context, round, stream.agent, "reflect", prompt, fields)
-    return list(dict.fromkeys(filter(None, (text_of(reply, field) for field in _QUESTIONS))))
+    return list(dict.fromkeys(filter(None, (text_of(reply, field) for field in QUESTIONS))))
 
 
 async def _insight(
@@ -92,7 +93,9 @@ async def _insight(
     """Return an insight, and the ids of the memories that are its evidence."""
     fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
     fields += [ReplyField(field, "integer", minimum=1, maximum=len(memories)) for field in EVIDENCE]
-    prompt = ask_anybody(ask_insight(name, question, [memory.text for memory in memories]), context.layout)
+    language = context.parameters.language
+    asked = ask_insight(name, question, [memory.text for memory in memories], language)
+    prompt = ask_anybody(asked, context.layout, language)
     reply = await ask_model(context, round, name, "reflect", prompt, fields)
     numbers = dict.fromkeys(int(reply.fields[field]) for field in EVIDENCE)
     return text_of(reply, "insight"), tuple(memories[number - 1].id for number in numbers)

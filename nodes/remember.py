@@ -51,17 +51,18 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
         name: Who remembers.
         round: The round under which the model is asked.
     """
-    thinking = context.of(name, "think")
+    thinking, language = context.of(name, "think"), context.parameters.language
     partner = next(person for person in encounter.pair if person != name)
-    question = ask_summary(name, partner, context.store.turns(context.run))
+    question = ask_summary(name, partner, context.store.turns(context.run), language)
     fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in ("summary", "thought")]
-    reply = await ask_model(thinking, round, name, "summarise", ask_anybody(question, thinking.layout), fields)
+    prompt = ask_anybody(question, thinking.layout, language)
+    reply = await ask_model(thinking, round, name, "summarise", prompt, fields)
     activity = encounter.activities[encounter.pair.index(partner)]
     texts: dict[str, tuple[MemoryKind, str]] = {}
     if activity is not None:
-        texts["event"] = "event", seen_memory(encounter, partner, activity)
+        texts["event"] = "event", seen_memory(encounter, partner, activity, language)
     if summary := text_of(reply, "summary"):
-        texts["summary"] = "event", summary_memory(encounter, name, partner, summary)
+        texts["summary"] = "event", summary_memory(encounter, name, partner, summary, language)
     if thought := text_of(reply, "thought"):
         texts["thought"] = "thought", thought
     ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], round)
@@ -78,6 +79,7 @@ async def rate_importance(context: Context, name: str, texts: Sequence[str], rou
     if not texts:
         return []
     fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]
-    prompt = ask_anybody(ask_importance(name, texts), context.layout)
+    language = context.parameters.language
+    prompt = ask_anybody(ask_importance(name, texts, language), context.layout, language)
     reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
     return [int(reply.fields[field.name]) for field in fields]

@@ -13,9 +13,11 @@ from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from prompts.cognition import clock
 from prompts.examples import exchanges
 from prompts.names import listed
+from prompts.templates import template
 from state.cognition import Assessment, Finding, InformationNeed
 from state.context import Context
 from state.graph_state import UtteranceState
+from state.languages import DEFAULT
 from state.meeting import Start
 from state.randomness import keyed_generator
 from state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
@@ -35,7 +37,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     listeners = [name for name in start.present(state["sim_time_s"]) if name != speaker]
     lines = turns_heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
     inner_life = None if isinstance(start, Case) else _inner_life(state, context)
-    points = focal_points(start, speaker, listeners, lines.turns)
+    points = focal_points(start, speaker, listeners, lines.turns, parameters.language)
     if inner_life is not None:
         points.append(inner_life.assessment.thought)
     participant = start.participant(speaker)
@@ -62,14 +64,19 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     return {"prompt": context.store.save_prompt(prompt)}
 
 
-def focal_points(start: Start, speaker: str, listeners: Sequence[str], turns: Sequence[Turn]) -> list[str]:
+def focal_points(
+    start: Start, speaker: str, listeners: Sequence[str], turns: Sequence[Turn], language: str = DEFAULT
+) -> list[str]:
     """Return the focal points of retrieval: the listeners, the situation, and the last lines."""
+    fill = template("utterance", language).fill
     if isinstance(start, Case):
         partner = start.other(speaker)
-        situation = [f"{speaker} meets {partner.persona.name}", start.place, partner.activity]
+        met = fill("focus.meeting", {"speaker": speaker, "listener": partner.persona.name})
+        situation = [met, start.place, partner.activity]
     else:
         situation = [start.title, start.place, start.description]
-    points = [f"{speaker} and {listed(listeners)}", ". ".join(part for part in situation if part)]
+    people = fill("focus.people", {"speaker": speaker, "listener": listed(listeners, language)})
+    points = [people, ". ".join(part for part in situation if part)]
     lines = [f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None]
     if lines:
         points.append("\n".join(lines[-_LATEST_LINES:]))

@@ -31,6 +31,7 @@ async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> U
             generators=(generator,),
             temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
+            language=parameters.language,
         )
     )
     rewritable = answer.fields["enough"] == "yes"
@@ -57,6 +58,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             top_p=parameters.top_p,
             no_repeat_from=not_repeated(prompt, tokenizer),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
+            language=parameters.language,
         )
     )
     ended = candidate.reply.fields.get(end_question(prompt.speaker, parameters.language))

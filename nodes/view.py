@@ -11,6 +11,7 @@ from nodes.hearing import came_s, changes_seen, turns_heard, was_there
 from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
 from prompts.examples import draw_example
 from prompts.render import render
+from prompts.templates import PromptTemplate, template
 from state.cognition import Assessment, Character, Finding
 from state.context import Context
 from state.graph_state import CognitionInput, Mind
@@ -72,6 +73,16 @@ class View:
         return self.context.meeting
 
     @property
+    def language(self) -> str:
+        """The language of the agent's prompts."""
+        return self.context.parameters.language
+
+    @property
+    def texts(self) -> PromptTemplate:
+        """What the agent is asked, and what mechanisms tell them, in the language of their prompts."""
+        return template("cognition", self.language)
+
+    @property
     def agent(self) -> Attendee:
         """The agent, as the scenario has them."""
         return self.meeting.participant(self.name)
@@ -129,6 +140,7 @@ class View:
             has_heard_nothing=not lines and (self.meeting.opening is not None or any(self.spoken.values())),
             last_situation=last.situation if last else "",
             last_thought=last.thought if last else "",
+            language=self.language,
         )
 
     def last_assessment(self) -> Assessment | None:
@@ -158,7 +170,7 @@ class View:
 
     def example(self, question: str) -> Any:
         """Return an example answer to a question, drawn for this round (see `prompts/templates/examples.yaml`)."""
-        return draw_example(question, self.generator(f"example_{question}"))
+        return draw_example(question, self.generator(f"example_{question}"), self.language)
 
     def generator(self, node: str) -> random.Random:
         """Return the random generator for a draw of the agent in this round."""
@@ -219,7 +231,9 @@ class View:
             no_repeat_from: Texts that the answer does not repeat, with models that tend to.
         """
         layout = self.context.layout
-        prompt = ask_agent(self.situation(), question, layout) if as_self else ask_anybody(question, layout)
+        prompt = (
+            ask_agent(self.situation(), question, layout) if as_self else ask_anybody(question, layout, self.language)
+        )
         return await ask_model(
             self.context, self.round, self.name, node, prompt, fields, attempt, self.part, no_repeat_from
         )
@@ -259,6 +273,7 @@ async def ask_model(
         top_p=parameters.top_p,
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
+        language=parameters.language,
     )
     (reply,) = await context.asked_by(agent, round, node, part).generate(request)
     return reply

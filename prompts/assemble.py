@@ -11,8 +11,9 @@ from datetime import datetime
 from prompts.attendance import change_entry, lines_and_changes
 from prompts.cognition import clock
 from prompts.examples import exchanges
-from prompts.names import listed
+from prompts.names import enumerated, listed
 from prompts.templates import template
+from prompts.words import word, words
 from state.cognition import Assessment, Character
 from state.languages import DEFAULT
 from state.meeting import AttendanceChange, Meeting, Start
@@ -170,20 +171,14 @@ def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_mess
     return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
 
 
-def _word(material: UtteranceMaterial, word: str) -> str:
-    """Return a word that is stored in English, in the language of the prompt."""
-    texts = template("utterance", material.language)
-    return texts.fill(f"words.{word}", {}) if f"words.{word}" in texts else word
-
-
 def _date(material: UtteranceMaterial, time: datetime) -> str:
     return _fill(
         material,
         "previous_dialogues.date",
-        weekday=_word(material, f"{time:%A}"),
+        weekday=word(f"{time:%A}", material.language),
         day=f"{time:%d}",
         day_number=time.day,
-        month=_word(material, f"{time:%B}"),
+        month=word(f"{time:%B}", material.language),
         clock=clock(time),
     )
 
@@ -201,6 +196,8 @@ def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[_Part]) 
 def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     persona = material.start.participant(material.speaker).persona
     known = persona.model_dump(exclude_none=True)
+    if persona.traits is not None:  # in a meeting they may be poles
+        known["traits"] = words(persona.traits.split(", "), material.language)
     items = [_Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
     return _with_lead(material, "basic_info", [*items, *_character(material)])
 
@@ -210,9 +207,11 @@ def _character(material: UtteranceMaterial) -> Iterable[_Part]:
     if material.inner_life is None or isinstance(material.start, Case):
         return
     attendee, character = material.start.participant(material.speaker), material.inner_life.character
-    for entry, values in (("big_five", character.big_five), ("interests", attendee.interests)):
-        if values:
-            yield _Part("item", _fill(material, f"basic_info.{entry}", value=", ".join(values)), entry)
+    language = material.language
+    values = {"big_five": words(character.big_five, language), "interests": enumerated(attendee.interests, language)}
+    for entry, value in values.items():
+        if value:
+            yield _Part("item", _fill(material, f"basic_info.{entry}", value=value), entry)
     for number, text in enumerate(character.descriptions, start=1):
         yield _Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")
     if attendee.setting:
@@ -229,14 +228,14 @@ def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
         _fill(
             material,
             "human_needs.need_with_modifier" if modifier else "human_needs.need",
-            modifier=_word(material, modifier),
-            adjective=_word(material, adjective),
+            modifier=word(modifier, material.language),
+            adjective=word(adjective, material.language),
         )
         for modifier, adjective in needs.unsatisfied
     ]
     if needs.emotion is not None:
-        sentences.append(_fill(material, "human_needs.emotion", emotion=_word(material, needs.emotion)))
-    closeness = _word(material, needs.closeness)
+        sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, material.language)))
+    closeness = word(needs.closeness, material.language)
     sentences.append(_fill(material, "human_needs.closeness", closeness=closeness))
     return _with_lead(material, "human_needs", (_Part("item", sentence) for sentence in sentences))
 
@@ -348,7 +347,8 @@ def _situation(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     if material.inner_life is None:
         return []
     assessment = material.inner_life.assessment
-    values = {"seen": assessment.situation, "feeling": assessment.emotion, "thought": assessment.thought}
+    feeling = word(assessment.emotion, material.language)
+    values = {"seen": assessment.situation, "feeling": feeling, "thought": assessment.thought}
     strength = round(10 * assessment.emotion_strength)
     return [
         _Part("text", _fill(material, f"situation.{entry}", value=value, strength=strength), entry)

@@ -27,5 +27,5 @@ def change_entry(change: AttendanceChange, reader: str) -> tuple[str, dict[str, 
     """
     if change.joined:
         return "you_come" if change.agent == reader else "comes", {"name": change.agent}
-    reason = one_line(change.reason or "").rstrip(" .")
+    reason = one_line(change.reason or "").rstrip(" .。")
     return "leaves_for" if reason else "leaves", {"name": change.agent, "value": reason}

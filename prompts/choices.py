@@ -25,26 +25,26 @@ def assemble_choice(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -
         ask: The beginning of the sentence that an option completes.
         tokenizer: The tokenizer of the model.
     """
-    return _rendered(situation, [_line(turn) for turn in situation.lines[-_LINES:]], ask, tokenizer)
+    return _rendered(situation, [_line(turn, situation.language) for turn in situation.lines[-_LINES:]], ask, tokenizer)
 
 
 def assemble_neutral(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -> list[RenderedPrompt]:
     """Return the same prompt after lines without content; they are the same for a whole meeting."""
-    texts = template("choices")
+    texts = template("choices", situation.language)
     other = next(name for name in situation.meeting.names if name != situation.name)
     lines = [texts.fill("line", {"name": other, "text": texts.fill(f"neutral.{entry}", {})}) for entry in _NEUTRAL]
     return [_rendered(situation, [line], ask, tokenizer) for line in lines]
 
 
-def _line(turn: Turn) -> str:
+def _line(turn: Turn, language: str) -> str:
     if turn.speaker is None:
-        return template("cognition").fill("moment.silence", {})
-    return template("choices").fill("line", {"name": turn.speaker, "text": turn.text})
+        return template("cognition", language).fill("moment.silence", {})
+    return template("choices", language).fill("line", {"name": turn.speaker, "text": turn.text})
 
 
 def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
     """Return a prompt as plain text, a unit on each line; what stands before the last one is shared by all choices."""
-    texts, meeting = template("choices"), situation.meeting
+    texts, meeting = template("choices", situation.language), situation.meeting
     about = {"name": situation.name, "title": meeting.title, "description": meeting.description}
     parts = [texts.fill("person", {"value": situation.agent.persona.background or situation.name})]
     parts += [texts.fill("meeting", about), *lines, ask]

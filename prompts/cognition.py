@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from prompts.attendance import change_entry, lines_and_changes
-from prompts.names import listed
+from prompts.names import enumerated, listed
 from prompts.templates import template
+from prompts.words import word, words
 from state.cognition import Character
+from state.languages import DEFAULT
 from state.meeting import AttendanceChange, Attendee, Meeting
 from state.parameters import Layout
 from state.records import Prompt, Turn, Unit
@@ -38,6 +40,7 @@ class AgentSituation:
         changes: Who came and who left meanwhile, the agent's own coming among them.
         has_heard_nothing: Whether the others have talked, and the agent has heard nothing of it.
         last_situation, last_thought: How the agent saw things in the round before, and thought; empty at first.
+        language: What the prompts are written in.
     """
 
     meeting: Meeting
@@ -53,6 +56,7 @@ class AgentSituation:
     has_heard_nothing: bool = False
     last_situation: str = ""
     last_thought: str = ""
+    language: str = DEFAULT
 
     @property
     def name(self) -> str:
@@ -83,12 +87,13 @@ class Question:
 
 def ask_agent(situation: AgentSituation, question: Question, layout: Layout) -> Prompt:
     """Return the prompt that puts a question to an agent: who they are, their situation, the question."""
-    return _prompt(situation.name, list(_self(situation)), list(_moment(situation)), question, layout)
+    parts = list(_self(situation)), list(_moment(situation))
+    return _prompt(situation.name, *parts, question, layout, situation.language)
 
 
-def ask_anybody(question: Question, layout: Layout) -> Prompt:
+def ask_anybody(question: Question, layout: Layout, language: str = DEFAULT) -> Prompt:
     """Return the prompt that puts a question to the model itself, and not to an agent."""
-    return _prompt("", [], [], question, layout)
+    return _prompt("", [], [], question, layout, language)
 
 
 def examples_of(prompt: Prompt) -> list[str]:
@@ -101,17 +106,17 @@ def shared_units(prompt: Prompt) -> int:
     return sum(unit.block == _SELF for unit in prompt.units)
 
 
-def line_of(turn: Turn) -> str:
+def line_of(turn: Turn, language: str = DEFAULT) -> str:
     """Return a line of the conversation as an agent reads it."""
     if turn.speaker is None:
-        return template("cognition").fill("moment.silence", {})
-    return template("cognition").fill("moment.line", {"name": turn.speaker, "text": turn.text})
+        return template("cognition", language).fill("moment.silence", {})
+    return template("cognition", language).fill("moment.line", {"name": turn.speaker, "text": turn.text})
 
 
-def line_of_change(change: AttendanceChange, reader: str) -> str:
+def line_of_change(change: AttendanceChange, reader: str, language: str = DEFAULT) -> str:
     """Return the line that says that somebody comes or leaves, as an agent reads it."""
     entry, values = change_entry(change, reader)
-    return template("cognition").fill(f"attendance.{entry}", values)
+    return template("cognition", language).fill(f"attendance.{entry}", values)
 
 
 def clock(time: datetime) -> str:
@@ -123,7 +128,8 @@ _Part = tuple[str, str, str]
 
 
 def _self(situation: AgentSituation) -> Iterable[_Part]:
-    agent, texts = situation.agent, template("cognition")
+    agent, language = situation.agent, situation.language
+    texts = template("cognition", language)
 
     def item(entry: str, **variables: object) -> _Part:
         return (_SELF, "item", texts.fill(f"self.{entry}", variables))
@@ -131,14 +137,14 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
     yield (_SELF, "text", texts.fill("self.lead", {"name": situation.name}))
     if agent.persona.background:
         yield item("background", value=agent.persona.background)
-    yield item("traits", value=", ".join(situation.character.big_five))
+    yield item("traits", value=words(situation.character.big_five, language))
     yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)
     yield from (item("relation", other=name, value=relation) for name, relation in agent.relations)
     yield from (item("goal", value=goal.text) for goal in agent.goals)
     if agent.interests:
-        yield item("interest", value=", ".join(agent.interests))
+        yield item("interest", value=enumerated(agent.interests, language))
     about = {"title": situation.meeting.title, "value": situation.meeting.description}
     yield (_SELF, "item", texts.fill("moment.meeting", about))
     if situation.meeting.place:
@@ -146,7 +152,8 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
 
 
 def _moment(situation: AgentSituation) -> Iterable[_Part]:
-    agent, texts = situation.agent, template("cognition")
+    agent, language = situation.agent, situation.language
+    texts = template("cognition", language)
 
     def item(entry: str, **variables: object) -> _Part:
         return ("moment", "item", texts.fill(f"moment.{entry}", variables))
@@ -159,13 +166,15 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
         yield item(entry, time=clock(agent.leaves), value=agent.leaves_for or "")
     others = [name for name in situation.present if name != situation.name]
     if others:
-        yield item("people", people=listed(others))
-    yield item("feeling", emotion=situation.emotion, strength=round(10 * situation.emotion_strength))
+        yield item("people", people=listed(others, language))
+    yield item("feeling", emotion=word(situation.emotion, language), strength=round(10 * situation.emotion_strength))
     entry = "heard" if situation.lines else "unheard" if situation.has_heard_nothing else "nothing"
     yield ("moment", "text", texts.fill(f"moment.{entry}", {}))
     for event in lines_and_changes(situation.lines, situation.changes):
-        text = line_of(event) if isinstance(event, Turn) else line_of_change(event, situation.name)
-        yield ("moment", "item", text)
+        if isinstance(event, Turn):
+            yield ("moment", "item", line_of(event, language))
+        else:
+            yield ("moment", "item", line_of_change(event, situation.name, language))
     if situation.missed:
         yield ("moment", "text", texts.fill("moment.missed", {}))
     if situation.last_situation:
@@ -175,9 +184,14 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
 
 
 def _prompt(
-    speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout
+    speaker: str,
+    self_: Sequence[_Part],
+    moment: Sequence[_Part],
+    question: Question,
+    layout: Layout,
+    language: str,
 ) -> Prompt:
-    texts = template(question.source)
+    texts = template(question.source, language)
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
     asked: list[_Part] = []
     if question.items and f"{question.name}.lead" in texts:
@@ -191,7 +205,7 @@ def _prompt(
         ]
         units = [*_units(self_), *example, *_units([*moment, *asked])]
         return Prompt(units=tuple(units), speaker=_ANSWERS, layout=layout)
-    form = template("cognition").fill("form", {"form": _json(question.form)})
+    form = template("cognition", language).fill("form", {"form": _json(question.form)})
     units = _units([*self_, *moment, *asked, ("output_instruction", "text", form)])
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
 

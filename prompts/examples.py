@@ -12,20 +12,19 @@ from prompts.templates import read_yaml
 from state.languages import DEFAULT
 
 
-def draw_example(question: str, generator: random.Random) -> Any:
+def draw_example(question: str, generator: random.Random, language: str = DEFAULT) -> Any:
     """Return an example answer to a question of `examples.yaml`: an object, or the values of a list of fields."""
-    return generator.choice(examples()[question])
+    return generator.choice(_of_language(question, language))
 
 
 def exchanges(language: str = DEFAULT) -> list[tuple[str, str]]:
     """Return what somebody is asked and replies in examples of talk; in English where a language has none."""
-    pairs = examples(language).get("exchange") or examples()["exchange"]
-    return [(asked, replied) for asked, replied in pairs]
+    return [(asked, replied) for asked, replied in _of_language("exchange", language)]
 
 
-def draw_switch(mechanism: str, generator: random.Random) -> tuple[bool, str] | None:
+def draw_switch(mechanism: str, generator: random.Random, language: str = DEFAULT) -> tuple[bool, str] | None:
     """Return whether a shipped mechanism is on in an example, and why: on as often as off; `None` for others."""
-    reasons = examples()["switches"].get(mechanism)
+    reasons = _of_language("switches", language).get(mechanism)
     if reasons is None:
         return None
     active = generator.random() < 0.5
@@ -41,3 +40,8 @@ def examples(language: str = DEFAULT) -> dict[str, Any]:
         return {}
     read: dict[str, Any] = read_yaml(file.read_text(encoding="utf-8"))
     return read
+
+
+def _of_language(question: str, language: str) -> Any:
+    """Return the examples of a question, in English where a language has none."""
+    return examples(language).get(question) or examples()[question]

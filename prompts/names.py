@@ -1,16 +1,57 @@
-"""Names as they stand in sentences."""
+"""Names, words and clauses as they stand one after another in sentences."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from state.languages import DEFAULT
 
-#: By language, what stands between names, what stands before the last one, and who is there where nobody is.
-_WORDS = {DEFAULT: (", ", " and ", "nobody"), "zh": ("、", "和", "没有人")}
+
+@dataclass(frozen=True)
+class _Joints:
+    """What stands in the lists of a language.
+
+    Attributes:
+        between: Between words.
+        last_name, last_quality: Before the last of several names, and of several adjectives.
+        nobody: Where there are no names.
+        clauses: Between clauses.
+    """
+
+    between: str
+    last_name: str
+    last_quality: str
+    nobody: str
+    clauses: str
+
+
+_JOINTS = {DEFAULT: _Joints(", ", " and ", " and ", "nobody", "; "), "zh": _Joints("、", "和", "、", "没有人", "；")}
 
 
 def listed(names: Sequence[str], language: str = DEFAULT) -> str:
     """Return names as in a sentence: `Ana, Bo and Cy`; `nobody` where there are none."""
-    between, before_last, nobody = _WORDS.get(language, _WORDS[DEFAULT])
-    if not names:
-        return nobody
-    return before_last.join(filter(None, (between.join(names[:-1]), names[-1])))
+    joints = _joints(language)
+    return _joined(names, joints.between, joints.last_name) or joints.nobody
+
+
+def qualities(adjectives: Sequence[str], language: str = DEFAULT) -> str:
+    """Return adjectives as in a sentence: `shy, kind and slow`."""
+    joints = _joints(language)
+    return _joined(adjectives, joints.between, joints.last_quality)
+
+
+def enumerated(words: Sequence[str], language: str = DEFAULT) -> str:
+    """Return words as in a table: `shy, kind, slow`."""
+    return _joints(language).between.join(words)
+
+
+def clauses(parts: Sequence[str], language: str = DEFAULT) -> str:
+    """Return parts of a sentence that may have commas in them: `fix the roof; tell Ana, and Bo`."""
+    return _joints(language).clauses.join(parts)
+
+
+def _joints(language: str) -> _Joints:
+    return _JOINTS.get(language, _JOINTS[DEFAULT])
+
+
+def _joined(words: Sequence[str], between: str, before_last: str) -> str:
+    return before_last.join(filter(None, (between.join(words[:-1]), *words[-1:])))

@@ -4,30 +4,37 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from prompts.names import enumerated
 from prompts.templates import template
 from state.language_model import ReplyField
+from state.languages import DEFAULT
 
-#: Words per token of English text, roughly.
+#: Words per token of English text, roughly, and signs per token of Chinese.
 _WORDS_A_TOKEN = 0.75
 
 _TYPES = {"speech": "string", "text": "string", "choice": "string", "integer": "integer", "boolean": "boolean"}
 
 
-def ask_for(fields: Sequence[ReplyField]) -> str:
+def ask_for(fields: Sequence[ReplyField], language: str = DEFAULT) -> str:
     """Return the sentence that asks for a JSON object of these fields."""
-    return template("shape").fill("ask", {"shape": _shape(fields)})
+    return template("shape", language).fill("ask", {"shape": _shape(fields, language)})
 
 
-def ask_again(fields: Sequence[ReplyField], problem: str) -> str:
+def ask_again(fields: Sequence[ReplyField], problem: str, language: str = DEFAULT) -> str:
     """Return the sentence that asks again, and says what was wrong with the answer."""
-    return template("shape").fill("mend", {"shape": _shape(fields), "problem": problem})
+    return template("shape", language).fill("mend", {"shape": _shape(fields, language), "problem": problem})
 
 
-def schema_of(fields: Sequence[ReplyField]) -> dict[str, Any]:
+def problem_of(entry: str, field: ReplyField | None = None, language: str = DEFAULT) -> str:
+    """Return in words what is wrong with an answer, or with the value of a field."""
+    return template("shape", language).fill(f"problem.{entry}", {} if field is None else _known(field, language))
+
+
+def schema_of(fields: Sequence[ReplyField], language: str = DEFAULT) -> dict[str, Any]:
     """Return the JSON Schema of a reply of these fields, in their order."""
     properties: dict[str, dict[str, Any]] = {}
     for field in fields:
-        schema: dict[str, Any] = {"type": _TYPES[field.kind], "description": _described(field)}
+        schema: dict[str, Any] = {"type": _TYPES[field.kind], "description": _described(field, language)}
         if field.kind == "integer":
             schema |= {"minimum": field.minimum, "maximum": field.maximum}
         if field.kind == "choice":
@@ -35,7 +42,7 @@ def schema_of(fields: Sequence[ReplyField]) -> dict[str, Any]:
         properties[field.name] = schema
     return {
         "title": "reply",
-        "description": "the reply",
+        "description": template("shape", language).fill("reply", {}),
         "type": "object",
         "properties": properties,
         "required": list(properties),
@@ -43,20 +50,25 @@ def schema_of(fields: Sequence[ReplyField]) -> dict[str, Any]:
     }
 
 
-def shown_form(fields: Sequence[ReplyField]) -> dict[str, str]:
+def shown_form(fields: Sequence[ReplyField], language: str = DEFAULT) -> dict[str, str]:
     """Return what a hosted model is shown as the value of each field."""
-    return {field.name: _described(field) for field in fields}
+    return {field.name: _described(field, language) for field in fields}
 
 
-def _shape(fields: Sequence[ReplyField]) -> str:
-    return json.dumps(shown_form(fields), ensure_ascii=False)
+def _shape(fields: Sequence[ReplyField], language: str) -> str:
+    return json.dumps(shown_form(fields, language), ensure_ascii=False)
 
 
-def _described(field: ReplyField) -> str:
-    known = {
+def _described(field: ReplyField, language: str) -> str:
+    return template("shape", language).fill(f"value.{field.kind}", _known(field, language))
+
+
+def _known(field: ReplyField, language: str) -> dict[str, object]:
+    return {
+        "name": field.name,
+        "key": repr(field.name),
         "words": max(1, round(field.max_tokens * _WORDS_A_TOKEN)),
         "minimum": field.minimum,
         "maximum": field.maximum,
-        "choices": ", ".join(field.choices),
+        "choices": enumerated(field.choices, language),
     }
-    return template("shape").fill(f"value.{field.kind}", known)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from state.errors import SettingError, UsageError
+from state.languages import DEFAULT
 from state.parameters import (
     MEDIUM,
     MEMORY_ITEMS,
@@ -156,6 +157,7 @@ class GenerationRequest:
         without_context: The prompt without what the reply shall be about, where the context is amplified; it ends as
             `prompt` does.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
+        language: What the prompt is written in, for what a model on a server is told beside it.
     """
 
     prompt: RenderedPrompt
@@ -167,6 +169,7 @@ class GenerationRequest:
     no_repeat_ngram: int = 0
     without_context: RenderedPrompt | None = None
     context_strength: float = 0.0
+    language: str = DEFAULT
 
 
 @dataclass(frozen=True)

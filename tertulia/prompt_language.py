@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from prompts.examples import examples
 from prompts.templates import has_templates, is_translated
 from state.languages import DEFAULT, name_of
 from state.meeting import Meeting, Start
 
 if TYPE_CHECKING:
     from state.context import Context
+    from state.language_model import LanguageModel
 
 
 def texts_of(start: Start) -> Iterator[str]:
@@ -30,10 +32,9 @@ def language_notes(context: "Context") -> Iterator[str]:
         name = f"{name_of(language)} ({language})"
         if not has_templates(language):
             yield f"there are no prompts in {name}: they are in English, around the scenario's own words"
-        elif lacking := [template for template in _templates_of(context) if not is_translated(template, language)]:
+        elif lacking := [template for template in _templates_of(context) if not _is_whole(template, language)]:
             yield f"prompts are in {name}, but for what is English: {', '.join(lacking)}"
-    models = [context.model, *(model for model, _ in context.participant_models.values())]
-    for id, traits in {model.id: model.traits for model in models}.items():
+    for id, traits in {model.id: model.traits for model in _models_of(context)}.items():
         if traits.languages is not None and language not in traits.languages:
             spoken = " and ".join(map(name_of, traits.languages))
             yield (
@@ -42,12 +43,21 @@ def language_notes(context: "Context") -> Iterator[str]:
             )
 
 
+def _is_whole(name: str, language: str) -> bool:
+    """Return whether a file has all that English has in a language."""
+    return examples().keys() <= examples(language).keys() if name == "examples" else is_translated(name, language)
+
+
+def _models_of(context: "Context") -> list["LanguageModel"]:
+    return [context.model, *(model for model, _ in context.participant_models.values())]
+
+
 def _templates_of(context: "Context") -> Iterator[str]:
-    """Yield the names of the templates that a run's prompts are filled from."""
+    """Yield the names of the files that a run's prompts are filled from."""
     parameters = context.parameters
     yield "utterance"
     if parameters.layout == "chat_turns":
-        yield "chat_turns"
+        yield from ("chat_turns", "examples")
     if parameters.generation == "sequential":
         yield "sequential"
     if parameters.removal_factor > 0 and parameters.judge == "rating":
@@ -56,10 +66,10 @@ def _templates_of(context: "Context") -> Iterator[str]:
         yield "revise"
     if parameters.ending == "continuation":
         yield "ending"
-    if context.model.traits.text_only:
+    if any(model.traits.text_only for model in _models_of(context)):
         yield "shape"
     if not isinstance(context.start, Meeting) and context.start.initiator.stream is not None:
-        yield "town"
+        yield from ("town", "cognition")
     if isinstance(context.start, Meeting):
         yield from ("group", "cognition")
         if parameters.choices == "probabilities":

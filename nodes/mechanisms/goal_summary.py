@@ -6,6 +6,7 @@ from nodes.choices import as_choice, choose_done, reads_probabilities
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View, text_of
 from prompts.cognition import Question
+from prompts.names import clauses
 from state.cognition import Finding
 from state.language_model import ReplyField
 
@@ -15,11 +16,11 @@ _NEXT_TOKENS = 16
 
 async def summarise_goals(view: View) -> Finding:
     """Let the agent say which steps of its plan are done, all of them anew: what was done once may be open again."""
-    plan = view.character.plan
+    plan, fill = view.character.plan, view.texts.fill
     if not plan:
-        return Finding(lines=(f"{view.name} has no plan for this meeting.",), data={"done": [], "progress": None})
+        return Finding(lines=(fill("findings.no_plan", {"name": view.name}),), data={"done": [], "progress": None})
     names = [f"{number}. {step.text}" for number, step in enumerate(plan, start=1)]
-    form = {**dict.fromkeys(names, "true or false"), "next": "what you would do next"}
+    form = {**dict.fromkeys(names, fill("answer.either", {})), "next": fill("answer.next", {})}
     decided: Sequence[bool | None] = [None] * len(plan)
     if reads_probabilities(view):
         decided = [await choose_done(view, index, step.text) for index, step in enumerate(plan)]
@@ -27,16 +28,19 @@ async def summarise_goals(view: View) -> Finding:
         *(ReplyField(name, "boolean", choices=as_choice(done)) for name, done in zip(names, decided, strict=True)),
         ReplyField("next", "text", max_tokens=max(_NEXT_TOKENS, view.context.parameters.reason_tokens)),
     ]
-    items = [f"{name} ({step.share:.0%} of all)" for name, step in zip(names, plan, strict=True)]
+    items = [
+        fill("progress.step", {"step": name, "share": f"{step.share:.0%}"})
+        for name, step in zip(names, plan, strict=True)
+    ]
     reply = await view.ask("goal_summary", Question("progress", form, view.example("progress"), items), fields)
     following, done = text_of(reply, "next"), [reply.fields.get(name) is True for name in names]
     progress = min(1.0, sum(step.share for step, is_done in zip(plan, done, strict=True) if is_done))
-    left = [step.text.rstrip(".") for step, is_done in zip(plan, done, strict=True) if not is_done]
-    lines = [f"{progress:.0%} of what {view.name} wants is settled."]
+    left = [step.text.rstrip(".。") for step, is_done in zip(plan, done, strict=True) if not is_done]
+    lines = [fill("findings.progress", {"share": f"{progress:.0%}", "name": view.name})]
     if left:
-        lines.append(f"Still to settle: {'; '.join(left)}.")
+        lines.append(fill("findings.left", {"value": clauses(left, view.language)}))
     if following:
-        lines.append(f"Next: {following.rstrip('.')}.")
+        lines.append(fill("findings.next", {"value": following.rstrip(".。")}))
     return Finding(lines=tuple(lines), data={"done": done, "progress": progress, "next": following})
 
 

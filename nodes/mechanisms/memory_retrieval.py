@@ -18,7 +18,7 @@ async def recall(view: View) -> Finding:
 
     The stream has the agent's memories from before the meeting, and turns that have left its working memory.
     """
-    question = Question("recall", {"recall": "what you try to remember"}, view.example("recall"))
+    question = Question("recall", {"recall": view.texts.fill("answer.recall", {})}, view.example("recall"))
     limit = max(_QUERY_TOKENS, view.context.parameters.reason_tokens)
     fields = [ReplyField("recall", "text", max_tokens=limit)]
     reply = await view.ask("memory_retrieval", question, fields)

@@ -11,7 +11,8 @@ async def answer_mention(view: View) -> Finding:
     message = view.message()
     assert message is not None  # the condition held
     asked = view.name in address_of(message, view.present).asked
-    line = f"{message.speaker} {'asked' if asked else 'spoke to'} {view.name} by name and may expect an answer."
+    entry = "findings.asked" if asked else "findings.named"
+    line = view.texts.fill(entry, {"other": message.speaker, "name": view.name})
     return Finding(lines=(line,), data={"by": message.speaker, "asked": asked})
 
 

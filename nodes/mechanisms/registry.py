@@ -11,6 +11,7 @@ from nodes.mechanisms import (
     topic_analysis,
 )
 from nodes.mechanisms.mechanism import Mechanism
+from prompts.templates import template
 from state.context import Context
 
 MECHANISMS: Mapping[str, Mechanism] = {
@@ -30,3 +31,9 @@ def mechanism_of(context: Context, name: str) -> Mechanism:
     """Return a mechanism of the run, of its extensions or shipped."""
     found: Mechanism = context.mechanisms[name] if name in context.mechanisms else MECHANISMS[name]
     return found
+
+
+def description_of(mechanism: Mechanism, language: str) -> str:
+    """Return what a mechanism is for, in a language; that of an extension is in its author's words."""
+    texts, entry = template("cognition", language), f"ways.{mechanism.name}"
+    return texts.fill(entry, {}) if entry in texts else mechanism.description

@@ -5,6 +5,7 @@ from collections import Counter
 from nodes.hearing import came_s, was_there
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
+from prompts.names import enumerated
 from state.cognition import Finding
 
 
@@ -19,11 +20,13 @@ async def count_speech(view: View) -> Finding:
     highest = max(counts[name] for name in view.present)
     most = [name for name in view.present if counts[name] == highest > 0]
     silent = [name for name in view.present if not counts[name]]
-    lines = [f"{view.name} has spoken {counts[view.name]} of {_times(total)}."]
+    fill, language = view.texts.fill, view.language
+    lines = [fill("findings.spoken", {"name": view.name, "count": counts[view.name], "value": _times(total, view)})]
     if most:
-        lines.append(f"Most often: {', '.join(most)} ({_times(highest)}).")
+        values = {"people": enumerated(most, language), "value": _times(highest, view)}
+        lines.append(fill("findings.most", values))
     if silent:
-        lines.append(f"Not heard yet: {', '.join(silent)}.")
+        lines.append(fill("findings.silent", {"people": enumerated(silent, language)}))
     return Finding(lines=tuple(lines), data={"counts": counts, "most": most, "silent": silent})
 
 
@@ -48,8 +51,8 @@ def _spoken_before(view: View) -> Counter[str | None]:
     return before
 
 
-def _times(count: int) -> str:
-    return f"{count} time" if count == 1 else f"{count} times"
+def _times(count: int, view: View) -> str:
+    return view.texts.fill("amounts.time" if count == 1 else "amounts.times", {"number": count})
 
 
 MECHANISM = Mechanism(

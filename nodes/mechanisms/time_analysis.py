@@ -3,7 +3,9 @@
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View
 from prompts.cognition import clock
+from prompts.templates import template
 from state.cognition import Finding
+from state.languages import DEFAULT
 
 #: The share of elapsed time from which there is a hurry, and how far progress may lag behind elapsed time.
 _LATE = 0.8
@@ -19,21 +21,22 @@ async def analyse_time(view: View) -> Finding:
     plan, done = view.character.plan, view.done()
     open_share = sum(step.share for step, is_done in zip(plan, done, strict=True) if not is_done) if plan else None
     pace = pace_of(elapsed, open_share, left_s)
-    lines = [f"It is {clock(view.now)}."]
+    fill = view.texts.fill
+    lines = [fill("findings.clock", {"time": clock(view.now)})]
     if left_s is not None:
-        event = "they have to go" if until == "departure" else "the meeting ends"
-        lines.append(f"{view.name} has {in_minutes(left_s)} left before {event}.")
-    lines += {"hurry": ["There is no time to lose."], "calm": ["There is no need to hurry."]}.get(pace, [])
+        entry = "findings.until_departure" if until == "departure" else "findings.until_end"
+        lines.append(fill(entry, {"name": view.name, "value": in_minutes(left_s, view.language)}))
+    if pace != "steady":
+        lines.append(fill(f"findings.{pace}", {}))
     data = {"clock": clock(view.now), "time_left_s": left_s, "until": until, "elapsed": elapsed, "open": open_share}
     return Finding(lines=tuple(lines), data={**data, "pace": pace})
 
 
-def in_minutes(seconds: float) -> str:
+def in_minutes(seconds: float, language: str = DEFAULT) -> str:
     """Return a time in words, to the nearest minute: `less than a minute`, `1 minute`, `12 minutes`."""
-    if seconds < 60:
-        return "less than a minute"
     minutes = round(seconds / 60)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    entry = "no_minute" if seconds < 60 else "minute" if minutes == 1 else "minutes"
+    return template("cognition", language).fill(f"amounts.{entry}", {"number": minutes})
 
 
 def pace_of(elapsed: float, open_share: float | None, left_s: float | None = None) -> str:

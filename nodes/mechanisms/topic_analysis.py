@@ -3,17 +3,14 @@
 from nodes.mechanisms.mechanism import Mechanism
 from nodes.view import View, text_of
 from prompts.cognition import Question
-from prompts.templates import template
+from prompts.names import enumerated
+from prompts.words import stored_word, word
 from state.cognition import Finding
 from state.language_model import ReplyField
 
 _TOPIC_TOKENS = 8
-#: The moves that an agent may make with a topic, each with its sentence.
-_MOVES = {
-    "keep": "It is worth staying with it.",
-    "shift": "It is time for something else.",
-    "pause": "It can wait.",
-}
+#: The moves that an agent may make with a topic.
+_MOVES = ("keep", "shift", "pause")
 
 #: The number of latest topics that are kept in each state.
 _KEPT = 6
@@ -35,21 +32,25 @@ async def analyse_topics(view: View) -> Finding:
             "paused": [],
         }
     )
-    texts = template("cognition")
-    items = [texts.fill(f"topics.{state}", {"value": ", ".join(topics)}) for state, topics in states.items() if topics]
-    form = {"topic": "two or three words", "move": "keep, shift or pause"}
+    fill, language = view.texts.fill, view.language
+    items = [
+        fill(f"topics.{state}", {"value": enumerated(topics, language)}) for state, topics in states.items() if topics
+    ]
+    form = {field: fill(f"answer.{field}", {}) for field in ("topic", "move")}
     fields = [
         ReplyField("topic", "text", max_tokens=_TOPIC_TOKENS),
-        ReplyField("move", "choice", choices=tuple(_MOVES)),
+        ReplyField("move", "choice", choices=tuple(word(move, language) for move in _MOVES)),
     ]
     question = Question("topics", form, view.example("topics"), items)
     reply = await view.ask("topic_analysis", question, fields)
-    topic, move = text_of(reply, "topic"), text_of(reply, "move")
+    topic, move = text_of(reply, "topic").rstrip("。"), stored_word(text_of(reply, "move"), _MOVES, language)
     states = with_move(states, topic, move)
-    lines = [f"The talk is about {topic.rstrip('.')}.", _MOVES.get(move, "")]
+    lines = [fill("findings.topic", {"value": topic.rstrip(".")})]
+    if move in _MOVES:
+        lines.append(fill(f"findings.{move}", {}))
     if states["open"]:
-        lines.append(f"Still open: {', '.join(states['open'])}.")
-    return Finding(lines=tuple(line for line in lines if line), data={"topic": topic, "move": move, **states})
+        lines.append(fill("findings.open", {"value": enumerated(states["open"], language)}))
+    return Finding(lines=tuple(lines), data={"topic": topic, "move": move, **states})
 
 
 def with_move(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:

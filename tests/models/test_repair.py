@@ -102,16 +102,39 @@ def test_no_answer_takes_long_to_read(beginning: str, part: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [("7", 7), ("7.0", 7), ('"7"', 7), ('"seven"', 7), ('"7/10"', 7), ('"Rating: 7, mostly."', 7), ('"about ten"', 10)],
+    [
+        ("7", 7),
+        ("7.0", 7),
+        ('"7"', 7),
+        ('"seven"', 7),
+        ('"7/10"', 7),
+        ('"Rating: 7, mostly."', 7),
+        ('"about ten"', 10),
+        ('"七分"', 7),
+        ('"七"', 7),
+        ('"7分"', 7),
+        ('"十分，满分"', 10),
+    ],
 )
 def test_numbers_in_whatever_form(value: str, number: int) -> None:
     assert read_fields(f'{{"rating": {value}}}', ReplyField("rating", "integer", minimum=1)) == {"rating": number}
 
 
-@pytest.mark.parametrize("value", ["11", "0", "-7", "7.5", '"7.5"', "true", '"high"', "1e400", "9" * 5000])
+@pytest.mark.parametrize(
+    "value", ["11", "0", "-7", "7.5", '"7.5"', "true", '"high"', "1e400", "9" * 5000, '"一般"', '"十五分"']
+)
 def test_numbers_that_were_not_asked_for(value: str) -> None:
     with pytest.raises(UnusableReplyError):
         read_fields(f'{{"rating": {value}}}', ReplyField("rating", "integer", minimum=1))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_so"), [("是", True), ("是的。", True), ("对", True), ("否", False), ("不是", False)]
+)
+def test_a_chinese_yes_or_no_is_read(value: str, is_so: bool) -> None:
+    assert read_fields(f'{{"over": "{value}"}}', ReplyField("over", "boolean")) == {"over": is_so}
+    with pytest.raises(UnusableReplyError, match="neither true nor false"):
+        read_fields('{"over": "没有问题"}', ReplyField("over", "boolean"))
 
 
 def test_choices_by_nearest_spelling() -> None:

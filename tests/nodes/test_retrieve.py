@@ -138,6 +138,7 @@ def test_focal_points_are_the_other_one_the_situation_and_what_was_said_last() -
     ]
     unknown = case.model_copy(update={"place": None, "partner": case.partner.model_copy(update={"activity": None})})
     assert focal_points(unknown, "Mara", ["Piotr"], [])[1] == "Mara meets Piotr"
+    assert focal_points(unknown, "Mara", ["Piotr"], [], "zh") == ["Mara和Piotr", "Mara遇见Piotr"]
 
 
 @pytest.mark.parametrize("hours", [0, 1, 24])

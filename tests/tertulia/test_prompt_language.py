@@ -22,9 +22,6 @@ from state.parameters import Parameters
 from state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Unit, Utterance
 from tertulia.prompt_language import language_notes, texts_of
 
-#: Templates that are there in Chinese.
-CHINESE = ("utterance", "chat_turns", "group", "judge", "revise", "sequential", "ending")
-
 SCENARIO = """
 name: 丢失的钥匙
 time: 2024-05-14 09:30:00
@@ -64,13 +61,6 @@ def text_of(language: str, layout: Any = "single_message", **more: Any) -> str:
     return "\n".join(unit.text for unit in assemble_prompt(material, layout, "bhmpec", "bmpe").units)
 
 
-@pytest.mark.parametrize("name", CHINESE)
-def test_chinese_templates_are_whole(name: str) -> None:
-    assert is_translated(name, "zh")
-    assert is_translated(name, "en")
-    assert not is_translated(name, "th")
-
-
 @pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
 def test_a_chinese_prompt_holds_no_english(layout: str) -> None:
     text = text_of("zh", layout).replace("JSON", "").replace("true", "").replace("false", "")
@@ -107,8 +97,8 @@ def test_names_in_a_sentence() -> None:
 
 
 def test_what_a_template_lacks_is_english() -> None:
-    assert not is_translated("cognition", "zh")
-    assert template("cognition", "zh") is template("cognition")
+    assert not is_translated("inventory", "zh")
+    assert template("inventory", "zh") is template("inventory")
     assert not has_templates("th")
 
 
@@ -196,11 +186,44 @@ participants:
 """
 
 
-def test_a_chinese_meeting_says_what_is_english_in_it(cli: Cli) -> None:
+@pytest.fixture
+def without_cognition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language whose templates are there but for two files."""
+    lacking = ("cognition", "town")
+    monkeypatch.setattr("tertulia.prompt_language.is_translated", lambda name, language: name not in lacking)
+
+
+@pytest.mark.usefixtures("without_cognition")
+def test_a_meeting_says_what_is_english_in_it(cli: Cli) -> None:
+    Path("s.yaml").write_text(MEETING, encoding="utf-8")
+    run = cli("run", "s.yaml", "--rehearse", "--rounds", "2")
+    assert "prompts are in Chinese (zh), but for what is English: cognition\n" in run.err + run.out
+
+
+def test_examples_and_a_participants_model_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tertulia.prompt_language.is_translated", lambda name, language: name != "shape")
+    monkeypatch.setattr(
+        "tertulia.prompt_language.examples", lambda language="en": {"assess": []} if language == "en" else {}
+    )
+
+    def notes(layout: str, text_only: bool) -> list[str]:
+        traits = SimpleNamespace(text_only=False, languages=None), SimpleNamespace(text_only=text_only, languages=None)
+        models = [SimpleNamespace(id=str(number), traits=known) for number, known in enumerate(traits)]
+        parameters = Parameters().with_settings({"language": "zh", "removal_factor": 0, "layout": layout})
+        context = SimpleNamespace(start=chinese_case(), parameters=parameters, model=models[0])
+        context.participant_models = {"李雷": (models[1], None)}
+        return list(language_notes(context))  # type: ignore[arg-type]
+
+    assert notes("single_message", text_only=False) == []
+    assert notes("single_message", text_only=True) == ["prompts are in Chinese (zh), but for what is English: shape"]
+    assert notes("chat_turns", text_only=False) == ["prompts are in Chinese (zh), but for what is English: examples"]
+
+
+def test_a_chinese_meeting_notes_nothing(cli: Cli) -> None:
     Path("s.yaml").write_text(MEETING, encoding="utf-8")
     run = cli("run", "s.yaml", "--rehearse", "--rounds", "6")
     assert run.code == 0
-    assert "prompts are in Chinese (zh), but for what is English: cognition" in run.err + run.out
+    assert "English" not in run.err + run.out
     turns = cli("show", "@last", "--json").json["turns"]
     spoken = next(turn["turn"] for turn in turns if turn["speaker"] is not None)
     units = cli("show", "@last", "--turn", str(spoken), "--json").json["units"]
@@ -209,10 +232,11 @@ def test_a_chinese_meeting_says_what_is_english_in_it(cli: Cli) -> None:
     assert "接下来对大家说什么？" in texts["task.text_1"]
 
 
-def test_days_of_a_chinese_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("without_cognition")
+def test_days_of_a_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
     lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
     run = RunBuilder(tmp_path / "run").talk("12:00:00", "玛丽亚", "克劳斯", lines, "谈论论文")
     run.person("玛丽亚", event("09:00:00", "玛丽亚", "看书")).person("克劳斯", innate="安静").write()
     result = cli("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
     assert result.code == 0
-    assert (result.err + result.out).count("prompts are in Chinese (zh), but for what is English: town") == 1
+    assert (result.err + result.out).count("prompts are in Chinese (zh), but for what is English: town, cognition") == 1

@@ -1,0 +1,23 @@
+"""Words that stand in records in English, as the prompts of a language have them."""
+
+from collections.abc import Iterable
+
+from prompts.names import enumerated
+from prompts.templates import template
+from state.languages import DEFAULT
+
+
+def word(stored: str, language: str = DEFAULT) -> str:
+    """Return a stored word in a language; the word itself where the language has no other."""
+    texts = template("utterance", language)
+    return texts.fill(f"words.{stored}", {}) if f"words.{stored}" in texts else stored
+
+
+def words(stored: Iterable[str], language: str = DEFAULT) -> str:
+    """Return stored words in a language, as in a table: `shy, kind, slow`."""
+    return enumerated([word(text, language) for text in stored], language)
+
+
+def stored_word(text: str, known: Iterable[str], language: str = DEFAULT) -> str:
+    """Return which of these stored words a model wrote in a language; the text itself where it is none of them."""
+    return {word(stored, language): stored for stored in known}.get(text, text)

@@ -1,0 +1,165 @@
+"""Runs in Chinese from end to end: nothing that a model is asked in them is English but keys and names of fields."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.ga_builder import RunBuilder, node
+from support.protocol_server import serving
+
+from nodes.mechanisms.registry import MECHANISMS
+from state.cognition import Assessment, Finding
+from state.meeting import EMOTIONS
+from storage.store import SqliteStore
+
+MEETING = """
+kind: group_chat
+name: 修屋顶
+description: 青年社的钱只够修一处，大家要决定修哪里。
+time: 2026-05-14 18:00:00
+ends: 2026-05-14 18:20:00
+place: 活动室
+opening: {speaker: 小红, text: 小明，钱只够修一处，你说呢？}
+participants:
+  - name: 小红
+    background: 小红管着青年社的账。
+    traits: [extroverted, closed]
+    interests: [账目, 屋顶]
+    relations: {小明: 小明欠小红一个人情。}
+    setting: 小红坐在门口。
+    goals: [{goal: 修好屋顶, sub_goals: [说服小明。, 定下日子]}]
+    memories: [小红去年被雨淋过。]
+    emotion: worried
+  - {name: 小明, goals: [修好门], schedule: {joins: "18:00", leaves: "18:02", reason: 去接妹妹。}}
+  - {name: 老王, goals: [省钱], schedule: {joins: "18:01"}}
+"""
+
+#: What a model may read in Latin letters: the form's name, its booleans, and the names of fields.
+FIELDS = ("topic", "goal", "emotion", "personality", "yes", "no")
+ALLOWED = {"JSON", "true", "false", *MECHANISMS, *FIELDS}
+LETTERS = re.compile(r"[A-Za-z_]+")
+KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')
+
+
+@pytest.fixture(autouse=True)
+def rehearsal_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock = {
+        "OPENINGS": ("嗯。", "有道理。"),
+        "REMARKS": ("小明，{a}的事你怎么看？", "我一直在想{a}。", "{a}比{b}要紧。"),
+        "ENDINGS": ("{b}呢？", "你们说呢？"),
+        "COMMENTS": ("{a}和{b}合不到一块儿。", "先把{a}弄清楚。", "大家在说{a}。"),
+        "TOPICS": ("屋顶", "门", "钱"),
+    }
+    for name, texts in stock.items():
+        monkeypatch.setattr(f"models.rehearsal._{name}", texts)
+    monkeypatch.setattr("models.rehearsal._TOPIC", re.compile(r"(?!)"))  # or it takes up keys of forms
+
+
+def english_in(text: str) -> set[str]:
+    """The words in Latin letters that are neither keys of JSON nor allowed."""
+    return set(LETTERS.findall(KEY.sub("", text))) - ALLOWED
+
+
+def texts_asked(store: SqliteStore) -> Iterator[tuple[str, str]]:
+    """The prompt of every call with the node that asked, and the continuations and choices offered beside it."""
+    for run in store.runs():
+        for call in store.calls(run.run):
+            units = [unit.text for unit in store.prompt(call.prompt).units]
+            choices = [choice for field in call.parameters.get("fields", ()) for choice in field.get("choices", ())]
+            yield call.node, "\n".join([*units, *choices, *call.parameters.get("options", ())])
+
+
+def nodes_asked(cli: Cli, *arguments: str) -> set[str]:
+    """Who asked a model in a run, after a look at what they asked."""
+    Path("s.yaml").write_text(MEETING, encoding="utf-8")
+    run = cli(*arguments, "--store", "s.db")
+    assert run.code == 0, run.err
+    assert "English" not in run.err + run.out
+    with SqliteStore.open("s.db") as store:
+        asked = list(texts_asked(store))
+    assert [(node, found, text) for node, text in asked if (found := english_in(text))] == []
+    return {node for node, _ in asked}
+
+
+EVERY_STEP = {
+    "personality",
+    "plan",
+    "choose_mechanisms",
+    "goal_summary",
+    "memory_retrieval",
+    "topic_analysis",
+    "assess",
+}
+
+
+@pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
+@pytest.mark.parametrize("settings", [(), ("willingness=rated", "hearing=noticed")])
+def test_a_chinese_meeting_asks_its_agents_in_chinese(cli: Cli, layout: str, settings: tuple[str, ...]) -> None:
+    given = [word for setting in (f"layout={layout}", *settings) for word in ("--set", setting)]
+    nodes = nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "8", "--lambda", "0.5", *given)
+    assert nodes >= EVERY_STEP | ({"decide"} if settings else set())
+
+
+def test_choices_by_probabilities_are_offered_in_chinese(cli: Cli) -> None:
+    settings = ("--set", "choices=probabilities", "--set", "layout=chat_turns")
+    nodes = nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "6", *settings)
+    assert nodes >= {"weigh_feeling", "weigh_mechanism", "weigh_step_0"}
+
+
+@pytest.mark.parametrize(("order", "node"), [("centralised", "centralised"), ("designated", "designated")])
+def test_who_speaks_next_is_asked_in_chinese(cli: Cli, order: str, node: str) -> None:
+    assert node in nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "5", "--order", order)
+
+
+def test_what_a_model_chose_in_chinese_is_stored_in_english(cli: Cli) -> None:
+    nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "8")
+    with SqliteStore.open("s.db") as store:
+        (run,) = [run.run for run in store.runs()]
+        assessed = store.steps(run, "assess", Assessment, 1, 8).values()
+        topics = store.steps(run, "topic_analysis", Finding, 1, 8).values()
+    assert {assessment.emotion for assessment in assessed} <= set(EMOTIONS)
+    assert {finding.data["move"] for finding in topics} <= {"keep", "shift", "pause"}
+    assert all((assessed, topics))
+
+
+@pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
+def test_days_of_a_chinese_town_are_remembered_in_chinese(cli: Cli, tmp_path: Path, layout: str) -> None:
+    lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
+    run = RunBuilder(tmp_path / "run").talk("12:00:00", "玛丽亚", "克劳斯", lines, "谈论论文")
+    for name, doing in (("玛丽亚", "看书"), ("克劳斯", "散步")):
+        did = node("event", "09:00:00", f"{name}正在{doing}", name, "正在", doing)
+        run.person(name, did, innate="安静", currently=f"{name}在准备考试")
+    run.write()
+    town = ("simulate", f"ga:{run.folder}", "--days", "1", "--encounters-per-day", "2", "--rehearse")
+    nodes = nodes_asked(cli, *town, "--set", "reflection_threshold=1", "--set", f"layout={layout}")
+    assert nodes >= {"summarise", "rate_importance", "reflect"}
+
+
+def test_a_hosted_model_is_told_in_chinese_what_form_its_reply_has(cli: Cli) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        form = json.loads(re.findall(r"\{.*\}", request["messages"][-1]["content"])[-1])
+        return json.dumps({name: value_of(described) for name, described in form.items()}, ensure_ascii=False)
+
+    def value_of(described: str) -> object:
+        if numbers := re.fullmatch(r"从(\d+)到(\d+)的整数", described):
+            return f"{numbers[2]}分"
+        if described == "true 或 false":
+            return "是"
+        if described.startswith("以下之一："):
+            return described.removeprefix("以下之一：").split("、")[-1]
+        return "先修屋顶吧。"
+
+    with serving(answer=answer, failures=["wrong_json", "half_json"]) as served:
+        nodes = nodes_asked(cli, "run", "s.yaml", "--model", served.model, "--rounds", "3", "--lambda", "0")
+    assert nodes >= EVERY_STEP - {"goal_summary", "memory_retrieval", "topic_analysis"}
+    messages = [message for request in served.requests for message in request["messages"]]
+    sent = [message["content"] for message in messages if message["role"] != "assistant"]
+    assert [(found, text) for text in sent if (found := english_in(text))] == []
+    assert any(text.startswith("这个回答不能用：其中没有 JSON 对象。") for text in sent)
+    schemas = [request["response_format"]["json_schema"] for request in served.requests]
+    described = [field["description"] for schema in schemas for field in schema["schema"]["properties"].values()]
+    assert {word for text in described for word in english_in(text)} == set()
