@@ -1,5 +1,7 @@
 """Rewrite an utterance by the judge's comment, or ask whether it can be rewritten. Source: APP §4.1 and Limitations."""
 
+from dataclasses import replace
+
 from langgraph.runtime import Runtime
 
 from nodes.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
@@ -49,14 +51,17 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     rewritten = sum(candidate >= parameters.drawn_max for candidate in attempts)
     attempt = parameters.drawn_max + rewritten
     tokenizer = context.model.tokenizer
+    conflict = conflict_of(state, context, prompt, candidate)
+    # What is rewritten may come again, what is said about it may not.
+    instructions = assemble_rewriting(replace(conflict, reply="", comment=None))
     (reply,) = await context.asked_by(speaker, round, "rewrite").generate(
         GenerationRequest(
-            prompt=render(assemble_rewriting(conflict_of(state, context, prompt, candidate)), tokenizer),
+            prompt=render(assemble_rewriting(conflict), tokenizer),
             fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.utterance_tokens),),
             generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
             temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
-            no_repeat_from=not_repeated(prompt, tokenizer),
+            no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
             language=parameters.language,
         )
@@ -77,6 +82,7 @@ def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candida
             [renaming.name_of(name) for name in state["present"] if name != state["speaker"]],
             context.parameters.language,
         ),
+        layout=prompt.layout,
         language=context.parameters.language,
         statements=[unit for unit in prompt.units if unit.kind == "item" and unit.id in state["removed"]],
         last_line=lines[-1].text if lines else None,

@@ -66,14 +66,18 @@ def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, ob
 
 
 def _is_nearly(words: list[str], form: list[str]) -> bool:
-    """Return whether words are those of a form but for one that is another, or but for some in the middle."""
+    """Return whether words are those of a form but for one that is another, or but for some in the middle.
+
+    Where more follows, the one must be alike: a name with other letters.
+    """
     if len(words) <= _FEWEST:
         return False
     if len(words) < len(form):
         rest = iter(form)
         return (words[0], words[-1]) == (form[0], form[-1]) and all(word in rest for word in words)
     other = [pair for pair in zip(words, form, strict=False) if pair[0] != pair[1]]
-    if len(words) > len(form) or len(other) != 1:
+    if len(other) != 1:
         return False
     ((word, expected),) = other
-    return len(form) > _FEWEST + 1 or difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE
+    is_alike, is_long = difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE, len(form) > _FEWEST + 1
+    return is_alike and is_long if len(words) > len(form) else is_alike or is_long

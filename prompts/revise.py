@@ -21,6 +21,7 @@ class Conflict:
         last_line: The line before it; `None` where it opens the conversation.
         reply: The utterance.
         comment: The judge's comment, if it gives any.
+        layout: Of the prompt for the utterance, whose form of a reply the rewriting has.
         language: What the question is written in.
     """
 
@@ -30,12 +31,14 @@ class Conflict:
     last_line: str | None
     reply: str
     comment: str | None
+    layout: str = "single_message"
     language: str = DEFAULT
 
 
 def assemble_rewriting(conflict: Conflict) -> Prompt:
     """Return the prompt that asks for a revised utterance."""
-    utterance = template("utterance", conflict.language).fill("reply.utterance", {"speaker": conflict.speaker})
+    source = template("chat_turns" if conflict.layout == "chat_turns" else "utterance", conflict.language)
+    utterance = source.fill("reply.utterance", {"speaker": conflict.speaker})
     value = json.dumps({conflict.speaker: utterance}, ensure_ascii=False)
     return _prompt(conflict, "rewrite", value)
 

@@ -29,6 +29,7 @@ FORM = "what Maria Lopez says"
         "what Maria Lopez said",
         "Maria Lopez: what Maria Lopez says",
         "What Maria Lopez says is what Maria Lopez thinks.",
+        "what Marla Lopez says about her perspective",
     ],
 )
 def test_words_of_the_form_are_told(text: str) -> None:
@@ -43,6 +44,7 @@ def test_words_of_the_form_are_told(text: str) -> None:
         "What a day.",
         "What Sarah says.",
         "What does she say?",
+        "What Peter Lopez says about it is true.",
         "Maria Lopez.",
         "I know what he says.",
         "",

@@ -112,6 +112,19 @@ async def test_what_is_rewritten_is_told_by_what_and_judged_again() -> None:
     assert outcome["chosen"] == 4
 
 
+async def test_nothing_of_the_question_is_said_by_who_rewrites() -> None:
+    model = Choosing(ratings=[9, 2], comments=["She has no net."], speech=["I lost the net.", "I mend the net."])
+    context, _, _ = await spoken(model, revision="rewrite", layout="chat_turns")
+    (question,) = asked_by_name(context, "rewrite")
+    assert '{"Mara": "…"}' in question, "the form of a reply is that of the layout"
+    *_, request, _ = model.asked("generate")  # the last one judges
+    assert "I lost the net." in model.tokenizer.decode(request.prompt.input_ids)
+    not_said = "\n".join(map(model.tokenizer.decode, request.no_repeat_from))
+    assert "was about to say" in not_said
+    assert "I lost the net." not in not_said
+    assert "She has no net." not in not_said
+
+
 async def test_the_comment_is_that_of_a_run_that_found_the_conflict() -> None:
     comments = ["Nothing is wrong.", "She has no net.", "Hardly a word."]
     model = Choosing(ratings=[1, 10, 10, 1, 1, 1], comments=comments)
