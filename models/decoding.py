@@ -29,8 +29,8 @@ _LIKELY = 256
 #: The share of the likeliest token's probability below which a token does not come where the context is amplified.
 _PLAUSIBLE = 0.05
 
-#: The most consecutive tokens that a text may repeat from itself, where repetitions are not wanted.
-_NOT_REPEATED_WITHIN = 3
+#: The most consecutive tokens that a text may repeat from itself or the latest lines, where repetitions are not wanted.
+_NOT_REPEATED_NEARBY = 3
 
 
 @dataclass
@@ -160,7 +160,8 @@ def text_logits(
     The context decides which word comes, the model alone how it is spelled: names would get letters of others.
     """
     found = repeating_tokens(text, request.no_repeat_from, request.no_repeat_ngram)
-    found += repeating_tokens(text, [text], min(request.no_repeat_ngram, _NOT_REPEATED_WITHIN))
+    nearby = [text, *request.recent_lines]
+    found += repeating_tokens(text, nearby, min(request.no_repeat_ngram, _NOT_REPEATED_NEARBY))
     repeats = [token for token in dict.fromkeys(found) if not continues_word(text, token, tokenizer)]
     without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
     if repeats and without.isfinite().any():

@@ -22,6 +22,9 @@ from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply
 from state.text import folded, one_line
 
+#: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
+_RECENT_LINES = 4
+
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Draw the first candidate, and its backups with it where the run wants them in one batch, or in one reply."""
@@ -112,6 +115,7 @@ def utterance_request(
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        recent_lines=recent_lines(prompt, tokenizer),
         language=parameters.language,
     )
 
@@ -154,6 +158,7 @@ def sequence_request(
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        recent_lines=recent_lines(prompt, tokenizer),
         language=parameters.language,
     )
 
@@ -163,6 +168,12 @@ def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...],
     dialogues = ("current_dialogue", "previous_dialogues")
     lines = (unit.text for unit in prompt.units if unit.kind == "text" or unit.block in dialogues)
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
+
+
+def recent_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """Return the latest lines of the dialogue as tokens, oldest first."""
+    lines = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
+    return tuple(tuple(tokenizer.encode(line)) for line in lines[-_RECENT_LINES:])
 
 
 def utterance_of(reply: Reply, speaker: str) -> str:

@@ -152,8 +152,9 @@ class GenerationRequest:
         generators: A keyed generator for each row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
         no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
-        no_repeat_ngram: The number of consecutive tokens that may not be repeated, from `no_repeat_from` or from the
-            text itself; 0 for no limit.
+        no_repeat_ngram: The number of consecutive tokens that may not be repeated from `no_repeat_from`; from the text
+            itself and `recent_lines` no more than three; 0 for no limit.
+        recent_lines: The latest lines of the dialogue, as tokens.
         without_context: The prompt without what the reply shall be about, where the context is amplified; it ends as
             `prompt` does.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
@@ -167,6 +168,7 @@ class GenerationRequest:
     top_p: float
     no_repeat_from: tuple[tuple[int, ...], ...] = ()
     no_repeat_ngram: int = 0
+    recent_lines: tuple[tuple[int, ...], ...] = ()
     without_context: RenderedPrompt | None = None
     context_strength: float = 0.0
     language: str = DEFAULT

@@ -48,7 +48,8 @@ class SamplingParameters(ParameterGroup):
     no_repeat_ngram: int | None = Field(
         None,
         ge=0,
-        description="consecutive tokens that speech may not repeat from the dialogue; 0: no limit; unset: the model's",
+        description="consecutive tokens that speech may not repeat from the dialogue, of its last four lines at most 3; "
+        "0: no limit; unset: the model's",
     )
     drafts: int | None = Field(
         None, ge=1, le=16, description="replies from which the one that has most to do with the context is taken"
