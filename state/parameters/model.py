@@ -48,7 +48,7 @@ class SamplingParameters(ParameterGroup):
     no_repeat_ngram: int | None = Field(
         None,
         ge=0,
-        description="consecutive tokens that speech may not repeat from the dialogue, of its last four lines at most 3; "
+        description="consecutive tokens that speech may not repeat from the dialogue, from its last lines at most 3; "
         "0: no limit; unset: the model's",
     )
     drafts: int | None = Field(

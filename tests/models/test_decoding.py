@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.tiny import FAMILIES, tiny_language_model, tiny_model
 
 from models.attention_scores import attention_by_definition, unit_scores
-from models.decoding import continues_word, draw_token
+from models.decoding import continues_word, draw_token, text_logits
 from models.decoding_state import Prefix, current_state
 from models.grammar import ends_with_sentence
 from models.loading import open_model
@@ -388,3 +388,17 @@ async def test_a_word_that_may_not_be_repeated_is_kept_from_beginning_and_not_br
     monkeypatch.setattr("models.decoding.draw_token", scripted)
     await model.generate(replace(_request(model, rows=1), no_repeat_from=(tuple(word),), no_repeat_ngram=1))
     assert may_come[: len(word)] == [False, *(True for _ in word[1:])]
+
+
+@pytest.mark.parametrize(("length", "is_kept_out"), [(5, True), (3, True), (0, False)])
+def test_three_tokens_of_a_recent_line_do_not_come_again(model, length: int, is_kept_out: bool) -> None:
+    line = tuple(model.tokenizer.encode("We go to the quay and on."))
+    request, logits = replace(_request(model), no_repeat_ngram=length), torch.zeros(len(model.tokenizer.tokenizer))
+    words = [i for i in range(2, len(line)) if not continues_word(line[:i], line[i], model.tokenizer)]
+    assert words
+    for i in words:
+        assert text_logits(line[:i], logits, None, request, model.tokenizer)[line[i]] == 0
+        recent = replace(request, recent_lines=(line,))
+        found = text_logits(line[:i], logits, None, recent, model.tokenizer)
+        assert bool(found[line[i]] == -torch.inf) is is_kept_out
+        assert (found == 0).sum() == len(logits) - is_kept_out

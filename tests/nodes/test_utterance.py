@@ -178,6 +178,14 @@ async def test_what_was_said_is_not_to_be_repeated() -> None:
     assert asked.no_repeat_ngram == 4
 
 
+async def test_the_last_four_lines_are_repeated_still_less() -> None:
+    context = a_context(ScriptedModel(no_repeat_ngram=4))
+    await generated(context, with_turns(context, 6))
+    (asked,) = context.model.asked("generate")
+    lines = [RehearsalTokenizer().decode(line) for line in asked.recent_lines]
+    assert lines == ["Mara: Line 3.", "Piotr: Line 4.", "Mara: Line 5.", "Piotr: Line 6."]
+
+
 @pytest.mark.parametrize("speech", ["", "  \n "])
 async def test_an_empty_reply_is_an_error(speech: str) -> None:
     context = a_context(ScriptedModel(speech=[speech]))
