@@ -18,7 +18,7 @@ from torch import Tensor
 
 from models.decoding_state import DecodingState
 from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
-from prompts.placeholders import continues_placeholder, form_of, is_placeholder
+from prompts.placeholders import continues_placeholder, form_of, is_label, is_placeholder
 from state.language_model import GenerationRequest, ReplyField, Tokenizer
 from state.records import Reply
 from state.words import has_unspaced
@@ -173,13 +173,17 @@ def text_logits(
 
 
 def _is_of_form(row: _Row, index: int, tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
-    """Return whether speech of these tokens begins with what the form says instead of it, or ends as nothing else."""
+    """Return whether speech of these tokens begins with what the form says instead of it, or with who speaks."""
     field = row.grammar.fields[index]
     if field.kind != "speech" or field.name not in row.form:
         return False
     text, end, _ = tokenizer.decode(tokens).partition('"')
     form = row.form[field.name]
-    return continues_placeholder(text, form) or (bool(end) and is_placeholder(text, form))
+    return (
+        continues_placeholder(text, form)
+        or is_label(text, row.request.prompt.source)
+        or (bool(end) and is_placeholder(text, form))
+    )
 
 
 def _extend(row: _Row, tokens: list[int]) -> None:

@@ -10,10 +10,13 @@ from state.records import Prompt
 from state.text import folded_words
 
 _PAIR = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
+_LABEL = re.compile(r"\s*(\w[^:：]*?)\s*[:：]\W*")
 #: The fewest words of a form that are taken for its beginning: with one, every sentence with `what` would begin so.
 _FEWEST = 2
 #: The fewest letters of a word that are taken for its beginning.
 _FEWEST_LETTERS = 3
+#: The most words of a name.
+_MOST_NAMES = 4
 #: How alike a word is to the one of a short form that it stands for.
 _ALIKE = 0.75
 
@@ -49,14 +52,26 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
     """Return whether a text has begun with words of a placeholder and so far none of its own.
 
     The last may be unfinished, else a name that was refused at its end would get other letters; but one or two letters
-    are words by themselves (`What a pleasure`, whatever Anna's name is).
+    are words by themselves (`What a pleasure`, whatever Anna's name is). A form of dots begins with dots.
     """
     words, form = folded_words(text), folded_words(placeholder or "")
+    if not form:
+        return bool(placeholder) and text.lstrip().startswith(("…", "."))
     if not words or not min(_FEWEST, len(form)) <= len(words) <= len(form):
         return False
     last, expected = words[-1], form[len(words) - 1]
     is_begun = len(last) >= _FEWEST_LETTERS and expected.startswith(last)
     return words[:-1] == form[: len(words) - 1] and (last == expected or is_begun)
+
+
+def is_label(text: str, prompt: Prompt | None) -> bool:
+    """Return whether a text so far is a name of the prompt and a colon, as who speaks stands in a play."""
+    found = _LABEL.fullmatch(text)
+    if found is None or prompt is None:
+        return False
+    words = found[1].split()
+    is_name = len(words) <= _MOST_NAMES and not any(word[0].islower() for word in words)
+    return is_name and any(found[1] in unit.text for unit in prompt.units)
 
 
 def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, object], form: Mapping[str, str]) -> bool:
@@ -66,18 +81,14 @@ def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, ob
 
 
 def _is_nearly(words: list[str], form: list[str]) -> bool:
-    """Return whether words are those of a form but for one that is another, or but for some in the middle.
-
-    Where more follows, the one must be alike: a name with other letters.
-    """
+    """Return whether words are those of a form but for one that is another, or but for some in the middle."""
     if len(words) <= _FEWEST:
         return False
     if len(words) < len(form):
         rest = iter(form)
         return (words[0], words[-1]) == (form[0], form[-1]) and all(word in rest for word in words)
     other = [pair for pair in zip(words, form, strict=False) if pair[0] != pair[1]]
-    if len(other) != 1:
+    if len(words) > len(form) or len(other) != 1:
         return False
     ((word, expected),) = other
-    is_alike, is_long = difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE, len(form) > _FEWEST + 1
-    return is_alike and is_long if len(words) > len(form) else is_alike or is_long
+    return len(form) > _FEWEST + 1 or difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE
