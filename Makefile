@@ -23,7 +23,7 @@ hooks: setup
 	$(BIN)/pre-commit install
 
 demo: setup
-	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 3
+	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 10
 
 test: setup
 	$(BIN)/pytest --numprocesses 2 --dist worksteal

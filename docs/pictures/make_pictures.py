@@ -44,7 +44,7 @@ def make_picture(picture: Path) -> None:
     command = [sys.executable, "-m", "cli.main", "show", "@last", "--turn", "2"]
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "picture.db")
-        tt.run("tidewell", removal_factor=0.5, rounds=2, seed=3, store=store)
+        tt.run("tidewell", removal_factor=0.5, rounds=2, seed=10, store=store)
         terminal = {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
         environment = {**os.environ, **terminal, "TERTULIA_STORE": store, "PYTHONPATH": str(DOCS.parent)}
         screen = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
