@@ -137,7 +137,7 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
 
 
 def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, tokenizer: Tokenizer) -> int:
-    """Return the next token of a row, in the field `index`; nobody says the words of the form."""
+    """Return the next token of a row, in the field `index`; what is no speech is not drawn."""
     request, number = row.request, row.generator.random()
     if index is None or row.grammar.fields[index].kind not in ("speech", "text"):
         return draw_token(logits, number, request.temperature, request.top_p)
@@ -145,7 +145,7 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
     while True:
         spoken = text_logits(text, logits, gains, request, tokenizer)
         token = draw_token(spoken, number, request.temperature, request.top_p)
-        if not _is_of_form(row, index, [*text, token], tokenizer):
+        if not _is_no_speech(row, index, [*text, token], tokenizer):
             return token
         logits[token] = -torch.inf
         if not logits.isfinite().any():
@@ -172,16 +172,16 @@ def text_logits(
     return amplified(logits, gains[: len(logits)], 0.0 if within_word else request.context_strength)
 
 
-def _is_of_form(row: _Row, index: int, tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
-    """Return whether speech of these tokens begins with what the form says instead of it, or with who speaks."""
+def _is_no_speech(row: _Row, index: int, tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
+    """Return whether speech of these tokens begins with who speaks or with the words of the form, or is only these."""
     field = row.grammar.fields[index]
-    if field.kind != "speech" or field.name not in row.form:
+    if field.kind != "speech":
         return False
     text, end, _ = tokenizer.decode(tokens).partition('"')
-    form = row.form[field.name]
+    form = row.form.get(field.name)
     return (
-        continues_placeholder(text, form)
-        or is_label(text, row.request.prompt.source)
+        is_label(text, row.request.prompt.source)
+        or continues_placeholder(text, form)
         or (bool(end) and is_placeholder(text, form))
     )
 

@@ -38,7 +38,7 @@ _SENTENCES = re.compile(r".*[.!?…。！？]['’”\")]?(?=\s|$)", re.DOTALL)
 #: What only markup needs: no speech has it.
 _EMPHASIS, _BRACKETS = re.compile(r"[*#`_~]+"), re.compile(r"[<>{}\[\]|^=\\]+")
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-#: Chinese numerals, where one stands alone at the beginning: `七分`.
+#: Chinese numerals, and a single numeral at the beginning: `七分`.
 _NUMERALS, _NUMERAL = "零一二三四五六七八九十", re.compile(r"\s*([零一二三四五六七八九十])(?=分|\W|$)")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False, "not": False}
 _BOOLEANS |= {"是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False, "没有": False}

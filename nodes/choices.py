@@ -100,8 +100,8 @@ async def choose_done(view: View, index: int, step: str) -> bool:
         return view.done()[index]
     texts = _texts(view)
     options = [texts.fill(f"step.{entry}", {"value": step}) for entry in ("done", "open")]
-    other = next(name for name in view.meeting.names if name != view.name)
-    ask = texts.fill("step.ask", {"name": view.name, "other": other, "value": step.rstrip(".。")})
+    partner = next(name for name in view.meeting.names if name != view.name)
+    ask = texts.fill("step.ask", {"name": view.name, "other": partner, "value": step.rstrip(".。")})
     done, still_open = await log_ratios(view, f"step_{index}", ask, options)
     return done > still_open
 

@@ -16,7 +16,7 @@ from prompts.render import render, retokenized
 from prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
 from state.context import Context
 from state.graph_state import UtteranceState
-from state.language_model import GenerationRequest, ReplyField, Tokenizer
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Origin, Prompt, Reply
@@ -107,17 +107,8 @@ def utterance_request(
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker, parameters.language), "boolean"))
-    return GenerationRequest(
-        prompt=render(prompt, tokenizer, reply_prefix_of(prompt)),
-        fields=tuple(fields),
-        generators=generators,
-        temperature=parameters.sampling_temperature,
-        top_p=parameters.top_p,
-        no_repeat_from=not_repeated(prompt, tokenizer),
-        no_repeat_ngram=parameters.no_repeat_ngram or 0,
-        recent_lines=recent_lines(prompt, tokenizer),
-        language=parameters.language,
-    )
+    shown = render(prompt, tokenizer, reply_prefix_of(prompt))
+    return _request(prompt, shown, fields, generators, tokenizer, parameters)
 
 
 def spoken_request(
@@ -150,15 +141,28 @@ def sequence_request(
         fields.append(ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens))
         if asks_ending:
             fields.append(ReplyField(end_key, "boolean"))
+    shown = render(asking, tokenizer, candidates_prefix(asking, language))
+    return _request(prompt, shown, fields, (generator,), tokenizer, parameters)
+
+
+def _request(
+    prompt: Prompt,
+    shown: RenderedPrompt,
+    fields: Sequence[ReplyField],
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+) -> GenerationRequest:
+    """Return the request for speech that answers what is shown, and repeats nothing of the prompt for an utterance."""
     return GenerationRequest(
-        prompt=render(asking, tokenizer, candidates_prefix(asking, language)),
+        prompt=shown,
         fields=tuple(fields),
-        generators=(generator,),
+        generators=generators,
         temperature=parameters.sampling_temperature,
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
-        recent_lines=recent_lines(prompt, tokenizer),
+        recent_lines=_recent_lines(prompt, tokenizer),
         language=parameters.language,
     )
 
@@ -170,7 +174,7 @@ def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...],
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 
 
-def recent_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+def _recent_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
     """Return the latest lines of the dialogue as tokens, oldest first."""
     lines = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return tuple(tuple(tokenizer.encode(line)) for line in lines[-_RECENT_LINES:])

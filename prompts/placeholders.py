@@ -1,4 +1,4 @@
-"""The words by which a form of a reply says what belongs into it: `what Maria Lopez says`. Nobody says them."""
+"""What stands in a form or a play and is no speech: `what Maria Lopez says`, and `Maria Lopez:` before it."""
 
 import difflib
 import json
@@ -16,7 +16,7 @@ _FEWEST = 2
 #: The fewest letters of a word that are taken for its beginning.
 _FEWEST_LETTERS = 3
 #: The most words of a name.
-_MOST_NAMES = 4
+_LONGEST_NAME = 4
 #: How alike a word is to the one of a short form that it stands for.
 _ALIKE = 0.75
 
@@ -60,8 +60,8 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
     if not words or not min(_FEWEST, len(form)) <= len(words) <= len(form):
         return False
     last, expected = words[-1], form[len(words) - 1]
-    is_begun = len(last) >= _FEWEST_LETTERS and expected.startswith(last)
-    return words[:-1] == form[: len(words) - 1] and (last == expected or is_begun)
+    is_unfinished = len(last) >= _FEWEST_LETTERS and expected.startswith(last)
+    return words[:-1] == form[: len(words) - 1] and (last == expected or is_unfinished)
 
 
 def is_label(text: str, prompt: Prompt | None) -> bool:
@@ -70,7 +70,7 @@ def is_label(text: str, prompt: Prompt | None) -> bool:
     if found is None or prompt is None:
         return False
     words = found[1].split()
-    is_name = len(words) <= _MOST_NAMES and not any(word[0].islower() for word in words)
+    is_name = len(words) <= _LONGEST_NAME and all(word[0].isalpha() and not word[0].islower() for word in words)
     return is_name and any(found[1] in unit.text for unit in prompt.units)
 
 

@@ -103,11 +103,12 @@ def test_a_line_does_not_begin_with_dots_where_the_form_has_them(text: str, begi
         ("Maria: I", False),  # a colon that was let through stays
         ("Listen:", False),
         ("here:", False),
+        ("12:", False),
         (":", False),
     ],
 )
 def test_a_line_does_not_begin_with_who_speaks(text: str, begins: bool) -> None:
-    known = Unit(id="u", block="environment", kind="text", text="Maria Lopez is here，小明也在。")
+    known = Unit(id="u", block="environment", kind="text", text="At 12:30 Maria Lopez is here，小明也在。")
     assert is_label(text, Prompt(units=(known,), speaker="Ana", layout="x")) is begins
     assert not is_label(text, None)
 
