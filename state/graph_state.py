@@ -20,6 +20,8 @@ class UtteranceInput(TypedDict, total=False):
         speaker: Whose utterance it is.
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the conversation began.
+        part: Which utterance of the turn it is, where a turn has several (`state.album.PARTS`); the turn's own has no
+            name.
     """
 
     round: int
@@ -27,6 +29,7 @@ class UtteranceInput(TypedDict, total=False):
     speaker: str
     present: list[str]
     sim_time_s: float
+    part: NotRequired[str]
 
 
 class UtteranceOutcome(TypedDict, total=False):
@@ -223,6 +226,78 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
     unprepared: list[str]
     minds: Minds
     bids: Bids
+
+
+# --- album chat -----------------------------------------------------------------------------------------------------
+
+
+class Belongings(TypedDict):
+    """What a villager keeps from exchange to exchange: two queues of bounded length, the latest last.
+
+    Attributes:
+        history: The turns of their last exchanges.
+        album: Ids of their pictures.
+    """
+
+    history: list[int]
+    album: list[str]
+
+
+AllBelongings = Annotated[dict[str, Belongings], by_agent]
+
+
+class ExchangeInput(UtteranceInput, total=False):
+    """The input of an exchange.
+
+    Attributes:
+        turn: The number of the exchange; it is the turn of the three utterances, too.
+        asker, answerer: Who meets whom.
+        belongings: Of the two.
+    """
+
+    asker: str
+    answerer: str
+    belongings: AllBelongings
+
+
+class ExchangeOutput(TypedDict, total=False):
+    """The output of an exchange: what the two have now, and how its utterances came about.
+
+    Attributes:
+        belongings: Of the two.
+        utterances: By turn, and by part of it, how the utterance came about.
+    """
+
+    belongings: AllBelongings
+    utterances: Annotated[dict[int, dict[str, UtteranceOutput]], by_agent]
+
+
+class ExchangeState(ExchangeInput, ExchangeOutput, UtteranceOutput, total=False):
+    """The state of an exchange: where it stands, and its last utterance.
+
+    Attributes:
+        picture: The id of the picture that the plan means.
+    """
+
+    picture: str
+
+
+class AlbumState(ExchangeOutput, total=False):
+    """The state of an album chat: which round it is, who meets whom in it, and what everybody has.
+
+    Attributes:
+        round: The round, from 1.
+        turn: The last turn of the rounds before.
+        pairs: Who asks and who answers, by turn from `turn` + 1.
+        sim_time_s: Simulated seconds since the first round began.
+        finished: Whether the last round is over.
+    """
+
+    round: int
+    turn: int
+    pairs: list[list[str]]
+    sim_time_s: float
+    finished: bool
 
 
 # --- days of a town -------------------------------------------------------------------------------------------------

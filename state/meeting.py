@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from state.album import Population
 from state.records import Case, HasWithheld, Participant, Record, RunKind, Turn, Utterance
 
 #: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
@@ -164,5 +165,5 @@ class Meeting(HasWithheld):
         return default if moment is None else (moment - self.time).total_seconds()
 
 
-#: What a run starts from: a case of two people, or a meeting.
-Start = Case | Meeting
+#: What a run starts from: a case of two people, a meeting, or a population that meets in pairs.
+Start = Case | Meeting | Population

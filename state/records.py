@@ -9,9 +9,10 @@ UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
 Origin = Literal["drawn", "backup", "rewritten", "by_hand"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
-RunKind = Literal["dialogue", "group_chat"]
+RunKind = Literal["dialogue", "group_chat", "album_chat"]
 
-#: Blocks that have initials: those of Table 9 of APP in its order, with what group chat puts before the last of them.
+#: Blocks that have initials: those of Table 9 of APP in its order, with what group chat and album chat put before the
+#: last of them.
 #: The other blocks (opening, example, task, special_rules, output_instruction) stand where the layout puts them.
 BLOCK_INITIALS = {
     "b": "basic_info",
@@ -22,6 +23,8 @@ BLOCK_INITIALS = {
     "g": "goals",
     "r": "mechanisms",
     "s": "situation",
+    "a": "album",
+    "i": "picture",
     "c": "current_dialogue",
 }
 
@@ -179,6 +182,9 @@ class Unit(Record):
     removable: bool = False
     speaker: str | None = Field(
         default=None, description="who said it, for the utterances of a dialogue shown as turns"
+    )
+    picture: str | None = Field(
+        default=None, description="content hash of the picture that a model is shown in the place of the text"
     )
 
 

@@ -1,6 +1,7 @@
 """The contract of the store, in which runs live, part by part. Nothing here knows SQLite."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -76,6 +77,20 @@ class ContentStore(Protocol):
 
     def prompt(self, content: str) -> Prompt:
         """Return the prompt of that content hash.
+
+        Raises:
+            StorageError: There is none, or it was damaged.
+        """
+
+
+class PictureStore(Protocol):
+    """Pictures, by the hash of their bytes."""
+
+    def save_picture(self, picture: bytes) -> str:
+        """Store the bytes of a picture's file once and return their content hash."""
+
+    def picture(self, content: str) -> bytes:
+        """Return the bytes of the picture of that content hash.
 
         Raises:
             StorageError: There is none, or it was damaged.
@@ -165,16 +180,32 @@ class RunStore(Protocol):
 
 
 class TurnStore(Protocol):
-    """Turns, and how each came about."""
+    """Turns, and how each came about.
 
-    def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
-        """Store a candidate of a turn, or what was judged of it since."""
+    A turn has an utterance, and may have further ones before and behind it, each under the name of its part: in an
+    album chat `plan` and `answer`. The turn's own is the part without a name.
+    """
 
-    def candidates(self, run: str, turn: int) -> list[Candidate]:
-        """Return the candidates of a turn in the order of their attempts."""
+    def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
+        """Store a candidate of a turn's utterance, or of a part of it, or what was judged of it since."""
 
-    def save_turn(self, run: str, record: TurnRecord) -> None:
-        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is."""
+    def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
+        """Return the candidates of a turn's utterance, or of a part of it, in the order of their attempts."""
+
+    def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
+        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is.
+
+        Args:
+            run: The run.
+            record: The turn, and how its utterance came about.
+            parts: The further utterances by part, and how each came about.
+        """
+
+    def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
+        """Return the further utterances of a turn by part, and how each came about, in the order of their names."""
+
+    def part_turns(self, run: str, first: int = 1, last: int | None = None) -> dict[tuple[int, str], Turn]:
+        """Return the further utterances of the turns `first` to `last`, by turn and part, without how they came."""
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         """Return the turns `first` to `last` (inclusive; to the end if `None`).
@@ -267,9 +298,12 @@ class StreamStore(Protocol):
         """Return memories of a stream in their order: those of these numbers, or all."""
 
 
-class Store(ContentStore, RunStore, TurnStore, CognitionStore, CallStore, StreamStore, Protocol):
+class Store(ContentStore, PictureStore, RunStore, TurnStore, CognitionStore, CallStore, StreamStore, Protocol):
     """Where runs live. Every write has a deterministic key: written again, it changes nothing.
 
     A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a
     run reads those too.
     """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Store all that is written inside, or nothing of it where that fails; what is stored is flushed once."""

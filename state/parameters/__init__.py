@@ -1,14 +1,17 @@
 """Every parameter of a run, in groups: its default, and where the default comes from."""
 
+from state.parameters.album import AGENTS, Setting
 from state.parameters.conversation import NodeSetting
 from state.parameters.group_chat import Hearing, Order
 from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
 from state.parameters.model import LONG, MEDIUM, SHORT, TEMPERATURE, Choices, Ending, Judge, Lengths
-from state.parameters.parameters import ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
+from state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from state.parameters.preset import PRESETS
 from state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer
 
 __all__ = [
+    "AGENTS",
+    "ALBUM_CHAT",
     "ALIASES",
     "BEFORE",
     "GROUP_CHAT",
@@ -32,5 +35,6 @@ __all__ = [
     "ParameterDescription",
     "Parameters",
     "Reducer",
+    "Setting",
     "parameter_groups",
 ]

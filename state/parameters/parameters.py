@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from state.errors import SettingError, UsageError, nearest_hint
+from state.parameters.album import AlbumParameters
 from state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
 from state.parameters.group import ParameterGroup
 from state.parameters.group_chat import CognitionParameters, FloorParameters
@@ -33,6 +34,16 @@ GROUP_CHAT: Mapping[str, Any] = {
     "ending": "off",
     "memory_items_min": 3,
     "memory_items_max": 12,
+}
+
+#: What an album chat sets otherwise (32 rounds and 96 tokens as in the public simulation).
+ALBUM_CHAT: Mapping[str, Any] = {
+    "max_turns": 32,
+    "max_utterance_tokens": 96,
+    "removal_factor": 0.0,
+    "block_order": "ebpaic",
+    "removable_blocks": "bpa",
+    "ending": "off",
 }
 
 
@@ -61,6 +72,7 @@ GROUPS: Mapping[str, type[ParameterGroup]] = {
     "variation": VariationParameters,
     "cognition": CognitionParameters,
     "floor": FloorParameters,
+    "album": AlbumParameters,
     "town": TownParameters,
     "seat": SeatParameters,
     "limits": LimitParameters,
@@ -73,6 +85,7 @@ class Parameters(
     LimitParameters,
     SeatParameters,
     TownParameters,
+    AlbumParameters,
     FloorParameters,
     CognitionParameters,
     VariationParameters,

@@ -1,0 +1,158 @@
+"""Records of an album chat: who meets, with which pictures, and what two did in an exchange.
+
+Source: the pairwise album chat, Fig. 13 to 15.
+"""
+
+from datetime import datetime
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from state.records import HasWithheld, Memory, Participant, Record, RunKind
+
+#: The utterances of an exchange in their order, as models are asked for them. Source: Fig. 14, S^V, S^Q and S^A.
+CALLS = ("plan", "question", "answer")
+
+#: The part of a turn that each of them is: a turn's own utterance, which has no name of a part, is the question.
+PARTS = {"plan": "plan", "question": "", "answer": "answer"}
+
+#: Whether a model saw the picture that it spoke about, or read its caption and facts.
+Sight = Literal["seen", "captioned, not seen"]
+
+#: How a picture was found that a plan means: it is named in it, or it is the most similar of the album.
+Found = Literal["named", "similar"]
+
+
+class PictureFile(Record):
+    """What a picture's file shows without a model.
+
+    Attributes:
+        hash: Of the stored copy (`PictureStore.save_picture`): blake2b, 16 bytes, in hexadecimal.
+        width, height: Of the file, in pixels.
+        colours: Its main colours by name, the largest area first.
+    """
+
+    hash: str
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+    colours: tuple[str, ...] = ()
+
+
+class Picture(Record):
+    """A picture of a population's albums.
+
+    Attributes:
+        id: Its name in the population, such as the name of its file.
+        caption: What it shows, in a few words.
+        variant: Which of several it is, such as a colour; `None` where there is only one.
+        file: The file; `None` where it is not here, and only its caption is known.
+    """
+
+    id: str = Field(min_length=1)
+    caption: str = Field(min_length=1)
+    variant: str | None = None
+    file: PictureFile | None = None
+
+    @property
+    def described(self) -> str:
+        """The caption with the variant, as in Fig. 13: `hanging terrarium: Black`."""
+        return self.caption if self.variant is None else f"{self.caption}: {self.variant}"
+
+
+class Villager(Participant):
+    """Somebody of a population: their role, and their album.
+
+    Attributes:
+        properties: Pairs of a property and its value, in the order in which prompts show them.
+        album: Ids of their pictures, oldest first.
+    """
+
+    memories: tuple[Memory, ...] = ()
+    properties: tuple[tuple[str, str], ...]
+    album: tuple[str, ...] = Field(min_length=1)
+
+
+class Population(HasWithheld):
+    """The starting point of an album chat: who may meet whom.
+
+    Attributes:
+        scenario: The name under which a user runs it again.
+        title: What it is called.
+        time: When the first round begins.
+        place: Where they meet.
+        villagers: Who takes part.
+        pictures: All pictures of their albums.
+    """
+
+    scenario: str
+    title: str
+    time: datetime
+    place: str | None = None
+    villagers: tuple[Villager, ...] = Field(min_length=2)
+    pictures: tuple[Picture, ...]
+
+    def participant(self, name: str) -> Villager:
+        """Return the villager of that name (`KeyError` if there is none)."""
+        return self._by_name[name]
+
+    def picture(self, id: str) -> Picture:
+        """Return the picture of that id (`KeyError` if there is none)."""
+        return self._by_id[id]
+
+    @property
+    def kind(self) -> RunKind:
+        """The kind of run that starts here."""
+        return "album_chat"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all villagers, in order."""
+        return tuple(villager.persona.name for villager in self.villagers)
+
+    def present(self, sim_time_s: float) -> tuple[str, ...]:
+        """Return the names of those who are there after so many seconds: always all."""
+        return self.names
+
+    @cached_property
+    def _by_name(self) -> dict[str, Villager]:
+        return {villager.persona.name: villager for villager in self.villagers}
+
+    @cached_property
+    def _by_id(self) -> dict[str, Picture]:
+        return {picture.id: picture for picture in self.pictures}
+
+
+class Pairs(Record):
+    """Who meets whom in a round, stored under its first turn.
+
+    Attributes:
+        pairs: Who asks and who answers, in the order of their turns.
+        resting: Who meets nobody, where their number is odd.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    resting: str | None = None
+
+
+class Exchange(Record):
+    """What two did in an exchange besides their words; stored under its turn.
+
+    Attributes:
+        asker, answerer: Who showed a picture and asked, and who answered.
+        picture: The id of the picture.
+        found: How the picture was found that the plan means.
+        similarity: Cosine of the plan to the picture, or to its caption; `None` where it is named.
+        sight: Whether the two saw the picture, or read its caption.
+        passed: Whether the picture went into the answerer's album, where it was not before.
+        dropped: The id of the picture that left that album for it.
+    """
+
+    asker: str
+    answerer: str
+    picture: str
+    found: Found
+    similarity: float | None = None
+    sight: Sight
+    passed: bool = False
+    dropped: str | None = None
