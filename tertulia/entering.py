@@ -18,13 +18,19 @@ from state.records import Turn
 _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
 
 
+def first_state_of(context: Context) -> DialogueState | GroupState | AlbumState:
+    """Return the state in which a run begins that is no fork."""
+    if isinstance(context.start, Population):
+        return album_state(context)
+    return first_state(context.start)
+
+
 async def enter(graph: Any, config: RunnableConfig, context: Context) -> DialogueState | GroupState | AlbumState | None:
     """Return the state with which a run begins; `None` where a fork goes on behind words that were written by hand."""
     run = context.store.run(context.run)
-    if isinstance(context.start, Population):
-        return album_state(context)
-    if run.parent is None or (run.parent[1] == 1 and not run.rewritten):
-        return first_state(context.start)
+    is_album_chat = isinstance(context.start, Population)  # a fork of one begins by what it shares
+    if is_album_chat or run.parent is None or (run.parent[1] == 1 and not run.rewritten):
+        return first_state_of(context)
     _, turn = run.parent
     trace = context.store.trace(context.run, turn if run.rewritten else turn - 1)
     assert trace is not None  # nothing is forked where it is not known how things stood
