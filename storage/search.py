@@ -33,12 +33,10 @@ _OWN = {"run": "passages.run", "joined": "", "which": "AND passages.run IS NOT N
 _OF_RUN = {
     "run": "lineage.run",
     "joined": """JOIN lineage ON ancestor = passages.run
-        AND passages.turn <= CASE passages.kind WHEN 'utterance' THEN lineage.turns ELSE lineage.rounds END""",
-    # What somebody thinks anew in a turn that was rewritten replaces their thought in the parent.
-    "which": """AND lineage.run = :run AND NOT EXISTS (
-        SELECT 1 FROM lineage AS nearer JOIN passages AS anew ON anew.run = nearer.ancestor
-        WHERE nearer.run = lineage.run AND nearer.depth < lineage.depth
-        AND (anew.turn, anew.agent, anew.kind) = (passages.turn, passages.agent, passages.kind))""",
+        AND passages.turn <= CASE WHEN passages.kind = 'utterance' OR EXISTS (  -- or a thought that is part of a turn
+            SELECT 1 FROM parts WHERE (parts.run, parts.turn, parts.speaker, parts.part)
+                = (passages.run, passages.turn, passages.agent, 'plan')) THEN lineage.turns ELSE lineage.rounds END""",
+    "which": "AND lineage.run = :run",
 }
 #: What people remember where a run starts.
 _MEMORIES = {
