@@ -273,7 +273,9 @@ def checkpoints_of(store: SqliteStore, names: Iterable[str] = ()) -> tuple[dict[
     """
     named = {store.run(name).run for name in names}
     sizes = {name: size for name, size in store.checkpoint_sizes().items() if not named or name in named}
-    kept = {run.run: run.status for run in store.runs() if run.status != "finished" and run.run in sizes}
+    kept: dict[str, RunStatus] = {
+        run.run: run.status for run in store.runs() if run.status != "finished" and run.run in sizes
+    }
     return {name: size for name, size in sizes.items() if name not in kept}, kept
 
 
