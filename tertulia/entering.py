@@ -6,8 +6,8 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from nodes.belongings import belongings_at
+from nodes.record_round import exchange_time_s
 from nodes.seat import BY_HAND
-from nodes.turns import speaking_time_s
 from state.album import Exchange, Population
 from state.context import Context
 from state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state
@@ -96,11 +96,11 @@ def _time_after(context: Context, turns: Sequence[Turn], later: Sequence[Turn]) 
         return later[0].sim_time_s
     if not turns:
         return 0.0
-    last = [turn.turn for turn in turns if turn.round == turns[-1].round]
-    answers = context.store.part_turns(context.run, last[0], last[-1])
-    rate = context.parameters.speaking_rate_wpm
-    spoken = [turn for (_, part), turn in answers.items() if part == "answer"]
-    return max(turn.sim_time_s + speaking_time_s(turn.text, rate) for turn in spoken)
+    last = [turn for turn in turns if turn.round == turns[-1].round]
+    parts = context.store.part_turns(context.run, last[0].turn, last[-1].turn)
+    answers = {turn: answer.text for (turn, part), answer in parts.items() if part == "answer"}
+    lengths = (exchange_time_s(turn.text, answers[turn.turn], context.parameters) for turn in last)
+    return last[0].sim_time_s + max(lengths)
 
 
 def _is_other(now: Attendee, was: Attendee) -> bool:
