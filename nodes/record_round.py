@@ -8,14 +8,12 @@ from nodes.turns import speaking_time_s, spoken_turn
 from state.album import Exchange
 from state.context import Context
 from state.graph_state import AlbumState, DialogueState, ExchangeOutcome
-from state.parameters import Parameters
 from state.records import TurnRecord
 
 
 async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumState:
     """Store the exchanges of the round, and advance the clock by the longest of them: they are held side by side."""
-    context, now_s = runtime.context, state["sim_time_s"]
-    longest_s = 0.0
+    context, last = runtime.context, state["turn"] + len(state["pairs"])
     with context.store.transaction():
         for turn in sorted(map(int, state["exchanges"])):
             outcome = state["exchanges"][str(turn)]
@@ -23,10 +21,8 @@ async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumSta
             question, parts = _records(state, turn, exchange, outcome, context)
             context.store.save_step(context.run, turn, "", "exchange", exchange)
             context.store.save_turn(context.run, question, parts)
-            spoken = question.turn.text, parts["answer"].turn.text
-            keep_exchange(context, turn, exchange, *spoken)
-            longest_s = max(longest_s, exchange_time_s(*spoken, context.parameters))
-    last, now_s = state["turn"] + len(state["pairs"]), now_s + longest_s
+            keep_exchange(context, turn, exchange, question.turn.text, parts["answer"].turn.text)
+    now_s = end_of_round_s(context, state["turn"] + 1, last)
     forget_exchanges(context, last + 1 - 2 * (context.parameters.history_records + 1) * len(state["pairs"]))
     progress = Progress(state["round"], now_s, context.start, context.parameters)
     return {
@@ -39,9 +35,20 @@ async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumSta
     }
 
 
-def exchange_time_s(question: str, answer: str, parameters: Parameters) -> float:
-    """Return how long it takes to ask and to answer, in seconds."""
-    return sum(speaking_time_s(text, parameters.speaking_rate_wpm) for text in (question, answer))
+def end_of_round_s(context: Context, first: int, last: int) -> float:
+    """Return when the longest exchange of a round is over, in seconds since the first round began.
+
+    Args:
+        context: The run.
+        first, last: The turns of the round; they are stored.
+    """
+    store, run, rate = context.store, context.run, context.parameters.speaking_rate_wpm
+    questions = store.turns(run, first, last)
+    answers = {turn: answer for (turn, part), answer in store.part_turns(run, first, last).items() if part == "answer"}
+    spoken_s = (
+        sum(speaking_time_s(words.text, rate) for words in (question, answers[question.turn])) for question in questions
+    )
+    return questions[0].sim_time_s + max(spoken_s)
 
 
 def _records(
