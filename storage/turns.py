@@ -175,7 +175,7 @@ class Turns(Runs, Cognition, TurnStore):
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
     """Return an utterance of a turn as it stands in `parts`."""
-    return record_of(Turn, {**turn.model_dump(), "speaker": row["speaker"], "text": row["text"]})
+    return turn.model_copy(update={"speaker": row["speaker"], "text": row["text"]})
 
 
 def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:
