@@ -47,8 +47,9 @@ class Turns(Runs, Cognition, TurnStore):
     @override
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
         rows = Table(self.file, "candidates").select(
-            f"{_OF_A_RUN.format('candidates')} AND turn = ? AND part = ? ORDER BY attempt",
-            *(run, turn, part),
+            # BETWEEN: with `=`, SQLite reads all turns up to the last that the lineage allows.
+            f"{_OF_A_RUN.format('candidates')} AND turn BETWEEN ? AND ? AND part = ? ORDER BY attempt",
+            *(run, turn, turn, part),
             also="hash, text",
         )
         with record_faults(self.path):
