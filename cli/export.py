@@ -1,9 +1,6 @@
 """`export`: a run as a file: JSON lines from which every table can be made, and a transcript that people read."""
 
 import json
-import secrets
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +14,7 @@ from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.exporting import run_records
 from tertulia.transcript import transcript
-
-_STANDARD_OUTPUT = Path("-")
+from tertulia.written_files import STANDARD_OUTPUT, check_file, write_lines
 
 
 def export(
@@ -48,9 +44,9 @@ def export(
         start = opened.start(record.run)
         try:
             if jsonl is not None:
-                _write(jsonl, map(json.dumps, run_records(opened, record, start)))
+                write_lines(jsonl, map(json.dumps, run_records(opened, record, start)))
             if markdown is not None:
-                _write(markdown, transcript(opened, record, start, thoughts))
+                write_lines(markdown, transcript(opened, record, start, thoughts))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
     written = {"jsonl": jsonl, "markdown": markdown}
@@ -58,7 +54,7 @@ def export(
         files = {name: str(file) if file else None for name, file in written.items()}
         print_json({"schema_version": SCHEMA_VERSION, "run": record.run, **files})
     for file in written.values():
-        if file not in (None, _STANDARD_OUTPUT):
+        if file not in (None, STANDARD_OUTPUT):
             progress().print(plain(f"wrote {file}"))
 
 
@@ -73,46 +69,9 @@ def _check(jsonl: Path | None, markdown: Path | None, store: Path, thoughts: boo
         raise UsageError("nothing to export to; give --jsonl FILE, --markdown FILE, or both (-: standard output)")
     if thoughts and markdown is None:
         raise UsageError("--thoughts is for the transcript; give --markdown FILE (JSON lines have them anyway)")
-    if as_json and _STANDARD_OUTPUT in files:
+    if as_json and STANDARD_OUTPUT in files:
         raise UsageError("--json and a file - would both go to standard output; give one of them")
     if len(files) == 2 and files[0].resolve() == files[1].resolve():
         raise UsageError(f"--jsonl and --markdown are both {jsonl}; give two files")
     for file in files:
-        if file == _STANDARD_OUTPUT:
-            continue
-        if file.is_dir():
-            raise UsageError(f"{file} is a folder; give the name of a file in it")
-        if file.resolve() == store.resolve():
-            raise UsageError(f"{file} is the store; give another name")
-        if not file.resolve().parent.is_dir():
-            raise UsageError(f"{file} can't be written: there is no folder {file.parent}")
-        if file.is_file() and not force:
-            raise UsageError(f"{file} exists already; overwrite it with --force, or give another name")
-
-
-def _write(file: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file, all of them or none: they are written beside it and take its name at the end.
-
-    Raises:
-        OSError: It can't be written; what was there before is unchanged.
-    """
-    if file == _STANDARD_OUTPUT:
-        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-        for line in lines:
-            print(line)
-        return
-    target = file.resolve()
-    is_special = target.exists() and not target.is_file()  # such as /dev/null, which nothing may take the place of
-    # A name that nobody can foresee, and a file that is new: what lies there is neither followed nor overwritten.
-    beside = target if is_special else target.with_name(f".tertulia-{secrets.token_hex(8)}.part")
-    try:
-        with beside.open("w" if is_special else "x", encoding="utf-8", errors="replace", newline="\n") as opened:
-            opened.writelines(f"{line}\n" for line in lines)
-        if not is_special:
-            beside.replace(target)
-    except BaseException as error:
-        if not is_special:
-            beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(file)
-        raise
+        check_file(file, store, force)

@@ -10,6 +10,7 @@ from cli.terminal.completion import complete_run
 from cli.terminal.output import data, plain, print_json
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
+from tertulia.listing import checkpoints_of
 from tertulia.phrases import counted
 
 _LOST = (
@@ -34,11 +35,7 @@ def gc(
     Example: tertulia gc --yes
     """
     with SqliteStore.open(store_path(store), create=False) as opened:
-        named = {opened.run(name).run for name in run or []}
-        sizes = {name: size for name, size in opened.checkpoint_sizes().items() if not named or name in named}
-        kept = {record.run: record.status for record in opened.runs() if record.status != "finished"}
-        kept = {name: status for name, status in kept.items() if name in sizes}
-        dropped = {name: size for name, size in sizes.items() if name not in kept}
+        dropped, kept = checkpoints_of(opened, run or [])
         if yes and dropped:
             opened.drop_checkpoints(dropped)
     if as_json:

@@ -16,20 +16,15 @@ from state.records import RunStatus
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.listing import (
-    Removal,
+    HEADINGS,
     RunList,
-    RunRow,
-    date_of,
-    label_of,
     list_runs,
     plan_removal,
     remove,
     runs_document,
     set_label,
 )
-from tertulia.phrases import counted, in_words, order_of, size_of
 
-_HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
 #: What a terminal too narrow for all columns does not show, in this order.
 _DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
 
@@ -82,34 +77,9 @@ def list_all(
 
 def _print_runs(listed: RunList) -> None:
     rows = listed.rows
-    print_columns(
-        _HEADINGS,
-        [_cells(row, listed) for row in rows],
-        right=("λ", "seed", "turns"),
-        drop=_DROPPED,
-    )
+    print_columns(HEADINGS, [listed.cells(row) for row in rows], right=("λ", "seed", "turns"), drop=_DROPPED)
     if any(row.conversations for row in rows):
         data().print(plain("the conversations of a simulation: tertulia days SIM --encounters", "dim"))
-
-
-def _cells(row: RunRow, listed: RunList) -> tuple[str, ...]:
-    """Return a row of the table, in the order of the headings."""
-    run = row.run
-    order = order_of(run)
-    origin = f"{run.parent[0]} turn {run.parent[1]}" if run.parent else ""
-    return (
-        f"{'  ' * (row.depth - 1)}└ {run.run}" if row.depth else run.run,
-        run.status,
-        listed.name_of(run),
-        in_words(order) if order else "–",
-        f"{run.parameters.get('removal_factor', 0):g}",
-        str(run.seed),
-        str(run.turns),
-        run.model,
-        counted(row.conversations, "conversation") if row.conversations else origin,
-        date_of(run),
-        label_of(run) or "",
-    )
 
 
 def rm(
@@ -133,7 +103,7 @@ def rm(
     path = store_path(store)
     with SqliteStore.open(path, create=False) as opened:
         removal = plan_removal(opened, run, with_forks)
-        progress().print(plain(f"to be removed: {_what_goes(removal)}"))
+        progress().print(plain(f"to be removed: {removal}"))
         if not yes:
             _confirm()
         remove(opened, removal)
@@ -142,13 +112,6 @@ def rm(
         print_json({"schema_version": SCHEMA_VERSION, "removed": gone, "turns": removal.turns, "bytes": removal.bytes})
     else:
         progress().print(plain("removed"))
-
-
-def _what_goes(removal: Removal) -> str:
-    names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in removal.runs)
-    forks = f"; {counted(len(removal.forks), 'fork')}: {', '.join(fork.run for fork in removal.forks)}"
-    turns, size = counted(removal.turns, "turn"), f"{size_of(removal.bytes)} of checkpoints"
-    return f"{names}{forks if removal.forks else ''}; {turns} in all, {size}"
 
 
 def _confirm() -> None:

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from metrics.behaviour import LabelledLine, PersonBehaviour, behaviour, labelled_line
+from metrics.behaviour import LabelledLine, Line, PersonBehaviour, behaviour, labelled_line
 from metrics.speech_acts import SURE, SURE_MARGIN, LineLabels, acts_by_prototypes
 from state.cognition import Assessment, InformationNeed
 from state.language_model import Embedder
 from state.records import RunRecord
 from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.phrases import in_words
 from tertulia.rounds import read_characters
 
 #: Who labels speech acts where no model does: sentences that are typical of each.
@@ -94,6 +96,53 @@ def behaviour_report(
         store.steps(run.run, "choose_mechanisms", InformationNeed),
     )
     return BehaviourReport(run, labelled_by, embedder_name, people, lines)
+
+
+# --- the lines that show it -----------------------------------------------------------------------------------------
+
+
+class Evidence(NamedTuple):
+    """A line that shows how a person behaves, or what followed on it: how deep it is indented, what it is, and it."""
+
+    depth: int
+    what: str
+    text: str
+
+
+def evidence_of(person: PersonBehaviour) -> list[Evidence]:
+    """Return the lines that show how a person behaves, each with the lines that it answers, and that answer it."""
+    shown: list[Evidence] = []
+    for steering in person.steering:
+        thinking = f" ({', '.join(map(in_words, steering.mechanisms))})" if steering.mechanisms else ""
+        outcome = "followed" if steering.followed else "not followed"
+        shown += _with_lines(f"steers, {outcome}{thinking}", steering, [("stays with it", steering.followed_by)])
+    for mediation in person.mediation:
+        beside = [
+            ("before it, objects", mediation.objections),
+            ("agrees", mediation.agreed_by),
+            ("objects", mediation.objected_by),
+        ]
+        shown += _with_lines(f"mediates, {'settled' if mediation.settled else 'not settled'}", mediation, beside)
+    for proposal in person.proposals:
+        beside = [("agrees", proposal.agreed_by), ("objects", proposal.objected_by)]
+        shown += _with_lines(f"proposes, novelty {proposal.novelty:.2f}", proposal, beside)
+    for step in person.plan or ():
+        done = "open" if step.done_in_round is None else f"done in round {step.done_in_round}"
+        shown.append(Evidence(1, f"wants ({step.share:.0%}), {done}", step.text))
+        shown += [_reaction("had heard", step.line)] if step.line else []
+    return shown
+
+
+def _with_lines(what: str, line: Line, beside: Sequence[tuple[str, Sequence[Line]]]) -> list[Evidence]:
+    reactions = [_reaction(how, evidence) for how, lines in beside for evidence in lines]
+    return [Evidence(1, what, f"turn {line.turn} · {line.text}"), *reactions]
+
+
+def _reaction(how: str, line: Line) -> Evidence:
+    return Evidence(2, how, f"turn {line.turn} · {line.speaker}: {line.text}")
+
+
+# --- the document ---------------------------------------------------------------------------------------------------
 
 
 def behaviour_document(report: BehaviourReport) -> Document:

@@ -4,7 +4,7 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -106,6 +106,26 @@ def installation_document(cache: Path, store: Path, key_of: Callable[[str | None
             for name, provider in PROVIDERS.items()
         },
     }
+
+
+def installation_rows(report: Document) -> Iterator[tuple[str, str]]:
+    """Yield what is installed as pairs of a name and what there is of it."""
+    yield "python", f"{report['python']} ({sys.executable})"
+    yield from ((name, version or "missing") for name, version in report["packages"].items())
+    yield "device", report["device"] or "–"
+    yield "precision", report["precision"] or "–"
+    if report["threads"]:
+        yield "threads", f"{report['threads']} (waiting: {report['threads_wait']})"
+    ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
+    yield "embedded model", f"{ready} ({report['cache']})"
+    yield "store", report["store"]
+    installed = {name: provider for name, provider in report["remote_models"].items() if provider["version"]}
+    for name, provider in installed.items():
+        variable, has_key = provider["key"], provider["has_key"]
+        key = "no key needed" if variable is None else f"{variable} is {'set' if has_key else 'not set'}"
+        yield f"{name}:…", f"{provider['package']} {provider['version']}, {key}"
+    others = ", ".join(name for name in report["remote_models"] if name not in installed)
+    yield "not installed", f"{others} (docs/models.md)"
 
 
 def _device_and_precision() -> tuple[str, str]:

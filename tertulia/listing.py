@@ -8,11 +8,14 @@ from typing import Any
 
 from state.errors import UsageError
 from state.meeting import Meeting
-from state.records import RunRecord
+from state.records import RunRecord, RunStatus
 from state.town import Simulation
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION, Document, parent_document
-from tertulia.phrases import order_of
+from tertulia.phrases import counted, in_words, order_of, size_of
+
+#: Of the columns of a table of runs.
+HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
 
 _SCENARIO_FILES = (".yaml", ".yml", ".json")
 
@@ -51,6 +54,25 @@ class RunList:
     def name_of(self, run: RunRecord) -> str:
         """Return the name of a run's scenario, as it is called in its own file."""
         return self.names.get(run.scenario, run.scenario)
+
+    def cells(self, row: RunRow) -> tuple[str, ...]:
+        """Return a row of the table, in the order of `HEADINGS`."""
+        run = row.run
+        order = order_of(run)
+        origin = f"{run.parent[0]} turn {run.parent[1]}" if run.parent else ""
+        return (
+            f"{'  ' * (row.depth - 1)}└ {run.run}" if row.depth else run.run,
+            run.status,
+            self.name_of(run),
+            in_words(order) if order else "–",
+            f"{run.parameters.get('removal_factor', 0):g}",
+            str(run.seed),
+            str(run.turns),
+            run.model,
+            counted(row.conversations, "conversation") if row.conversations else origin,
+            date_of(run),
+            label_of(run) or "",
+        )
 
     @property
     def rows(self) -> list[RunRow]:
@@ -187,6 +209,13 @@ class Removal:
         """The number of turns that are deleted."""
         return sum(run.turns for run in (*self.runs, *self.forks))
 
+    def __str__(self) -> str:
+        """Return what is deleted, in words."""
+        names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in self.runs)
+        forks = f"; {counted(len(self.forks), 'fork')}: {', '.join(fork.run for fork in self.forks)}"
+        turns, size = counted(self.turns, "turn"), f"{size_of(self.bytes)} of checkpoints"
+        return f"{names}{forks if self.forks else ''}; {turns} in all, {size}"
+
 
 def plan_removal(store: Any, names: Iterable[str], with_forks: bool = False) -> Removal:
     """Return what goes when runs are removed, without removing anything.
@@ -233,6 +262,21 @@ def remove(store: Any, removal: Removal) -> None:
     for run in sorted(removal.runs, key=lambda run: run.created):  # a parent goes with its forks
         if run.run not in gone:
             gone |= {*store.remove_run(run.run, with_forks=True)}
+
+
+def checkpoints_of(store: SqliteStore, names: Iterable[str] = ()) -> tuple[dict[str, int], dict[str, RunStatus]]:
+    """Return the bytes of checkpoints by run that has finished, and the status of each other run that has some.
+
+    Args:
+        store: The store.
+        names: The only runs that are looked at; none for all.
+    """
+    named = {store.run(name).run for name in names}
+    sizes = {name: size for name, size in store.checkpoint_sizes().items() if not named or name in named}
+    kept: dict[str, RunStatus] = {
+        run.run: run.status for run in store.runs() if run.status != "finished" and run.run in sizes
+    }
+    return {name: size for name, size in sizes.items() if name not in kept}, kept
 
 
 def set_label(store: Any, run: str, label: str) -> RunRecord:

@@ -1,9 +1,11 @@
 """A round of group chat put in words, as plain text for any reader: a terminal, a document, a page."""
 
-from state.cognition import Bid
+from state.cognition import Bid, WillingnessParts
 from state.parameters import Parameters
 from tertulia.phrases import in_words, silence
 from tertulia.rounds import AgentRound, Round
+
+_PARTS = tuple(WillingnessParts.model_fields)
 
 
 def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
@@ -32,6 +34,14 @@ def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
     sign = "≥" if bid.willing else "<"
     reached = f"{bid.willingness:.2f} {sign} θ = {parameters.willingness_threshold:g}"
     return f"{reached} ({moved})" if moved else reached
+
+
+def weighing_phrase(agent: AgentRound, bid: Bid, parameters: Parameters) -> str:
+    """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
+    if bid.parts is None:
+        return "as they said"
+    terms = " + ".join(f"{getattr(agent.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
+    return f"{terms} = {willingness_phrase(bid, parameters)}"
 
 
 def race_phrase(agent: AgentRound, parameters: Parameters) -> str:

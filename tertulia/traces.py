@@ -1,6 +1,7 @@
 """The state before and after every node of a turn."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 
 from state.cognition import Visit
 from state.errors import NotFoundError, nearest_hint
@@ -47,6 +48,14 @@ def read_visits(
         for number, visit in visits
         if node in (None, visit.node) and agent in (None, visit.agent or visit.before.get("speaker"))
     ]
+
+
+def changes_of(visit: Visit) -> Iterator[tuple[str, str, str | None]]:
+    """Yield every key of the state with its value before, and after where the node wrote it."""
+    update = visit.update or {}
+    for key in dict.fromkeys([*visit.before, *update]):
+        before = json.dumps(visit.before[key], ensure_ascii=False) if key in visit.before else ""
+        yield key, before, json.dumps(update[key], ensure_ascii=False) if key in update else None
 
 
 def visits_document(run: RunRecord, visits: Iterable[tuple[int, Visit]]) -> Document:

@@ -7,8 +7,8 @@ from rich.console import Console
 from cli.terminal.output import plain
 from cli.terminal.tables import Row, print_table
 from cli.views.annotated import print_heading
-from lab.behaviour_report import BehaviourReport
-from metrics.behaviour import Line, PersonBehaviour
+from lab.behaviour_report import BehaviourReport, evidence_of
+from metrics.behaviour import PersonBehaviour
 from metrics.speech_acts import ACTS
 from tertulia.phrases import in_words, percent
 
@@ -57,39 +57,9 @@ def _print_roles(console: Console, people: Sequence[PersonBehaviour]) -> None:
 
 
 def _print_evidence(console: Console, person: PersonBehaviour) -> None:
-    if not (person.steering or person.mediation or person.proposals or person.plan):
+    if not (shown := evidence_of(person)):
         return
     console.print(plain(person.agent, "bold"))
-    for steering in person.steering:
-        thinking = f" ({', '.join(map(in_words, steering.mechanisms))})" if steering.mechanisms else ""
-        outcome = "followed" if steering.followed else "not followed"
-        _print_line(console, f"steers, {outcome}{thinking}", steering, [("stays with it", steering.followed_by)])
-    for mediation in person.mediation:
-        beside = [
-            ("before it, objects", mediation.objections),
-            ("agrees", mediation.agreed_by),
-            ("objects", mediation.objected_by),
-        ]
-        _print_line(console, f"mediates, {'settled' if mediation.settled else 'not settled'}", mediation, beside)
-    for proposal in person.proposals:
-        beside = [("agrees", proposal.agreed_by), ("objects", proposal.objected_by)]
-        _print_line(console, f"proposes, novelty {proposal.novelty:.2f}", proposal, beside)
-    for step in person.plan or ():
-        done = "open" if step.done_in_round is None else f"done in round {step.done_in_round}"
-        console.print("  ", plain(f"wants ({step.share:.0%}), {done}:", "dim"), " ", plain(step.text), sep="")
-        if step.line:
-            _print_evidence_line(console, "had heard", step.line)
+    for evidence in shown:
+        console.print("  " * evidence.depth, plain(f"{evidence.what}:", "dim"), " ", plain(evidence.text), sep="")
     console.print()
-
-
-def _print_line(console: Console, what: str, line: Line, beside: Sequence[tuple[str, Sequence[Line]]]) -> None:
-    console.print("  ", plain(f"{what}:", "dim"), " ", plain(f"turn {line.turn} · {line.text}"), sep="")
-    for how, lines in beside:
-        for evidence in lines:
-            _print_evidence_line(console, how, evidence)
-
-
-def _print_evidence_line(console: Console, how: str, line: Line) -> None:
-    console.print(
-        "    ", plain(f"{how}:", "dim"), " ", plain(f"turn {line.turn} · {line.speaker}: {line.text}"), sep=""
-    )

@@ -9,15 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.terminal.output import bar, plain
-from state.cognition import Bid, Call, Character, WillingnessParts
+from state.cognition import Call, Character
 from state.parameters import Parameters
 from state.store import Store
 from tertulia.phrases import clean, in_words, number
-from tertulia.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase, willingness_phrase
+from tertulia.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase, weighing_phrase
 from tertulia.rounds import AgentRound, Round
 
 _BAR = 24
-_PARTS = tuple(WillingnessParts.model_fields)
 
 
 def print_round(console: Console, round: Round, parameters: Parameters, agent: str | None = None) -> None:
@@ -59,7 +58,8 @@ def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, wh
     if agent.typed is not None:
         table.add_row("typed", plain(agent.typed or "–"))
     if agent.bid is not None and (agent.bid.parts is not None or parameters.order == "self_driven"):
-        table.add_row("willing", _willingness(agent, agent.bid, parameters))
+        mark = ("yes", "green") if agent.bid.willing else ("no", "yellow")
+        table.add_row("willing", Text.assemble(mark, ": ", plain(weighing_phrase(agent, agent.bid, parameters))))
     console.print(_indented(table))
     console.print()
 
@@ -86,15 +86,6 @@ def _mechanism_rows(agent: AgentRound, whole: bool) -> Iterator[tuple[str | Text
             yield "off", plain(f"{in_words(name)}: {why or '–'}", "dim")
     elif off:
         yield "off", plain(", ".join(map(in_words, off)), "dim")
-
-
-def _willingness(agent: AgentRound, bid: Bid, parameters: Parameters) -> Text:
-    """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
-    line = Text.assemble(("yes", "green") if bid.willing else ("no", "yellow"), ": ")
-    if bid.parts is None:
-        return line.append("as they said")
-    terms = " + ".join(f"{getattr(agent.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
-    return line.append(f"{terms} = {willingness_phrase(bid, parameters)}")
 
 
 def _print_race(console: Console, round: Round, parameters: Parameters) -> None:

@@ -1,7 +1,6 @@
 """The state before and after every node of a turn."""
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,6 +8,7 @@ from rich.table import Table
 
 from cli.terminal.output import plain
 from state.cognition import Visit
+from tertulia.traces import changes_of
 
 
 def print_visits(console: Console, visits: Iterable[tuple[int, Visit]]) -> None:
@@ -19,14 +19,6 @@ def print_visits(console: Console, visits: Iterable[tuple[int, Visit]]) -> None:
         table = Table.grid(padding=(0, 2))
         for overflow in ("ellipsis", "fold", "fold"):
             table.add_column(overflow=overflow)
-        for key, before, after in _changes(visit):
+        for key, before, after in changes_of(visit):
             table.add_row(plain(key, "dim"), plain(before, "dim"), plain("" if after is None else f"→ {after}"))
         console.print(Padding(table, (0, 0, 1, 2)))
-
-
-def _changes(visit: Visit) -> Iterator[tuple[str, str, str | None]]:
-    """Yield every key of the state with its value before, and after where the node wrote it."""
-    update = visit.update or {}
-    for key in dict.fromkeys([*visit.before, *update]):
-        before = json.dumps(visit.before[key], ensure_ascii=False) if key in visit.before else ""
-        yield key, before, json.dumps(update[key], ensure_ascii=False) if key in update else None

@@ -1,0 +1,343 @@
+"""Measure album chats: what plans, questions and answers are like, and how pictures are chosen.
+
+A text counts for who wrote it: plan and question for the asker, the answer for who answers. Intervals are over agents,
+not over exchanges: the texts of one agent share a role, an album and a history, so they are no independent
+observations. They are delete-one jackknife intervals: a figure is taken again without each agent. A bootstrap would
+draw agents twice, and a text that stands twice brings no new n-gram and is as similar to itself as can be: dist-N
+would come out too low, and sim too high. Agents who met have heard each other, which no interval over agents knows;
+and one run says nothing about another seed.
+
+Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife); Hurlbert 1971, Eq. 4 (the expected
+number of kinds in a sample of a given size).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import exp, inf, lgamma, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.diversity import words
+from state.album import CALLS
+from state.language_model import Embedder
+from state.records import Record
+from state.text import folded
+
+#: How sure an interval is.
+_CONFIDENCE = 0.95
+
+#: Lengths of n-grams.
+_N = (1, 2, 3)
+
+_OF_TEXTS = ("len", *(f"dist{n}" for n in _N), *(f"dist{n}_equal" for n in _N), "sim")
+
+#: The figures of each call, in the order in which they are shown.
+FIGURES: Mapping[str, Sequence[str]] = {
+    "plan": (*_OF_TEXTS, "chosen_before", "most_chosen", "distinct_pictures"),
+    "question": (*_OF_TEXTS, "names_partner", "asked_before", "asked_before_by_asker"),
+    "answer": (*_OF_TEXTS, "names_partner"),
+}
+
+#: What each figure is.
+MEANINGS: Mapping[str, str] = {
+    "len": "words per text",
+    **{f"dist{n}": f"distinct over all {n}-grams of words" for n in _N},
+    **{
+        f"dist{n}_equal": f"the same for equally many {n}-grams of both settings: the expectation for a sample"
+        for n in _N
+    },
+    "sim": "mean cosine over all pairs of texts",
+    "names_partner": "share of texts that name the partner",
+    "asked_before": "share of questions that were asked before, by anybody",
+    "asked_before_by_asker": "share of questions that the asker has asked before",
+    "chosen_before": "share of exchanges whose picture the asker has chosen before",
+    "most_chosen": "share of exchanges that are about the most chosen picture",
+    "distinct_pictures": "pictures that were chosen at all",
+}
+
+#: Between what a figure can be, where that is not [0, 1].
+_BOUNDS = {"len": (0.0, inf), "sim": (-1.0, 1.0), "distinct_pictures": (0.0, inf)}
+
+
+class AlbumExchange(Record):
+    """What two did and said in an exchange."""
+
+    turn: int
+    round: int
+    asker: str
+    answerer: str
+    picture: str
+    plan: str
+    question: str
+    answer: str
+
+    def speaker(self, call: str) -> str:
+        """Return who wrote the text of a call."""
+        return self.answerer if call == "answer" else self.asker
+
+    def text(self, call: str) -> str:
+        """Return the text of a call."""
+        text: str = getattr(self, call)
+        return text
+
+    def names_partner(self, call: str) -> bool:
+        """Whether the text of a call names who it is spoken to."""
+        return names(self.text(call), self.asker if call == "answer" else self.answerer)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure with all that its interval is taken of.
+
+    Attributes:
+        value: The figure; `None` where there is nothing to take it of.
+        n: The number of texts, or of exchanges, that it is taken over.
+        without: The figure without each agent, by agent; those without whom nothing is left are not in it.
+    """
+
+    value: float | None
+    n: int
+    without: Mapping[str, float] = field(default_factory=dict)
+
+
+class Estimate(Record):
+    """A figure, or the difference of two, with its interval; `None` where there are too few agents for one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int
+
+
+#: Figures by call and name.
+Figures = Mapping[str, Mapping[str, Measured]]
+
+
+def names(text: str, name: str) -> bool:
+    """Whether a text names somebody: by the whole name, or the first of several, in the case in which it is written."""
+    wanted = {name, name.split()[0]} if name.split() else set()
+    return any(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) for part in wanted)
+
+
+def vectors_of(exchanges: Iterable[AlbumExchange], embedder: Embedder) -> dict[str, NDArray[np.float64]]:
+    """Return the direction of every text, each embedded once; a text without words has none."""
+    texts = dict.fromkeys(exchange.text(call) for exchange in exchanges for call in CALLS)
+    worded = [text for text in texts if words(text)]
+    vectors = np.asarray(embedder.embed(worded), dtype=np.float64) if worded else ()
+    return {text: vector / np.linalg.norm(vector) for text, vector in zip(worded, vectors, strict=True)}
+
+
+def sample_sizes(*runs: Sequence[AlbumExchange]) -> dict[tuple[str, int], int]:
+    """Return by call and N how many n-grams every run has, even without any one of its agents."""
+    return {(call, n): min((_smallest(_grams(run, call, n)) for run in runs), default=0) for call in CALLS for n in _N}
+
+
+def figures_of(
+    exchanges: Sequence[AlbumExchange],
+    vectors: Mapping[str, NDArray[np.float64]] | None = None,
+    sizes: Mapping[tuple[str, int], int] | None = None,
+    before: Sequence[AlbumExchange] = (),
+) -> dict[str, dict[str, Measured]]:
+    """Return the figures of exchanges by call and name (`FIGURES`).
+
+    Args:
+        exchanges: In the order of their turns.
+        vectors: The directions of their texts (`vectors_of`); without them there is no sim.
+        sizes: How many n-grams dist-N at equal length is for (`sample_sizes`).
+        before: Earlier exchanges, which count for what was asked or chosen before.
+    """
+    again = _repetitions(before, exchanges)
+    figures: dict[str, dict[str, Measured]] = {}
+    for call in CALLS:
+        spoken = [(exchange.speaker(call), exchange) for exchange in exchanges]
+        agents = [agent for agent, _ in spoken]
+        found = {"len": _mean((agent, len(words(exchange.text(call)))) for agent, exchange in spoken)}
+        for n in _N:
+            grams = _grams(exchanges, call, n)
+            found[f"dist{n}"] = _distinct(grams, agents)
+            size = (sizes or {}).get((call, n), 0)
+            found[f"dist{n}_equal"] = _distinct(grams, agents, size) if size else Measured(None, 0)
+        found["sim"] = _similarity((agent, (vectors or {}).get(exchange.text(call))) for agent, exchange in spoken)
+        found["names_partner"] = _mean((agent, exchange.names_partner(call)) for agent, exchange in spoken)
+        figures[call] = found | {name: _mean(values) for name, values in again.get(call, {}).items()}
+    chosen = [(exchange.asker, exchange.picture) for exchange in exchanges]
+    figures["plan"]["most_chosen"] = _counted(chosen, lambda counts: max(counts.values()) / counts.total())
+    figures["plan"]["distinct_pictures"] = _counted(chosen, len)
+    return {call: {name: figures[call][name] for name in FIGURES[call]} for call in CALLS}
+
+
+def estimate(name: str, measured: Measured) -> Estimate:
+    """Return a figure with its 95 % interval."""
+    if measured.value is None:
+        return Estimate(value=None, n=measured.n)
+    lowest, highest = _BOUNDS.get(name, (0.0, 1.0))
+    half = _half_width([*measured.without.values()])
+    if half is None:
+        return Estimate(value=measured.value, n=measured.n)
+    low, high = max(lowest, measured.value - half), min(highest, measured.value + half)
+    return Estimate(value=measured.value, low=low, high=high, n=measured.n)
+
+
+def difference(low: Measured, high: Measured) -> Estimate:
+    """Return how much higher a figure is in the high setting, with its 95 % interval.
+
+    Where the same agents took part in both, they are left out of both at once: what is typical of an agent cancels out.
+    """
+    agents = [*low.without]
+    n = len(agents)
+    if low.value is None or high.value is None:
+        return Estimate(value=None, n=n)
+    if set(agents) == set(high.without):
+        half = _half_width([high.without[agent] - low.without[agent] for agent in agents])
+    else:
+        n = min(n, len(high.without))
+        halves = [_half_width([*figure.without.values()], n) for figure in (low, high)]
+        half = None if None in halves else sqrt(sum((part or 0.0) ** 2 for part in halves))
+    value = high.value - low.value
+    if half is None:
+        return Estimate(value=value, n=n)
+    return Estimate(value=value, low=value - half, high=value + half, n=n)
+
+
+def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:
+    """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents."""
+    agents = len(without) if agents is None else agents
+    if agents < 2:
+        return None
+    from scipy.stats import t
+
+    mean = sum(without) / len(without)
+    error = sqrt((len(without) - 1) / len(without) * sum((value - mean) ** 2 for value in without))
+    return float(t.ppf((1 + _CONFIDENCE) / 2, agents - 1)) * error
+
+
+# --- figures, and what they are without each agent ------------------------------------------------------------------
+
+
+def _mean(values: Iterable[tuple[str, float]]) -> Measured:
+    """Return the mean of the values of agents."""
+    sums: dict[str, float] = {}
+    counts: Counter[str] = Counter()
+    for agent, value in values:
+        sums[agent] = sums.get(agent, 0.0) + value
+        counts[agent] += 1
+    n, total = counts.total(), sum(sums.values())
+    without = {agent: (total - sums[agent]) / (n - counts[agent]) for agent in sums if n > counts[agent]}
+    return Measured(total / n if n else None, n, without)
+
+
+def _similarity(vectors: Iterable[tuple[str, NDArray[np.float64] | None]]) -> Measured:
+    """Return the mean cosine over all pairs; by sums, as there may be millions of pairs."""
+    sums: dict[str, NDArray[np.float64] | float] = {}
+    counts: Counter[str] = Counter()
+    for agent, vector in vectors:
+        sums[agent] = sums.get(agent, 0.0) + (0.0 if vector is None else vector)
+        counts[agent] += vector is not None
+    n, total = counts.total(), sum(sums.values())
+
+    def mean(of: NDArray[np.float64] | float, count: int) -> float:
+        return (float(np.dot(of, of)) - count) / (count * (count - 1))
+
+    without = {agent: mean(total - sums[agent], n - counts[agent]) for agent in sums if n - counts[agent] > 1}
+    return Measured(mean(total, n) if n > 1 else None, n, without)
+
+
+def _counted(chosen: Sequence[tuple[str, str]], figure: Callable[[Counter[Hashable]], float]) -> Measured:
+    """Return a figure of how often each thing was chosen."""
+    if not chosen:
+        return Measured(None, 0)
+    counts: Counter[Hashable] = Counter(thing for _, thing in chosen)
+    by_agent = _by_agent(chosen)
+    left = {agent: counts - of_agent for agent, of_agent in by_agent.items()}
+    return Measured(figure(counts), len(chosen), {agent: figure(rest) for agent, rest in left.items() if rest})
+
+
+def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size: int | None = None) -> Measured:
+    """Return distinct over all n-grams.
+
+    Args:
+        grams: The n-grams, each with who wrote it.
+        agents: Who wrote each text.
+        size: Return what is to be expected of so many n-grams.
+    """
+    counts, by_agent = Counter(gram for _, gram in grams), _by_agent(grams)
+    total, kinds = counts.total(), Counter(counts.values())
+    without = {}
+    for agent in dict.fromkeys(agents):
+        of_agent = by_agent.get(agent, Counter())
+        rest = Counter(kinds)
+        rest.subtract(counts[gram] for gram in of_agent)
+        rest.update(counts[gram] - count for gram, count in of_agent.items())
+        del rest[0]
+        if total > of_agent.total():
+            without[agent] = _expected(rest, total - of_agent.total(), size)
+    return Measured(_expected(kinds, total, size) if total else None, len(agents), without)
+
+
+def _expected(kinds: Mapping[int, int], total: int, size: int | None) -> float:
+    """Return the share of distinct n-grams in a sample of so many of them, of all without a size.
+
+    Args:
+        kinds: By how often an n-gram occurs, how many do.
+        total: The number of n-grams.
+        size: Of the sample, drawn without replacement.
+    """
+    size = total if size is None else size
+    distinct = sum(number * (1 - _missed(count, total, size)) for count, number in kinds.items())
+    return distinct / size
+
+
+@lru_cache(maxsize=65_536)
+def _missed(count: int, total: int, size: int) -> float:
+    """Return how likely it is that none of `count` among `total` is in a sample of that size."""
+    if total - count < size:
+        return 0.0
+    return exp(
+        lgamma(total - count + 1) - lgamma(total - count - size + 1) - lgamma(total + 1) + lgamma(total - size + 1)
+    )
+
+
+def _grams(exchanges: Sequence[AlbumExchange], call: str, n: int) -> list[tuple[str, Hashable]]:
+    """Return the n-grams of the texts of a call, each with who wrote it."""
+    texts = [(exchange.speaker(call), words(exchange.text(call))) for exchange in exchanges]
+    return [(agent, gram) for agent, text in texts for gram in zip(*(text[skip:] for skip in range(n)), strict=False)]
+
+
+def _smallest(grams: Sequence[tuple[str, Hashable]]) -> int:
+    """Return how many n-grams are left without the agent who has most."""
+    by_agent = Counter(agent for agent, _ in grams)
+    return len(grams) - max(by_agent.values(), default=0)
+
+
+def _by_agent(things: Iterable[tuple[str, Hashable]]) -> dict[str, Counter[Hashable]]:
+    counts: dict[str, Counter[Hashable]] = {}
+    for agent, thing in things:
+        counts.setdefault(agent, Counter())[thing] += 1
+    return counts
+
+
+def _repetitions(
+    before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange]
+) -> dict[str, dict[str, list[tuple[str, float]]]]:
+    """Return by call and figure, for every exchange, whether it repeats an earlier one, with who asked."""
+    found: dict[str, list[tuple[str, float]]] = {name: [] for name in ("asked", "asked_by_asker", "chosen")}
+    seen: set[tuple[str, str | None, str]] = set()
+    for number, exchange in enumerate([*before, *exchanges]):
+        question = folded(exchange.question)
+        keys: dict[str, tuple[str, str | None, str]] = {
+            "asked": ("question", None, question),
+            "asked_by_asker": ("question", exchange.asker, question),
+            "chosen": ("picture", exchange.asker, exchange.picture),
+        }
+        for name, key in keys.items():
+            if number >= len(before):
+                found[name].append((exchange.asker, float(key in seen)))
+            seen.add(key)
+    return {
+        "plan": {"chosen_before": found["chosen"]},
+        "question": {"asked_before": found["asked"], "asked_before_by_asker": found["asked_by_asker"]},
+    }

@@ -1,0 +1,62 @@
+"""Files that a program writes: refused before anything is written, and written whole or not at all."""
+
+import secrets
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from state.errors import UsageError
+
+#: What stands for standard output in the place of a file.
+STANDARD_OUTPUT = Path("-")
+
+
+def check_file(file: Path, store: Path, force: bool = False) -> None:
+    """Refuse a file that can't be written.
+
+    Args:
+        file: The file; `-` for standard output.
+        store: The store, which must not be overwritten.
+        force: Whether a file that exists is overwritten.
+
+    Raises:
+        UsageError: It is a folder or the store, it is in no folder, or it exists already.
+    """
+    if file == STANDARD_OUTPUT:
+        return
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder; give the name of a file in it")
+    if file.resolve() == store.resolve():
+        raise UsageError(f"{file} is the store; give another name")
+    if not file.resolve().parent.is_dir():
+        raise UsageError(f"{file} can't be written: there is no folder {file.parent}")
+    if file.is_file() and not force:
+        raise UsageError(f"{file} exists already; overwrite it with --force, or give another name")
+
+
+def write_lines(file: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file, all of them or none: they are written beside it and take its name at the end.
+
+    Raises:
+        OSError: It can't be written; what was there before is unchanged.
+    """
+    if file == STANDARD_OUTPUT:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        for line in lines:
+            print(line)
+        return
+    target = file.resolve()
+    is_special = target.exists() and not target.is_file()  # such as /dev/null, which nothing may take the place of
+    # A name that nobody can foresee, and a file that is new: what lies there is neither followed nor overwritten.
+    beside = target if is_special else target.with_name(f".tertulia-{secrets.token_hex(8)}.part")
+    try:
+        with beside.open("w" if is_special else "x", encoding="utf-8", errors="replace", newline="\n") as opened:
+            opened.writelines(f"{line}\n" for line in lines)
+        if not is_special:
+            beside.replace(target)
+    except BaseException as error:
+        if not is_special:
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(file)
+        raise

@@ -1,0 +1,233 @@
+"""The figures of album chats, each computed by hand."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from metrics.album import (
+    FIGURES,
+    MEANINGS,
+    AlbumExchange,
+    Measured,
+    difference,
+    estimate,
+    figures_of,
+    names,
+    sample_sizes,
+    vectors_of,
+)
+from metrics.diversity import distinct_n, mean_pairwise_cosine
+
+
+def exchange(
+    turn: int,
+    asker: str = "Ada",
+    answerer: str = "Bo",
+    *,
+    picture: str = "pot",
+    plan: str = "I take the pot.",
+    question: str = "What is in the pot?",
+    answer: str = "Nothing.",
+    round: int = 1,
+) -> AlbumExchange:
+    return AlbumExchange(
+        turn=turn,
+        round=round,
+        asker=asker,
+        answerer=answerer,
+        picture=picture,
+        plan=plan,
+        question=question,
+        answer=answer,
+    )
+
+
+class Directions:
+    """Embeds a text as the direction in which its number of words points."""
+
+    id = "directions"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.texts += texts
+        return [[3.0 * (len(text.split()) % 2), 3.0 * (1 - len(text.split()) % 2)] for text in texts]
+
+    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
+        return self.embed(texts)
+
+
+CHAT = [
+    exchange(1, "Ada", "Bo", answer="It is a pot, Ada."),
+    exchange(2, "Cy", "Di", picture="tub", question="Di, what is it?", answer="A pot."),
+    exchange(3, "Ada", "Cy", question="what is in the pot", answer="Ada likes the Adana kebab.", round=2),
+    exchange(4, "Di", "Bo", picture="mat", question="What is in the pot?", answer="A pot.", round=2),
+]
+
+
+def value(found: dict[str, dict[str, Measured]], call: str, name: str) -> float | None:
+    return found[call][name].value
+
+
+def test_lengths_are_words_and_count_for_who_wrote_them() -> None:
+    found = figures_of(CHAT)
+    assert value(found, "plan", "len") == 4
+    assert value(found, "question", "len") == pytest.approx((5 + 4 + 5 + 5) / 4)
+    assert value(found, "answer", "len") == pytest.approx((5 + 2 + 5 + 2) / 4)
+    # without Bo, who answered in the first and the last exchange
+    assert found["answer"]["len"].without["Bo"] == pytest.approx((2 + 5) / 2)
+    assert set(found["answer"]["len"].without) == {"Bo", "Di", "Cy"}
+
+
+def test_distinct_n_is_that_of_dialogues() -> None:
+    found = figures_of(CHAT)
+    for call in FIGURES:
+        for n in (1, 2, 3):
+            texts = [[(item.speaker(call), item.text(call))] for item in CHAT]
+            assert value(found, call, f"dist{n}") == pytest.approx(distinct_n(texts, n))
+    without_bo = [[("", item.answer)] for item in CHAT if item.answerer != "Bo"]
+    assert found["answer"]["dist1"].without["Bo"] == pytest.approx(distinct_n(without_bo, 1))
+
+
+def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_words() -> None:
+    told = exchange(1, answer="a pot a pot a tub")
+    drawn = [len(set(sample)) / 4 for sample in combinations(["a", "pot", "a", "pot", "a", "tub"], 4)]
+    found = figures_of([told], sizes={("answer", 1): 4})
+    assert len(drawn) == comb(6, 4)
+    assert value(found, "answer", "dist1_equal") == pytest.approx(sum(drawn) / len(drawn))
+    assert value(found, "answer", "dist2_equal") is None  # no size is given
+    assert value(figures_of([told], sizes={("answer", 1): 6}), "answer", "dist1_equal") == pytest.approx(3 / 6)
+
+
+def test_longer_texts_are_no_less_varied_at_equal_length() -> None:
+    words = [f"w{number}" for number in range(40)]
+    short = [exchange(at, "Z", f"A{at}", answer=" ".join(words[5 * at : 5 * at + 5])) for at in range(8)]
+    long = [exchange(at, "Z", f"A{at}", answer=" ".join(words)) for at in range(8)]
+    sizes = sample_sizes(short, long)
+    low, high = (figures_of(chat, sizes=sizes)["answer"] for chat in (short, long))
+    assert (low["dist1"].value, high["dist1"].value) == (1.0, 40 / 320)
+    assert high["dist1_equal"].value == pytest.approx(0.69, abs=0.02)  # not 0.125
+
+
+def test_the_common_size_is_there_even_without_the_most_talkative() -> None:
+    chat = [exchange(1, "Ada", "Bo", answer="one two three"), exchange(2, "Bo", "Ada", answer="one two")]
+    assert sample_sizes(chat)[("answer", 1)] == 2
+    assert sample_sizes(chat)[("answer", 2)] == 1
+    assert sample_sizes(chat, [])[("answer", 1)] == 0
+
+
+def test_similarity_is_the_mean_cosine_over_all_pairs_and_each_text_is_embedded_once() -> None:
+    embedder = Directions()
+    vectors = vectors_of(CHAT, embedder)
+    assert len(embedder.texts) == len(set(embedder.texts))
+    found = figures_of(CHAT, vectors)
+    for call in FIGURES:
+        of_call = [[*vectors[item.text(call)]] for item in CHAT]
+        assert value(found, call, "sim") == pytest.approx(mean_pairwise_cosine(of_call))
+    left = [[*vectors[item.answer]] for item in CHAT if item.answerer != "Bo"]
+    assert found["answer"]["sim"].without["Bo"] == pytest.approx(mean_pairwise_cosine(left))
+    assert value(figures_of(CHAT), "answer", "sim") is None
+    assert value(figures_of(CHAT[:1], vectors), "answer", "sim") is None
+    assert vectors_of([exchange(1, plan="…", question="?!", answer="")], embedder) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_named"),
+    [
+        ("Hello Ada!", "Ada", True),
+        ("Adana is a city.", "Ada", False),
+        ("A wise old olive.", "Olive", False),
+        ("What do you think, Samir?", "Samir N Hanan", True),
+        ("I met N today.", "Samir N Hanan", False),
+        ("Hanan said so.", "Samir N Hanan", False),
+        ("(Ada)", "Ada", True),
+        ("Hi O'Hare.", "O'Hare", True),
+        ("", "Ada", False),
+    ],
+)
+def test_a_partner_is_named_by_the_whole_name_or_its_first_word(text: str, name: str, is_named: bool) -> None:
+    assert names(text, name) is is_named
+
+
+def test_shares_of_naming_asking_again_and_choosing_again() -> None:
+    found = figures_of(CHAT)
+    assert value(found, "question", "names_partner") == 1 / 4
+    assert value(found, "answer", "names_partner") == 2 / 4
+    assert value(found, "question", "asked_before") == 2 / 4
+    assert value(found, "question", "asked_before_by_asker") == 1 / 4
+    assert value(found, "plan", "chosen_before") == 1 / 4
+    assert value(found, "plan", "most_chosen") == 2 / 4
+    assert value(found, "plan", "distinct_pictures") == 3
+    second = figures_of(CHAT[2:], before=CHAT[:2])
+    assert value(second, "question", "asked_before") == 1.0
+    assert value(second, "plan", "chosen_before") == 1 / 2
+
+
+def test_no_data_is_none_and_not_zero() -> None:
+    for of_call in figures_of([]).values():
+        for name, measured in of_call.items():
+            assert estimate(name, measured).model_dump() == {"value": None, "low": None, "high": None, "n": 0}
+    wordless = figures_of([exchange(1, answer="…")])["answer"]
+    assert wordless["len"].value == 0.0  # a text, though without a word
+    assert wordless["dist1"].value is None
+
+
+def test_an_interval_of_a_mean_is_that_of_student_over_agents() -> None:
+    # one text per agent: the jackknife of a mean is its standard error
+    lengths = [1, 2, 4, 7]
+    chat = [exchange(at, answerer=f"B{at}", answer=" ".join(["so"] * length)) for at, length in enumerate(lengths)]
+    found = estimate("len", figures_of(chat)["answer"]["len"])
+    half = float(t.ppf(0.975, 3)) * float(np.std(lengths, ddof=1)) / sqrt(4)
+    assert found.value == 3.5
+    assert found.high == pytest.approx(3.5 + half)
+    assert found.low == max(0.0, 3.5 - half)
+    assert found.n == 4
+
+
+def test_texts_of_one_agent_are_no_independent_observations() -> None:
+    chat = [exchange(at, answerer="B1" if at < 10 else "B2", answer="so" if at < 10 else "so so") for at in range(20)]
+    found = estimate("len", figures_of(chat)["answer"]["len"])
+    assert found.high is not None
+    assert found.high - 1.5 > 1  # two agents say little, whatever their texts
+    alone = estimate("len", figures_of(chat[:10])["answer"]["len"])
+    assert (alone.value, alone.low, alone.high) == (1.0, None, None)
+
+
+def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
+    low = Measured(2.0, 3, {"Ada": 1.0, "Bo": 2.0, "Cy": 3.0})
+    high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.0})
+    paired = difference(low, high)
+    assert (paired.value, paired.low, paired.high) == (3.0, 3.0, 3.0)
+    others = difference(low, Measured(5.0, 3, {"Di": 4.0, "Ed": 5.0, "Fay": 6.0}))
+    error = sqrt(2 / 3 * 2)
+    assert others.low == pytest.approx(3.0 - float(t.ppf(0.975, 2)) * error * sqrt(2))
+    assert difference(low, Measured(None, 0)).value is None
+
+
+def test_shares_stay_shares() -> None:
+    chat = [exchange(at, f"A{at}", question="Bo?" if at else "What?") for at in range(4)]
+    found = estimate("names_partner", figures_of(chat)["question"]["names_partner"])
+    assert found.value == 3 / 4
+    assert found.high == 1.0
+
+
+def test_every_figure_has_a_meaning() -> None:
+    assert {name for of_call in FIGURES.values() for name in of_call} == set(MEANINGS)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.text("ab ", max_size=12)), min_size=1, max_size=8))
+def test_every_figure_without_an_agent_is_that_of_what_the_others_wrote(spoken: list[tuple[str, str]]) -> None:
+    chat = [exchange(at, f"asker {at}", agent, answer=text) for at, (agent, text) in enumerate(spoken)]
+    vectors = vectors_of(chat, Directions())
+    found = figures_of(chat, vectors)["answer"]
+    for agent in {agent for agent, _ in spoken}:
+        left = figures_of([item for item in chat if item.answerer != agent], vectors)["answer"]
+        for name in ("len", "dist1", "dist2", "dist3", "sim"):
+            assert found[name].without.get(agent) == pytest.approx(left[name].value), name
