@@ -13,7 +13,7 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -76,7 +76,7 @@ def resolve(
     scenario: str,
     mechanisms: Collection[str] | None = None,
     parameters: AlbumParameters | None = None,
-    save: Callable[[bytes], str] | None = None,
+    pictures: MutableMapping[str, bytes] | None = None,
 ) -> Start:
     """Return the case, meeting or population that a scenario names; its `scenario` field is what was given.
 
@@ -85,7 +85,7 @@ def resolve(
         mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
             accepted.
         parameters: Of the run; a population has its villagers and pictures from them.
-        save: Stores the pictures of a population (`PictureStore.save_picture`); without it they are only hashed.
+        pictures: Gets the pictures of a population that a run stores, by their hash.
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
@@ -95,7 +95,7 @@ def resolve(
     if scenario in POPULATIONS:
         from worlds.villagers import read_population  # takes numpy and Pillow
 
-        return read_population(scenario, parameters or AlbumParameters(), save)
+        return read_population(scenario, parameters or AlbumParameters(), {} if pictures is None else pictures)
     source, number = _open(scenario, mechanisms)
     if isinstance(source, MeetingScenario):
         return source.meeting(scenario, mechanisms)

@@ -8,7 +8,7 @@ import hashlib
 import os
 import unicodedata
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, MutableMapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -64,17 +64,9 @@ _GRID = 64
 #: The EXIF field of a picture's orientation, and those of its values that swap width and height.
 _ORIENTATION, _TURNED = 0x0112, range(5, 9)
 
-#: Stores the bytes of a picture and returns their hash (`PictureStore.save_picture`).
-Save = Callable[[bytes], str]
 
-
-def picture_hash(content: bytes) -> str:
-    """Return the hash of a picture's bytes: blake2b, 16 bytes, in hexadecimal."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def read_picture(folder: Path, name: str, save: Save = picture_hash) -> PictureFile:
-    """Return what a picture's file shows, and hand its small copy to `save`.
+def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) -> PictureFile:
+    """Return what a picture's file shows, and put its small copy into `copies`.
 
     The copy is upright, at most `STORED_SIDE` pixels long, on white where the picture is transparent, and has no
     metadata: neither place nor camera travels with a run. Of an animation it is the first frame.
@@ -82,7 +74,7 @@ def read_picture(folder: Path, name: str, save: Save = picture_hash) -> PictureF
     Args:
         folder: The folder of the pictures.
         name: The file, relative to it.
-        save: Stores the copy; without one it is only hashed.
+        copies: The copies by their hash.
 
     Raises:
         NotFoundError: There is no such file.
@@ -106,7 +98,10 @@ def read_picture(folder: Path, name: str, save: Save = picture_hash) -> PictureF
         raise ScenarioError(f"{_path(file)}: {one_line(error)}") from None
     except Exception as error:  # a decoder raises whatever comes of a damaged file: SyntaxError, IndexError, …
         raise ScenarioError(f"{_path(file)}: is damaged: {one_line(error) or type(error).__name__}") from None
-    return PictureFile(hash=save(_encoded(image)), width=width, height=height, colours=main_colours(image))
+    copy = _encoded(image)
+    hash = hashlib.blake2b(copy, digest_size=16).hexdigest()
+    copies[hash] = copy
+    return PictureFile(hash=hash, width=width, height=height, colours=main_colours(image))
 
 
 def main_colours(image: Image.Image) -> tuple[str, ...]:
@@ -117,10 +112,11 @@ def main_colours(image: Image.Image) -> tuple[str, ...]:
         return ()
     names = [name for name, shades in _SHADES.items() for _ in shades]
     shades = _lab(np.array([list(bytes.fromhex(s[1:])) for shades in _SHADES.values() for s in shades]))
-    nearest = ((_lab(opaque)[:, None] - shades[None]) ** 2).sum(axis=2).argmin(axis=1)
+    colours, areas = np.unique(opaque, axis=0, return_counts=True)
+    nearest = ((_lab(colours)[:, None] - shades) ** 2).sum(axis=2).argmin(axis=1)
     counts: dict[str, int] = {}
-    for shade, count in zip(*np.unique(nearest, return_counts=True), strict=True):
-        counts[names[shade]] = counts.get(names[shade], 0) + int(count)
+    for shade, area in zip(nearest, areas, strict=True):
+        counts[names[shade]] = counts.get(names[shade], 0) + int(area)
     ordered = sorted(counts, key=lambda name: -counts[name])
     enough = [name for name in ordered if counts[name] >= _NAMED_SHARE * len(opaque)]
     return tuple((enough or ordered[:1])[:_MOST_NAMED])
@@ -244,7 +240,7 @@ def _encoded(image: Image.Image) -> bytes:
     flat = Image.new("RGB", image.size, "white")  # a new one has no metadata
     flat.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
     files = [BytesIO(), BytesIO()]
-    flat.save(files[0], "PNG", optimize=True)
+    flat.save(files[0], "PNG")
     flat.save(files[1], "JPEG", quality=90)
     return min((file.getvalue() for file in files), key=len)
 

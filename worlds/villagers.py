@@ -3,7 +3,7 @@
 The first N villagers are the same however many take part, and so are their albums.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from state.errors import ScenarioError, SettingError
 from state.parameters.album import AGENTS, AlbumParameters
 from state.randomness import keyed_generator
 from state.records import Persona
-from worlds.pictures import Save, caption_of, list_pictures, picture_hash, read_captions, read_picture
+from worlds.pictures import caption_of, list_pictures, read_captions, read_picture
 from worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
 from worlds.yaml_file import YamlFile, shown
 
@@ -28,13 +28,13 @@ _TIME = datetime(2026, 5, 16, 10)
 _SEED = 0
 
 
-def read_population(scenario: str, parameters: AlbumParameters, save: Save | None = None) -> Population:
+def read_population(scenario: str, parameters: AlbumParameters, copies: MutableMapping[str, bytes]) -> Population:
     """Return who takes part in an album chat, with the pictures of their albums.
 
     Args:
         scenario: The name under which it is found again.
         parameters: Which villagers, how many, and which pictures; those of a run have them too.
-        save: Stores the copy of a picture (`PictureStore.save_picture`); without one it is only hashed.
+        copies: Gets the copies of the pictures that are to be stored, by their hash.
 
     Raises:
         NotFoundError: There is no such file or folder, or a picture is missing.
@@ -69,9 +69,7 @@ def read_population(scenario: str, parameters: AlbumParameters, save: Save | Non
             Villager(persona=Persona(name=role.name), properties=role.properties, album=tuple(e.id for e in album))
             for role, album in zip(roles, albums, strict=True)
         ),
-        pictures=tuple(
-            _picture(entry, folder, captions, looked_for, save or picture_hash) for entry in entries.values()
-        ),
+        pictures=tuple(_picture(entry, folder, captions, looked_for, copies) for entry in entries),
     )
 
 
@@ -144,7 +142,7 @@ def _picture(
     folder: Path,
     captions: Mapping[str, tuple[str, str | None]],
     present: set[str] | None,
-    save: Save,
+    copies: MutableMapping[str, bytes],
 ) -> Picture:
     """Return a picture with its file; without it where `present` does not have it."""
     file = entry.file if present is None or entry.file in present else None
@@ -152,7 +150,7 @@ def _picture(
     if caption is None:
         caption, known = captions.get(entry.file or "") or (caption_of(Path(entry.file or entry.id).name), None)
         variant = variant or known
-    read = None if file is None else read_picture(folder, file, save)
+    read = None if file is None else read_picture(folder, file, copies)
     return Picture(id=entry.id, caption=caption, variant=variant, file=read)
 
 
