@@ -142,9 +142,14 @@ def _with_participant(start: Start, changed: Participant) -> Start:
     if isinstance(start, Case):
         role = "initiator" if start.initiator.persona.name == name else "partner"
         return start.model_copy(update={role: changed})
-    people: Sequence[Participant] = start.villagers if isinstance(start, Population) else start.participants
-    replaced = tuple(changed if person.persona.name == name else person for person in people)
-    return start.model_copy(update={"villagers" if isinstance(start, Population) else "participants": replaced})
+    if isinstance(start, Population):  # made anew, as a copy would keep what it has looked up
+        fields = {field: getattr(start, field) for field in Population.model_fields}
+        return Population(**fields | {"villagers": tuple(_replaced(start.villagers, changed))})
+    return start.model_copy(update={"participants": tuple(_replaced(start.participants, changed))})
+
+
+def _replaced(people: Sequence[Participant], changed: Participant) -> list[Participant]:
+    return [changed if person.persona.name == changed.persona.name else person for person in people]
 
 
 def _with_property(start: Population, villager: Villager, path: str, property: str, value: str) -> Start:

@@ -23,7 +23,7 @@ from state.text import one_line
 from worlds.yaml_file import YamlFile, complete_problem, shown
 
 #: Endings of the names of picture files, and the formats that are read, whatever the ending.
-ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
 #: The largest file and the most pixels that are read: a photograph of today's telephones has 12 to 50 million.
@@ -81,21 +81,22 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
         ScenarioError: It lies outside the folder, or can't be read, is too large, no picture, or damaged.
     """
     file = folder / name
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise ScenarioError(f"{_path(file)}: lies outside the folder of the pictures; copy it there")
     try:
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise ScenarioError(f"{_path(file)}: lies outside the folder of the pictures; copy it there")
         content = read_bytes(file, MOST_BYTES)
     except FileNotFoundError:
         raise NotFoundError(f"there is no picture {_path(file)}") from None
-    except OSError as error:
-        raise ScenarioError(f"{_path(file)}: can't be read: {error.strerror}") from None
+    except (OSError, RuntimeError) as error:  # a RuntimeError is of links that lead to each other
+        raise ScenarioError(f"{_path(file)}: can't be read: {getattr(error, 'strerror', error)}") from None
     try:
         with warnings.catch_warnings(action="ignore"):  # of what is odd in a file that can be read all the same
             width, height, image = _decoded(content)
     except UnidentifiedImageError:
         raise ScenarioError(f"{_path(file)}: is no picture of the kinds {', '.join(_FORMATS)}") from None
-    except Image.DecompressionBombError as error:
-        raise ScenarioError(f"{_path(file)}: {one_line(error)}") from None
+    except Image.DecompressionBombError:
+        most = f"{MOST_PIXELS // 10**6} million pixels"
+        raise ScenarioError(f"{_path(file)}: has more than {most}, the most that is read; make it smaller") from None
     except Exception as error:  # a decoder raises whatever comes of a damaged file: SyntaxError, IndexError, …
         raise ScenarioError(f"{_path(file)}: is damaged: {one_line(error) or type(error).__name__}") from None
     copy = _encoded(image)
@@ -133,10 +134,11 @@ def list_pictures(folder: Path) -> list[str]:
         names = sorted(name for name in os.listdir(folder) if is_picture(name) and not name.startswith("."))
     except FileNotFoundError:
         raise NotFoundError(f"there is no folder {_path(folder)} of pictures") from None
-    except OSError as error:
-        raise ScenarioError(f"{_path(folder)}: can't be read as a folder of pictures: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # a ValueError is of a NUL in the name
+        words = getattr(error, "strerror", error)
+        raise ScenarioError(f"{_path(folder)}: can't be read as a folder of pictures: {words}") from None
     if not names:
-        raise ScenarioError(f"{_path(folder)}: has no pictures; their names end in {', '.join(ENDINGS)}")
+        raise ScenarioError(f"{_path(folder)}: has no pictures; their names end in {', '.join(PICTURE_ENDINGS)}")
     for name in names:
         if problem := text_problem(name):
             raise ScenarioError(f"{_path(folder)}: the name {shown(name)} {problem}; rename the file")
@@ -171,7 +173,7 @@ def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | 
 
 def is_picture(name: str) -> bool:
     """Return whether the name of a file ends like that of a picture."""
-    return name.lower().endswith(ENDINGS)
+    return name.lower().endswith(PICTURE_ENDINGS)
 
 
 def caption_of(name: str) -> str:
@@ -220,9 +222,7 @@ def _decoded(content: bytes) -> tuple[int, int, Image.Image]:
     with Image.open(BytesIO(content), formats=_FORMATS) as image:
         width, height = image.size
         if width * height > MOST_PIXELS:
-            raise Image.DecompressionBombError(
-                f"has {width:,} × {height:,} pixels; {MOST_PIXELS // 10**6} million are read at most"
-            )
+            raise Image.DecompressionBombError
         if image.getexif().get(_ORIENTATION) in _TURNED:
             width, height = height, width
         side = (STORED_SIDE, STORED_SIDE)

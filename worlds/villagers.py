@@ -3,13 +3,14 @@
 The first N villagers are the same however many take part, and so are their albums.
 """
 
+import os
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
 
 from state.album import Picture, Population, Villager
-from state.errors import ScenarioError, SettingError
+from state.errors import NotFoundError, ScenarioError, SettingError
 from state.parameters.album import AGENTS, AlbumParameters
 from state.randomness import keyed_generator
 from state.records import Persona
@@ -42,13 +43,12 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
         SettingError: So many agents there are not, or a single one.
     """
     is_shipped = parameters.villagers is None
-    file = read_villagers(SHIPPED if parameters.villagers is None else Path(parameters.villagers).expanduser())
+    file = read_villagers(SHIPPED if parameters.villagers is None else Path(os.path.expanduser(parameters.villagers)))
     roles = _taking_part(file, parameters.agents, is_shipped)
-    folder = file.path.parent if parameters.pictures is None else Path(parameters.pictures).expanduser()
-    if is_shipped and parameters.pictures is None:
-        folder = PICTURES
+    given = PICTURES if is_shipped and parameters.pictures is None else parameters.pictures
+    folder = file.path.parent if given is None else Path(os.path.expanduser(given))
     captions: Mapping[str, tuple[str, str | None]] = {}
-    if is_shipped or parameters.pictures is not None:
+    if given is not None:
         names = list_pictures(folder)
         captions = read_captions(folder, names)
         if parameters.pictures is not None and (is_shipped or not _names_pictures(file, names)):
@@ -58,8 +58,8 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
             f"{file.path}: {shown(without)} has no album; list captions or pictures there, or set pictures=FOLDER"
         )
     albums = [role.album[-parameters.album_pictures :] for role in roles]
-    entries = {entry.id: entry for album in albums for entry in album}.values()
-    looked_for = set(captions) if file.is_public else None
+    entries = {entry.id: (entry, role.name) for role, album in zip(roles, albums, strict=True) for entry in album}
+    present = set(captions) if file.is_public else None
     return Population(
         scenario=scenario,
         title=file.title or file.path.stem,
@@ -69,7 +69,7 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
             Villager(persona=Persona(name=role.name), properties=role.properties, album=tuple(e.id for e in album))
             for role, album in zip(roles, albums, strict=True)
         ),
-        pictures=tuple(_picture(entry, folder, captions, looked_for, copies) for entry in entries),
+        pictures=tuple(_picture(*owned, folder, captions, present, copies) for owned in entries.values()),
     )
 
 
@@ -123,7 +123,7 @@ def _dealt(roles: Sequence[Role], names: Sequence[str], size: int) -> list[Role]
     for role in roles:
         album: dict[str, AlbumEntry] = {}
         while len(album) < min(size, len(names)):
-            if not set(pack) - album.keys():
+            if all(name in album for name in pack):
                 pack += draw.sample(names, len(names))
             name = pack.pop(next(place for place, name in enumerate(pack) if name not in album))
             album[name] = AlbumEntry(id=name, file=name)
@@ -139,6 +139,7 @@ def _names_pictures(file: VillagersFile, names: Sequence[str]) -> bool:
 
 def _picture(
     entry: AlbumEntry,
+    owner: str,
     folder: Path,
     captions: Mapping[str, tuple[str, str | None]],
     present: set[str] | None,
@@ -150,7 +151,10 @@ def _picture(
     if caption is None:
         caption, known = captions.get(entry.file or "") or (caption_of(Path(entry.file or entry.id).name), None)
         variant = variant or known
-    read = None if file is None else read_picture(folder, file, copies)
+    try:
+        read = None if file is None else read_picture(folder, file, copies)
+    except (NotFoundError, ScenarioError) as error:
+        raise type(error)(f"{error} (in the album of {shown(owner)})") from None
     return Picture(id=entry.id, caption=caption, variant=variant, file=read)
 
 
