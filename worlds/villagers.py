@@ -58,7 +58,10 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
             f"{file.path}: {shown(without)} has no album; list captions or pictures there, or set pictures=FOLDER"
         )
     albums = [role.album[-parameters.album_pictures :] for role in roles]
-    entries = {entry.id: (entry, role.name) for role, album in zip(roles, albums, strict=True) for entry in album}
+    entries: dict[str, tuple[AlbumEntry, str]] = {}
+    for role, album in zip(roles, albums, strict=True):
+        for entry in album:
+            entries.setdefault(entry.id, (entry, role.name))
     present = set(captions) if file.is_public else None
     return Population(
         scenario=scenario,
@@ -78,7 +81,8 @@ def _taking_part(file: VillagersFile, agents: int | None, is_shipped: bool) -> S
     if agents == 1:
         raise SettingError("agents", agents, ": an album chat needs two or more, who meet in pairs")
     if len(file.roles) < 2:
-        raise ScenarioError(f"{file.path}: has one villager; an album chat needs two or more, who meet in pairs")
+        has = "one villager" if file.roles else "no villagers"
+        raise ScenarioError(f"{file.path}: has {has}; an album chat needs two or more, who meet in pairs")
     if agents is None or agents <= len(file.roles):
         return file.roles[: min(AGENTS, len(file.roles)) if agents is None else agents]
     if not is_shipped:

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from state.errors import NotFoundError, ScenarioError
 from state.files import read_text
@@ -104,7 +104,7 @@ _Text = Annotated[str, BeforeValidator(checked_text)]
 
 
 class _Entry(Part):
-    file: _Text | None = None
+    file: Annotated[_Text, AfterValidator(os.path.normpath)] | None = None
     caption: _Text | None = None
     variant: _Text | None = None
 
@@ -119,7 +119,7 @@ class _File(Part):
     title: _Text | None = None
     time: Time | None = None
     place: _Text | None = None
-    villagers: tuple[_Villager, ...] = Field(min_length=1)
+    villagers: tuple[_Villager, ...]
 
 
 def read_villagers(path: Path) -> VillagersFile:
@@ -266,8 +266,7 @@ def _albums(villagers: Sequence[_Villager], public: bool) -> list[tuple[AlbumEnt
             entry = captioned.get(listed.file or "", listed)
             described = ": ".join(filter(None, (entry.caption, entry.variant)))
             is_first = files.setdefault(described, entry.file) == entry.file
-            file = os.path.normpath(entry.file) if entry.file else None
-            id = described if file is None or (public and described and is_first) else file
-            album[id] = AlbumEntry(id, entry.caption, entry.variant, file)
+            id = described if entry.file is None or (public and described and is_first) else entry.file
+            album[id] = AlbumEntry(id, entry.caption, entry.variant, entry.file)
         albums.append(tuple(album.values()))
     return albums
