@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
+from state.album import Population
 from state.meeting import AttendanceChange, Attendee, Meeting, Start
 from state.records import BLOCK_INITIALS, RunRecord
 from state.text import one_line
@@ -101,6 +102,8 @@ def retained(run: RunRecord) -> str | None:
 
 def people_line(start: Start) -> str:
     """Return who takes part, with when they come and go."""
+    if isinstance(start, Population):
+        return counted(len(start.villagers), "villager")
     if isinstance(start, Meeting):
         return ", ".join(f"{attendee.persona.name}{_stay(attendee)}" for attendee in start.participants)
     return " and ".join(start.names)
@@ -118,9 +121,9 @@ def _stay(attendee: Attendee) -> str:
     return f" ({' '.join(phrases)})" if phrases else ""
 
 
-def meeting_line(meeting: Meeting) -> str:
+def meeting_line(meeting: Meeting | Population) -> str:
     """Return what is held, when and where."""
-    until = f" to {meeting.ends:%H:%M}" if meeting.ends else ""
+    until = f" to {meeting.ends:%H:%M}" if isinstance(meeting, Meeting) and meeting.ends else ""
     place = f", {meeting.place}" if meeting.place else ""
     return f"{meeting.title}, {meeting.time:%A %d %B %Y, %H:%M}{until}{place}"
 

@@ -38,9 +38,10 @@ def complete_run_scenario(context: typer.Context, incomplete: str) -> Completion
 
 def complete_scenario(incomplete: str) -> Completions:
     """Return shipped scenarios, and scenario files in the folder that is being typed."""
-    from worlds.catalog import FILE_ENDINGS, MEETINGS, TOWNS
+    from worlds.catalog import FILE_ENDINGS, MEETINGS, POPULATIONS, TOWNS
 
-    names = [*((name, "a town") for name in TOWNS), *((name, "a meeting") for name in MEETINGS)]
+    shipped = (("a town", TOWNS), ("a meeting", MEETINGS), ("a population", POPULATIONS))
+    names = [(name, what) for what, listed in shipped for name in listed]
     folder = Path(incomplete).parent
     with suppress(OSError):
         names += [(str(file), "a file") for file in sorted(folder.iterdir()) if file.suffix in FILE_ENDINGS]
