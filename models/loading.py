@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from models.sight import PictureProcessor
+
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
 REHEARSAL = "rehearsal"
@@ -156,7 +158,7 @@ def _open_causal(
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
     remedy = "name a folder with the model, or take model='smollm2'"
     try:
-        model, tokenizer = load(
+        model, tokenizer, processor = load(
             source,
             lambda local: _load_causal(source, precision, local, with_code),
             remedy=remedy,
@@ -174,21 +176,26 @@ def _open_causal(
         raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
     if traits is None:
         window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        traits = ModelTraits(context_window=window, layout="single_message", judge="rating")
+        sees = processor is not None
+        traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
     try:
-        return CausalLanguageModel(name, model, tokenizer, traits)
+        return CausalLanguageModel(name, model, tokenizer, traits, processor)
     except AttentionUnavailableError as error:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
 
 
 def _load_causal(
     source: str, precision: Precision, local_files_only: bool, with_code: bool
-) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
-    """Return model and tokenizer of a folder or of a hub id; code that comes with them is executed only `with_code`."""
+) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", "PictureProcessor | None"]:
+    """Return model and tokenizer of a folder or of a hub id, and the processor of its pictures if it sees.
+
+    Code that comes with them is executed only `with_code`.
+    """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
     from models.packed_linear import pack_linear_layers
+    from models.seeing_parts import language_paths, load_processor_if_seeing
 
     device, dtype = device_and_dtype(precision)
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.
@@ -196,7 +203,10 @@ def _load_causal(
     config = AutoConfig.from_pretrained(source, **options)
     # A file could name a kernel of the hub here, which is code.
     config._attn_implementation = config._experts_implementation = None
-    model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **options).eval()
+    processor = load_processor_if_seeing(source, config, **options)
+    kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText
+    model = kind.from_pretrained(source, config=config, dtype=dtype, **options).eval()
     model.to(torch.device(device))
-    pack_linear_layers(model)
-    return model, AutoTokenizer.from_pretrained(source, **options)
+    pack_linear_layers(model, ("",) if processor is None else language_paths(model))
+    tokenizer = AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
+    return model, tokenizer, processor
