@@ -46,9 +46,7 @@ def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",)) -> bool
         paths: How the paths of the layers begin that are replaced; vision parts look at the weights of theirs.
     """
     layers = [
-        (path, module)
-        for path, module in model.named_modules()
-        if type(module) is nn.Linear and path.startswith(paths)
+        (path, module) for path, module in model.named_modules() if type(module) is nn.Linear and path.startswith(paths)
     ]
     if not layers or not all(_can_be_packed(layer.weight) for _, layer in layers):
         return False

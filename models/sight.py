@@ -26,7 +26,7 @@ from state.text import first_line
 _KEPT = 8
 
 #: What a processor returns by token; what it returns beside is by picture.
-_BY_TOKEN = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids")
+_BY_TOKEN = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "labels")
 
 #: Stands for the text of a message in which the place of a picture is looked for.
 _TEXT = "\ue000"
@@ -109,7 +109,8 @@ class PictureProcessor:
         by_token = {name: tensors.pop(name)[0] for name in _BY_TOKEN if name in tensors}
         if not tensors or not len(by_token.get("input_ids", ())):
             raise ModelError("its processor makes no tokens of a picture")
-        by_token.pop("attention_mask", None)
+        for name in ("attention_mask", "labels"):
+            by_token.pop(name, None)
         return _Processed(by_token, tensors)
 
 
@@ -194,14 +195,19 @@ class SeeingTokenizer(HuggingFaceTokenizer):
         return tensors
 
     def _apply_template(self, messages: list[dict[str, str]]) -> str:
-        """Return the markup of a processor's own template, which wants the parts of a message listed."""
+        """Return the markup of a processor's own template; most want the parts of a message listed, some its text."""
         processor = self._processor.processor
         if not processor.chat_template:
             return super()._apply_template(messages)
         listed = [
             {"role": message["role"], "content": [{"type": "text", "text": message["content"]}]} for message in messages
         ]
-        return _templated(processor, listed, add_generation_prompt=True)
+        try:
+            text = _templated(processor, listed, add_generation_prompt=True)
+        except ModelError:
+            text = "'type'"
+        # A template that joins texts may write the list as Python shows it.
+        return _templated(processor, messages, add_generation_prompt=True) if "'type'" in text else text
 
     @property
     def _has_template(self) -> bool:
@@ -219,7 +225,9 @@ class SeeingTokenizer(HuggingFaceTokenizer):
 def probe_picture() -> Image.Image:
     """Return a picture with which a processor and a model are tried: colours that differ everywhere."""
     row = Image.linear_gradient("L")
-    return Image.merge("RGB", (row, row.rotate(90), row.rotate(180).point(lambda value: value * 7 % 256))).resize((96, 96))
+    return Image.merge("RGB", (row, row.rotate(90), row.rotate(180).point(lambda value: value * 7 % 256))).resize(
+        (96, 96)
+    )
 
 
 def _markups(processor: ProcessorMixin) -> list[str]:
@@ -229,7 +237,8 @@ def _markups(processor: ProcessorMixin) -> list[str]:
         text = {"type": "text", "text": _TEXT}
         try:
             without, written = (
-                _templated(processor, [{"role": "user", "content": parts}]) for parts in ([text], [{"type": "image"}, text])
+                _templated(processor, [{"role": "user", "content": parts}])
+                for parts in ([text], [{"type": "image"}, text])
             )
         except ModelError:
             without = written = ""

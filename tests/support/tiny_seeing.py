@@ -48,9 +48,9 @@ from benchmarks.tiny_tokenizer import tiny_tokenizer
 
 #: The template writes a part of a message after another, a picture as the token of the family.
 _TEMPLATE = (
-    "{{% for m in messages %}}<|im_start|>{{{{ m['role'] }}}}\n{{% for part in m['content'] %}}"
-    "{{% if part['type'] == 'image' %}}{picture}{{% else %}}{{{{ part['text'] }}}}{{% endif %}}{{% endfor %}}"
-    "<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
+    "{{% for m in messages %}}<|im_start|>{{{{ m['role'] }}}}\n"
+    "{{% if m['content'] is string %}}{{{{ m['content'] }}}}{{% else %}}{{% for part in m['content'] %}}{{% if part['type'] == 'image' %}}{picture}{{% else %}}{{{{ part['text'] }}}}{{% endif %}}"
+    "{{% endfor %}}{{% endif %}}<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
 )
 _VOCABULARY = 440
 _TEXT: dict[str, Any] = {
@@ -148,9 +148,7 @@ def _idefics3() -> tuple[PreTrainedModel, ProcessorMixin]:
         scale_factor=2,
     )
     images = Idefics3ImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
-    processor = Idefics3Processor(
-        images, tokenizer, image_seq_len=4, chat_template=_TEMPLATE.format(picture="<image>")
-    )
+    processor = Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=_TEMPLATE.format(picture="<image>"))
     return Idefics3ForConditionalGeneration(config), processor
 
 
@@ -159,7 +157,13 @@ def _gemma3() -> tuple[PreTrainedModel, ProcessorMixin]:
     tokenizer = _tokenizer(named)
     config = Gemma3Config(
         vision_config={**_VISION, "vision_use_head": False},
-        text_config={**_TEXT, "head_dim": 8, "query_pre_attn_scalar": 8, "sliding_window": 8, "sliding_window_pattern": 2},
+        text_config={
+            **_TEXT,
+            "head_dim": 8,
+            "query_pre_attn_scalar": 8,
+            "sliding_window": 8,
+            "sliding_window_pattern": 2,
+        },
         image_token_index=_id(tokenizer, "<image_soft_token>"),
         boi_token_index=_id(tokenizer, "<start_of_image>"),
         eoi_token_index=_id(tokenizer, "<end_of_image>"),
@@ -188,7 +192,13 @@ def _paligemma() -> tuple[PreTrainedModel, ProcessorMixin]:
     return PaliGemmaForConditionalGeneration(config), PaliGemmaProcessor(images, tokenizer)
 
 
-_QWEN_VISION: dict[str, Any] = {"depth": 2, "num_heads": 2, "patch_size": 4, "spatial_merge_size": 2, "temporal_patch_size": 2}
+_QWEN_VISION: dict[str, Any] = {
+    "depth": 2,
+    "num_heads": 2,
+    "patch_size": 4,
+    "spatial_merge_size": 2,
+    "temporal_patch_size": 2,
+}
 
 
 def _qwen(config: Any, model: Any, vision: dict[str, Any]) -> tuple[PreTrainedModel, ProcessorMixin]:
@@ -197,7 +207,9 @@ def _qwen(config: Any, model: Any, vision: dict[str, Any]) -> tuple[PreTrainedMo
     made = config(
         vision_config={**_QWEN_VISION, **vision},
         text_config={
-            **_TEXT, "head_dim": 8, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]}
+            **_TEXT,
+            "head_dim": 8,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]},
         },
         image_token_id=_id(tokenizer, "<|image_pad|>"),
         video_token_id=_id(tokenizer, "<|video_pad|>"),
@@ -252,7 +264,10 @@ def save_clip(folder: Path) -> Path:
     """Save a tiny model like CLIP, and return the folder."""
     tokenizer = _tokenizer({})
     config = CLIPConfig(
-        text_config={**{name: _TEXT[name] for name in _TEXT if name != "num_key_value_heads"}, "max_position_embeddings": 77},
+        text_config={
+            **{name: _TEXT[name] for name in _TEXT if name != "num_key_value_heads"},
+            "max_position_embeddings": 77,
+        },
         vision_config=_VISION,
         projection_dim=16,
     )
