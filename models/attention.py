@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers import PreTrainedModel
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import AttentionInterface
 
 from models.decoding_state import DecodingState, Prefix, causal_mask, current_state

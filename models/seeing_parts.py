@@ -1,6 +1,6 @@
 """The parts of a model that sees: which of it is the language part, and the processor of its pictures."""
 
-from typing import Any
+from typing import Any, cast
 
 from transformers import PreTrainedConfig, PreTrainedModel, ProcessorMixin
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
@@ -44,7 +44,7 @@ def _load_processor(source: str, config: PreTrainedConfig, **options: Any) -> Pi
     """Return the processor, without what it has for videos: that alone would need torchvision."""
     if type(config) not in PROCESSOR_MAPPING:
         raise ModelError(f"transformers knows no processor of pictures for it ({config.model_type})")
-    known: type[ProcessorMixin] = PROCESSOR_MAPPING[type(config)]
+    known = cast(type[ProcessorMixin], PROCESSOR_MAPPING[type(config)])
     attributes = [name for name in known.get_attributes() if name != "video_processor"]
     for_pictures: type[ProcessorMixin] = type(
         known.__name__, (known,), {"get_attributes": classmethod(lambda _: list(attributes)), "video_processor": None}

@@ -1,8 +1,8 @@
 """Rendering: units to messages to tokens, with the exact token span of every unit.
 
 Each unit is tokenised by itself, so that no token straddles two units and nothing in a unit's text is read as chat
-markup, or as a picture. Line breaks between units and the markup around messages belong to no unit. The tokens of a unit
-with a picture are the picture's where the tokenizer has some, and those of its text where not.
+markup, or as a picture. Line breaks between units and the markup around messages belong to no unit. The tokens of a
+unit with a picture are the picture's where the tokenizer has some, and those of its text where not.
 """
 
 import json

@@ -49,8 +49,10 @@ from benchmarks.tiny_tokenizer import tiny_tokenizer
 #: The template writes a part of a message after another, a picture as the token of the family.
 _TEMPLATE = (
     "{{% for m in messages %}}<|im_start|>{{{{ m['role'] }}}}\n"
-    "{{% if m['content'] is string %}}{{{{ m['content'] }}}}{{% else %}}{{% for part in m['content'] %}}{{% if part['type'] == 'image' %}}{picture}{{% else %}}{{{{ part['text'] }}}}{{% endif %}}"
-    "{{% endfor %}}{{% endif %}}<|im_end|>\n{{% endfor %}}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
+    "{{% if m['content'] is string %}}{{{{ m['content'] }}}}{{% else %}}{{% for part in m['content'] %}}"
+    "{{% if part['type'] == 'image' %}}{picture}{{% else %}}{{{{ part['text'] }}}}{{% endif %}}"
+    "{{% endfor %}}{{% endif %}}<|im_end|>\n{{% endfor %}}"
+    "{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
 )
 _VOCABULARY = 440
 _TEXT: dict[str, Any] = {
@@ -242,7 +244,10 @@ SEEING: dict[str, Callable[[], tuple[PreTrainedModel, ProcessorMixin]]] = {
     "qwen2_5_vl": lambda: _qwen(
         Qwen2_5_VLConfig,
         Qwen2_5_VLForConditionalGeneration,
-        {"hidden_size": 16, "intermediate_size": 32, "out_hidden_size": 32, "window_size": 16, "fullatt_block_indexes": [1]},
+        {
+            "hidden_size": 16, "intermediate_size": 32, "out_hidden_size": 32, "window_size": 16,
+            "fullatt_block_indexes": [1],
+        },
     ),
     "qwen3_vl": lambda: _qwen(
         Qwen3VLConfig,
