@@ -26,7 +26,8 @@ class ClipPictureFinder:
         Raises:
             ModelError: The model does not compare texts and pictures.
         """
-        if not (hasattr(model, "get_text_features") and hasattr(model, "get_image_features")):
+        parts = (model, "get_text_features"), (model, "get_image_features"), (processor, "image_processor")
+        if not all(hasattr(holder, name) for holder, name in parts):
             raise ModelError(f"the model {id!r} does not compare texts with pictures; take one like CLIP or SigLIP")
         self.id, self.model, self._processor = id, model, processor
         self._known: dict[bytes, Tensor] = {}  # those asked for last stand last
@@ -34,10 +35,11 @@ class ClipPictureFinder:
     def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
         """Return the cosine of each picture to a text, which is cut at the model's own length limit.
 
-        Every picture is embedded by itself, so its vector is the same whatever it is asked for with.
+        Every picture is embedded by itself, so its vector is the same whatever it is asked for with. No picture is
+        similar to no text.
         """
-        if not pictures:
-            return []
+        if not pictures or not text.strip():
+            return [0.0] * len(pictures)
         vectors = torch.stack([self._picture_vector(picture) for picture in pictures])
         return cast(list[float], (vectors @ self._text_vector(text)).tolist())
 
@@ -47,7 +49,12 @@ class ClipPictureFinder:
         # SigLIP has read nothing but texts that are padded to its limit.
         padding = "max_length" if self.model.config.model_type.startswith("siglip") else False
         read = tokenizer(
-            whole_characters(text), padding=padding, truncation=True, max_length=longest, return_tensors="pt"
+            whole_characters(text),
+            padding=padding,
+            truncation=True,
+            max_length=longest,
+            split_special_tokens=True,  # text is data
+            return_tensors="pt",
         )
         return self._unit_vector(self.model.get_text_features, dict(read))
 

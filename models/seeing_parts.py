@@ -8,6 +8,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
 from models.sight import PictureProcessor
 from state.errors import ModelError
+from state.text import first_line
 
 
 def language_paths(model: PreTrainedModel) -> tuple[str, ...]:
@@ -28,16 +29,21 @@ def load_processor_if_seeing(source: str, config: PreTrainedConfig, **options: A
         **options: Of `from_pretrained`: whether code is trusted, and whether the hub may be asked.
 
     Raises:
-        ModelError, OSError, ValueError, ImportError: It can't be loaded, or it needs a package that is not installed.
+        OSError, ValueError: It can't be loaded, or it needs a package that is not installed.
     """
     if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         return None
+    can_do_without = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
     try:
         return _load_processor(source, config, **options)
-    except (ModelError, OSError, ValueError, ImportError, TypeError, AttributeError):
-        if type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
+    except OSError:
+        if can_do_without:
             return None
         raise
+    except (ModelError, ValueError, ImportError, TypeError, AttributeError, KeyError) as error:
+        if can_do_without:
+            return None
+        raise ValueError(first_line(error)) from error
 
 
 def _load_processor(source: str, config: PreTrainedConfig, **options: Any) -> PictureProcessor:
