@@ -39,6 +39,8 @@ _STEP_PHRASES = {
     "prune": "pruning",
     "generate": "speaking",
     "judge": "judging",
+    "draw_pairs": "drawing pairs",
+    "find_picture": "finding the picture",
     "choose_revision": "choosing how to revise",
     "rewrite": "rewriting",
     "roll_back": "rolling back",

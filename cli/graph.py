@@ -16,7 +16,7 @@ def graph(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="utterance, dialogue, cognition or group_chat.", autocompletion=lambda: list(GRAPHS)
+            metavar="NAME", help=f"{', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}.", autocompletion=lambda: list(GRAPHS)
         ),
     ],
     scenario: Annotated[

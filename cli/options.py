@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cli.terminal.completion import complete_run, complete_setting
-from state.parameters import GROUP_CHAT, Parameters
+from state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 
 _DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}
@@ -38,7 +38,7 @@ RoundsOption = Annotated[
         "--rounds",
         metavar="N",
         help=f"At most so many rounds: {_DEFAULTS['max_turns']} in a dialogue, where a round is an utterance, "
-        f"{GROUP_CHAT['max_turns']} in a group, unless the scenario sets it.",
+        f"{GROUP_CHAT['max_turns']} in a group, unless the scenario sets it, {ALBUM_CHAT['max_turns']} in an album chat.",
     ),
 ]
 ModelOption = Annotated[

@@ -13,7 +13,7 @@ from cli.terminal.completion import complete_scenario
 from cli.terminal.output import data, plain, print_json
 from cli.terminal.status_line import status_line
 from cli.views.costs import print_cost
-from state.parameters import GROUP_CHAT, Order
+from state.parameters import AGENTS, GROUP_CHAT, Order, Setting
 from storage.store import SqliteStore
 from tertulia.costs import cost_document
 from tertulia.documents import SCHEMA_VERSION
@@ -46,6 +46,17 @@ MinutesOption = Annotated[
         "it; no limit in a dialogue.",
     ),
 ]
+AgentsOption = Annotated[
+    int | None, typer.Option(metavar="N", help=f"In an album chat: how many take part; at most {AGENTS} without it.")
+]
+SettingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="In an album chat, how they are asked: low (simply; if none is given) or high (to be themselves, and why).",
+        autocompletion=lambda: list(get_args(Setting)),
+    ),
+]
 PrecisionOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of a local model: auto (the default), float32, bfloat16 or float16.")
 ]
@@ -59,6 +70,8 @@ def run(
     removal_factor: options.LambdaOption = None,
     seed: options.SeedOption = None,
     rounds: options.RoundsOption = None,
+    agents: AgentsOption = None,
+    setting: SettingOption = None,
     order: OrderOption = None,
     minutes: MinutesOption = None,
     model: options.ModelOption = None,
@@ -86,6 +99,8 @@ def run(
         removal_factor=removal_factor,
         max_turns=rounds,
         max_minutes=minutes,
+        agents=agents,
+        setting=setting,
         order=order,
         precision=precision,
     )

@@ -1,4 +1,4 @@
-"""What `langgraph.json` names: both conversation graphs, for `langgraph dev` (docs/studio.md)."""
+"""What `langgraph.json` names: the conversation graphs, for `langgraph dev` (docs/studio.md)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,3 +18,8 @@ def dialogue(config: Mapping[str, Any]) -> "Graph":
 def group_chat(config: Mapping[str, Any]) -> "Graph":
     """Return the graph of a meeting (see `dialogue`)."""
     return conversation_graph("group_chat", config, store_path(None), model_access())
+
+
+def album_chat(config: Mapping[str, Any]) -> "Graph":
+    """Return the graph of an album chat (see `dialogue`)."""
+    return conversation_graph("album_chat", config, store_path(None), model_access())

@@ -23,7 +23,7 @@ from nodes.rollback import roll_back, select_candidate
 from nodes.scorers.attention import score_attention
 from nodes.vary import vary_prompt
 from state.context import Context
-from state.graph_state import UtteranceInput, UtteranceOutput, UtteranceState
+from state.graph_state import PromptedInput, UtteranceInput, UtteranceOutput, UtteranceState
 
 #: The next node, by the answer of `what_to_do_with_prompt` and of `how_to_revise`.
 _PROMPT_PATHS: dict[Hashable, str] = {"score": "score", "vary": "vary_prompt", "neither": "generate"}
@@ -37,19 +37,22 @@ _REVISION_PATHS: dict[Hashable, str] = {
 UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, UtteranceOutput]
 
 
-def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> UtteranceGraph:
+def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> UtteranceGraph:
     """Return the utterance graph. λ is `removal_factor` of the run's parameters, and acts in `nodes/prune.py`.
 
     Args:
         chosen: By place, the nodes that stand there instead of the shipped ones
             (`nodes.machinery.registry.Registry.functions`).
+        has_prompt: Whether the full prompt is given, as in an album chat, so that nothing is retrieved for it.
     """
     nodes = chosen or {}
     graph = StateGraph(
-        UtteranceState, context_schema=Context, input_schema=UtteranceInput, output_schema=UtteranceOutput
+        UtteranceState,
+        context_schema=Context,
+        input_schema=PromptedInput if has_prompt else UtteranceInput,
+        output_schema=UtteranceOutput,
     )
     graph.add_node("begin_utterance", begin_utterance)
-    graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
     graph.add_node("score", nodes.get("score", score_attention))
     graph.add_node("prune", nodes.get("prune", prune))
     graph.add_node("generate", nodes.get("generate", generate))
@@ -62,9 +65,12 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None) -> U
     graph.add_node("rewrite", nodes.get("rewrite", rewrite))
 
     graph.add_edge(START, "begin_utterance")
-    graph.add_edge("begin_utterance", "retrieve_memory")
     # The main line: each step, and what follows it.
-    graph.add_conditional_edges("retrieve_memory", what_to_do_with_prompt, _PROMPT_PATHS)
+    prompted = "begin_utterance"
+    if not has_prompt:
+        graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
+        graph.add_edge("begin_utterance", prompted := "retrieve_memory")
+    graph.add_conditional_edges(prompted, what_to_do_with_prompt, _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
     graph.add_conditional_edges("generate", should_judge, {True: "judge", False: "select_candidate"})

@@ -1,8 +1,9 @@
 """The broker: concurrent model calls of the agents of a round, run as one batch and stored.
 
-1. A seat is an agent, or one of several parts of an agent that make calls concurrently.
-2. A batch runs when every seat waits. So its composition does not depend on which agent was faster, and neither do the
-   numbers that come out of it.
+1. A seat is an agent, or one of several parts of an agent that make calls concurrently. All seats stand at one table,
+   or, where there are many, a fixed number of them at each.
+2. A batch runs when every seat of a table waits. So its composition does not depend on which agent was faster, and
+   neither do the numbers that come out of it.
 3. Calls of remote models are made at once, each by itself: they do not depend on what runs beside them.
 4. A batch is stored whole before any agent goes on, and a stored call is not made again: after a crash the remaining
    calls meet in the same batches as without it.
@@ -23,6 +24,9 @@ from state.store import Store
 
 Seat = tuple[str, str]
 
+#: The seats whose calls meet in a batch, in its order: the agents, each with its parts.
+_Table = dict[str, set[str]]
+
 
 @dataclass(frozen=True)
 class _Waiting:
@@ -35,8 +39,15 @@ class _Waiting:
 class BatchingBroker:
     """Implements `state.context.Broker` for one run; used in one thread."""
 
-    def __init__(self, run: str, store: Store) -> None:
-        self._journal = Journal(run, store)
+    def __init__(self, run: str, store: Store, ancestors: Sequence[str] = ()) -> None:
+        """Take the run.
+
+        Args:
+            run: Its id.
+            store: Where it is stored.
+            ancestors: The runs that it is a fork of, its parent first, whose calls it may share (`seat`).
+        """
+        self._journal, self._ancestors = Journal(run, store), ancestors
         self._batches: set[asyncio.Task[None]] = set()
         self.clear()
 
@@ -44,34 +55,51 @@ class BatchingBroker:
         """Reset seats and attempt counters, before a run is driven from the beginning of a turn."""
         self._journal.clear()
         self._round = -1
-        self._seated: dict[str, set[str]] = {}
+        self._tables: dict[str, _Table] = {}  # by agent
         self._waiting: dict[Seat, _Waiting] = {}
 
-    def seat(self, round: int, agents: Sequence[str]) -> None:
-        """Seat the agents of a round, in the order of a batch. A round that is seated already does not change."""
+    def seat(
+        self, round: int, agents: Sequence[str], at_a_table: int | None = None, shares_calls: bool = False
+    ) -> None:
+        """Seat the agents of a round, in the order of a batch (see the contract)."""
         if round == self._round:
             return
         self.clear()
-        self._round, self._seated = round, {agent: {""} for agent in agents}
+        self._round = round
+        self._journal.shared_with = self._ancestors if shares_calls else ()
+        size = at_a_table or max(1, len(agents))
+        for first in range(0, len(agents), size):
+            table: _Table = {agent: {""} for agent in agents[first : first + size]}
+            self._tables.update(dict.fromkeys(table, table))
 
     def leave(self, agent: str, part: str = "") -> None:
         """Remove the seat of an agent, or of a part: it makes no more calls in this round."""
-        if part and agent in self._seated:
-            self._seated[agent].discard(part)
-        elif not part:
-            self._seated.pop(agent, None)
-        self._run_if_all_wait()
+        if (table := self._tables.get(agent)) is None:
+            return
+        if part:
+            table[agent].discard(part)
+        else:
+            del table[agent], self._tables[agent]
+        self._run_if_all_wait(table)
+
+    def hand_over(self, agent: str, partner: str) -> None:
+        """Give the seat of an agent to their partner, who makes the calls that follow."""
+        if (table := self._tables.pop(agent, None)) is not None:
+            seats = {partner if seated == agent else seated: parts for seated, parts in table.items()}
+            table.clear()
+            table.update(seats)
+            self._tables[partner] = table
 
     @contextmanager
     def split(self, agent: str, parts: Sequence[str]) -> Iterator[None]:
         """Replace the seat of an agent by seats of its parts while inside."""
-        if agent in self._seated:
-            self._seated[agent] = set(parts)
+        if (table := self._tables.get(agent)) is not None:
+            table[agent] = set(parts)
         try:
             yield
         finally:
-            if agent in self._seated:
-                self._seated[agent] = {""}
+            if (table := self._tables.get(agent)) is not None:
+                table[agent] = {""}
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
         """Return a model whose calls are those of one step (see the contract)."""
@@ -80,7 +108,7 @@ class BatchingBroker:
     async def generate(self, model: LanguageModel, seat: Seat, call: Call, request: GenerationRequest) -> Call:
         """Return a call with its replies, made in a batch with those of other seats, and stored."""
         agent, _ = seat
-        if agent not in self._seated or model.traits.text_only:
+        if (table := self._tables.get(agent)) is None or model.traits.text_only:
             started = time.perf_counter()
             with model_failures(model):
                 replies = await model.generate(request)
@@ -89,22 +117,21 @@ class BatchingBroker:
             return completed
         waiting = _Waiting(model, request, call, asyncio.get_running_loop().create_future())
         self._waiting[seat] = waiting
-        self._run_if_all_wait()
+        self._run_if_all_wait(table)
         try:
             return await waiting.result
         finally:
             if self._waiting.get(seat) is waiting:  # cancelled before its batch ran
                 del self._waiting[seat]
 
-    def _run_if_all_wait(self) -> None:
+    def _run_if_all_wait(self, table: _Table) -> None:
         # An agent without parts is between two steps, and will make another call or leave.
         waits = (
-            bool(parts) and all((agent, part) in self._waiting for part in parts)
-            for agent, parts in self._seated.items()
+            bool(parts) and all((agent, part) in self._waiting for part in parts) for agent, parts in table.items()
         )
-        if not self._waiting or not all(waits):
+        if not table or not all(waits):
             return
-        seats = [(agent, part) for agent, parts in self._seated.items() for part in sorted(parts)]
+        seats = [(agent, part) for agent, parts in table.items() for part in sorted(parts)]
         batch = [self._waiting.pop(seat) for seat in seats]
         task = asyncio.get_running_loop().create_task(self._run_batch(batch))
         self._batches.add(task)  # the loop itself holds tasks weakly

@@ -30,7 +30,13 @@ from state.store import Store
 
 
 class Journal:
-    """The calls of one run, each with the number of its attempt."""
+    """The calls of one run, each with the number of its attempt.
+
+    Attributes:
+        shared_with: Runs from which a call is taken that was made there with the same key, for the same question.
+    """
+
+    shared_with: Sequence[str] = ()
 
     def __init__(self, run: str, store: Store) -> None:
         self._run, self._store = run, store
@@ -71,8 +77,13 @@ class Journal:
             prompt=self._store.save_prompt(prompt.source),
             parameters=parameters,
         )
-        known = self._store.call(self._run, round, agent, node, attempt)
-        return known if known is not None and known.is_same_question(call) else call
+        for run in (self._run, *self.shared_with):
+            known = self._store.call(run, round, agent, node, attempt)
+            if known is not None and known.is_same_question(call):
+                if run != self._run:
+                    self.save([known])
+                return known
+        return call
 
     def save(self, calls: Sequence[Call]) -> None:
         """Store completed calls in one transaction."""

@@ -6,7 +6,7 @@ from nodes.generate import candidate_at
 from prompts.assemble import end_question
 from prompts.ending import assemble_ending
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 
 
 async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -17,14 +17,14 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
     context = runtime.context.of(state["speaker"])
     if context.parameters.ending == "off":
         return {"ended": False}
-    candidate = candidate_at(context, state["turn"], state["chosen"])
+    candidate = candidate_at(context, state["turn"], state["chosen"], state.get("part", ""))
     if context.parameters.ending == "reply":
         speaker = context.store.prompt(state["prompt"]).speaker
         return {"ended": candidate.reply.fields.get(end_question(speaker, context.parameters.language)) is True}
     before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
     line, tokenizer = before[-1].text if before else None, context.model.tokenizer
     prompt, options = assemble_ending(line, candidate.text, tokenizer, context.parameters.language)
-    model = context.asked_by(state["speaker"], state["round"], "decide_ending")
+    model = context.asked_by(state["speaker"], state["turn"], step_of(state, "decide_ending"))
     parting, _ = await model.probabilities(prompt, options)
     threshold = context.parameters.ending_threshold
     return {"ended": threshold is not None and parting > threshold}

@@ -15,7 +15,7 @@ from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
 from prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
 from state.parameters import Parameters
 from state.randomness import keyed_generator
@@ -46,15 +46,14 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
     request = spoken_request(prompt, (), context.model.tokenizer, context.parameters)
     drafts = (context.parameters.drafts or 1) if request.without_context else 1  # else none would be the better one
+    step = step_of(state, "generate")
     more = ((attempts.start, row) for row in range(1, drafts - len(attempts) + 1))
     generators = tuple(
-        keyed_generator(
-            context.seed, round=state["round"], agent=state["speaker"], node="generate", attempt=attempt, row=row
-        )
+        keyed_generator(context.seed, round=state["turn"], agent=state["speaker"], node=step, attempt=attempt, row=row)
         for attempt, row in [*((attempt, 0) for attempt in attempts), *more]
     )
     request = replace(request, generators=generators)
-    replies = await context.asked_by(state["speaker"], state["round"], "generate").generate(request)
+    replies = await context.asked_by(state["speaker"], state["turn"], step).generate(request)
     for attempt, reply in zip(attempts, best_first(replies, prompt.speaker), strict=False):
         save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
 
@@ -80,10 +79,10 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     """
     parameters, number = context.parameters, context.parameters.sequential_candidates
     prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
-    speaker, round = state["speaker"], state["round"]
-    generator = keyed_generator(context.seed, round=round, agent=speaker, node="generate")
+    speaker, turn, step = state["speaker"], state["turn"], step_of(state, "generate")
+    generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step)
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
-    (reply,) = await context.asked_by(speaker, round, "generate").generate(request)
+    (reply,) = await context.asked_by(speaker, turn, step).generate(request)
     label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
     keys, form = candidate_keys(number, parameters.language), form_of(request.prompt.source)
     texts = {key: label.sub("", utterance_of(reply, key), 1) for key, _ in keys}
@@ -93,7 +92,7 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
         for key, end_key in keys
         if key in distinct.values()
     ]
-    order_generator = keyed_generator(context.seed, round=round, agent=speaker, node="draw_candidate")
+    order_generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "draw_candidate"))
     order = order_generator.sample(range(len(written)), len(written))
     for attempt, index in enumerate(order):
         save_candidate(state, context, attempt, written[index], prompt.speaker, "backup" if attempt else "drawn")
@@ -220,7 +219,7 @@ def save_candidate(
     renaming = renaming_of(context.start.names, context.parameters.names)
     called = renaming.put_back if context.parameters.names_put_back else renaming.rename
     candidate = candidate.model_copy(update={"text": called(candidate.text)})
-    context.store.save_candidate(context.run, state["turn"], candidate)
+    context.store.save_candidate(context.run, state["turn"], candidate, state.get("part", ""))
 
 
 def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "drawn") -> Candidate:
@@ -228,7 +227,7 @@ def read_candidate(attempt: int, reply: Reply, speaker: str, origin: Origin = "d
     return Candidate(attempt=attempt, text=utterance_of(reply, speaker), reply=reply, origin=origin)
 
 
-def candidate_at(context: Context, turn: int, attempt: int) -> Candidate:
-    """Return the candidate of a turn that has this number."""
-    candidates = context.store.candidates(context.run, turn)
+def candidate_at(context: Context, turn: int, attempt: int, part: str = "") -> Candidate:
+    """Return the candidate of a turn, or of a part of it, that has this number."""
+    candidates = context.store.candidates(context.run, turn, part)
     return next(candidate for candidate in candidates if candidate.attempt == attempt)

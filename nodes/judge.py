@@ -20,7 +20,7 @@ from prompts.renaming import renaming_of
 from prompts.render import render, retokenized
 from state.context import Context
 from state.errors import UsageError
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.language_model import GenerationRequest, ReplyField
 from state.randomness import keyed_generator
 from state.records import Candidate, Prompt, Reply
@@ -51,7 +51,7 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     prompt = context.store.prompt(state["prompt"])
     baseline = not state["removed"]
     removed = [unit.id for unit in prompt.units if unit.removable] if baseline else state["removed"]
-    candidate = candidate_at(context, state["turn"], state["attempt"])
+    candidate = candidate_at(context, state["turn"], state["attempt"], state.get("part", ""))
     if parameters.judge == "likelihood":
         judgement = await judge_by_likelihood(state, context, prompt, removed, candidate)
     else:
@@ -66,6 +66,7 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
                 "comment": judgement.comment,
             }
         ),
+        state.get("part", ""),
     )
     conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
     may_revise = len(state["inconsistency"]) < parameters.revisions_max and has_revision(state, context)
@@ -82,7 +83,8 @@ def has_revision(state: UtteranceState, context: Context) -> bool:
     if parameters.generation == "single" or parameters.revision == "rewrite":
         return True
     drawn = sum(
-        candidate.attempt < parameters.drawn_max for candidate in context.store.candidates(context.run, state["turn"])
+        candidate.attempt < parameters.drawn_max
+        for candidate in context.store.candidates(context.run, state["turn"], state.get("part", ""))
     )
     taken = sum(attempt < parameters.drawn_max for attempt in (*state.get("set_aside", ()), state["attempt"]))
     return bool(taken < drawn)
@@ -107,7 +109,7 @@ async def judge_by_rating(
         removed: The removed units; `None` for all items.
         candidate: The candidate; it is read in the names that people have in the prompt.
     """
-    speaker, round = state["speaker"], state["round"]
+    speaker, turn, step = state["speaker"], state["turn"], step_of(state, "judge")
     renaming = renaming_of(context.start.names, context.parameters.names)
     language = context.parameters.language
     listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker], language)
@@ -115,11 +117,11 @@ async def judge_by_rating(
     utterance = utterance_of(candidate.reply, prompt.speaker)
     question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance, language)
     generators = tuple(
-        keyed_generator(context.seed, round=round, agent=speaker, node="judge", attempt=candidate.attempt, row=row)
+        keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)
     )
     fields = (ReplyField("comment", "text", max_tokens=60), ReplyField("rating", "integer", minimum=1, maximum=10))
-    replies = await context.asked_by(speaker, round, "judge").generate(
+    replies = await context.asked_by(speaker, turn, step).generate(
         GenerationRequest(
             prompt=render(question, context.model.tokenizer),
             fields=fields,
@@ -162,7 +164,10 @@ async def judge_by_likelihood(
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
-    model, reply_prefix = context.asked_by(state["speaker"], state["round"], "judge"), reply_prefix_of(prompt)
+    model, reply_prefix = (
+        context.asked_by(state["speaker"], state["turn"], step_of(state, "judge")),
+        reply_prefix_of(prompt),
+    )
     reply = candidate.reply
     if "judge" in context.roles:  # another model may have written it
         reply = retokenized(model.tokenizer, reply, reply_prefix)

@@ -12,7 +12,7 @@ class Progress:
     """The progress of a conversation after a turn.
 
     Attributes:
-        turn: The number of that turn.
+        turn: The number of that turn; of the round, in an album chat.
         sim_time_s: Simulated seconds since the conversation began.
         start: The case or the meeting from which it started.
         parameters: The limits.
@@ -28,7 +28,7 @@ Condition = Callable[[Progress], bool]
 
 
 def turn_limit_is_reached(progress: Progress) -> bool:
-    """Whether the last turn (in group chat: round) that the parameters allow was held."""
+    """Whether the last turn (in group chat and album chat: round) that the parameters allow was held."""
     return progress.turn >= progress.parameters.max_turns
 
 
@@ -60,6 +60,11 @@ def any_of(*conditions: Condition) -> Condition:
 
 def dialogue_is_over(progress: Progress) -> bool:
     """Whether a limit of a dialogue is reached."""
+    return any_of(turn_limit_is_reached, time_limit_is_reached)(progress)
+
+
+def album_chat_is_over(progress: Progress) -> bool:
+    """Whether a limit of an album chat is reached."""
     return any_of(turn_limit_is_reached, time_limit_is_reached)(progress)
 
 

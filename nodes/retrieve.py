@@ -18,7 +18,7 @@ from state.cognition import Assessment, Finding, InformationNeed
 from state.context import Context
 from state.graph_state import UtteranceState
 from state.languages import DEFAULT
-from state.meeting import Start
+from state.meeting import Meeting
 from state.randomness import keyed_generator
 from state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
 from worlds.human_needs import draw_human_needs
@@ -33,7 +33,7 @@ _LOOK_BACK = 64
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Recall the memories that bear on the situation, and store the full prompt of the speaker."""
     context = runtime.context.of(state["speaker"])
-    parameters, start, speaker = context.parameters, context.start, state["speaker"]
+    parameters, start, speaker = context.parameters, context.case_or_meeting, state["speaker"]
     listeners = [name for name in start.present(state["sim_time_s"]) if name != speaker]
     lines = turns_heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
     inner_life = None if isinstance(start, Case) else _inner_life(state, context)
@@ -65,7 +65,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
 
 
 def focal_points(
-    start: Start, speaker: str, listeners: Sequence[str], turns: Sequence[Turn], language: str = DEFAULT
+    start: Case | Meeting, speaker: str, listeners: Sequence[str], turns: Sequence[Turn], language: str = DEFAULT
 ) -> list[str]:
     """Return the focal points of retrieval: the listeners, the situation, and the last lines."""
     fill = template("utterance", language).fill

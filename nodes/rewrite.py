@@ -11,7 +11,7 @@ from prompts.renaming import renaming_of
 from prompts.render import render
 from prompts.revise import Conflict, assemble_choice, assemble_rewriting
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.language_model import GenerationRequest, ReplyField
 from state.randomness import keyed_generator
 from state.records import Candidate, Prompt
@@ -20,13 +20,12 @@ from state.records import Candidate, Prompt
 async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Ask whether the removed units suffice to know what should be said instead: only then it is rewritten."""
     context = runtime.context.of(state["speaker"], "judge")
-    parameters, speaker, round = context.parameters, state["speaker"], state["round"]
-    candidate = candidate_at(context, state["turn"], state["attempt"])
+    parameters, speaker, turn = context.parameters, state["speaker"], state["turn"]
+    part, step = state.get("part", ""), step_of(state, "choose_revision")
+    candidate = candidate_at(context, turn, state["attempt"], part)
     conflict = conflict_of(state, context, context.store.prompt(state["prompt"]), candidate)
-    generator = keyed_generator(
-        context.seed, round=round, agent=speaker, node="choose_revision", attempt=candidate.attempt
-    )
-    (answer,) = await context.asked_by(speaker, round, "choose_revision").generate(
+    generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=candidate.attempt)
+    (answer,) = await context.asked_by(speaker, turn, step).generate(
         GenerationRequest(
             prompt=render(assemble_choice(conflict), context.model.tokenizer),
             fields=(ReplyField("enough", "choice", choices=("yes", "no")),),
@@ -37,16 +36,16 @@ async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> U
         )
     )
     rewritable = answer.fields["enough"] == "yes"
-    context.store.save_candidate(context.run, state["turn"], candidate.model_copy(update={"rewritable": rewritable}))
+    context.store.save_candidate(context.run, turn, candidate.model_copy(update={"rewritable": rewritable}), part)
     return {"rewritable": rewritable}
 
 
 async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Let the model rewrite the candidate by the removed units and the comment; its ending stays as it was."""
     context = runtime.context.of(state["speaker"])
-    parameters, speaker, round = context.parameters, state["speaker"], state["round"]
+    parameters, speaker, turn, step = context.parameters, state["speaker"], state["turn"], step_of(state, "rewrite")
     prompt = context.store.prompt(state["prompt"])
-    candidate = candidate_at(context, state["turn"], state["attempt"])
+    candidate = candidate_at(context, turn, state["attempt"], state.get("part", ""))
     attempts = (*state["set_aside"], state["attempt"])
     rewritten = sum(candidate >= parameters.drawn_max for candidate in attempts)
     attempt = parameters.drawn_max + rewritten
@@ -54,11 +53,11 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
     conflict = conflict_of(state, context, prompt, candidate)
     # What is rewritten may come again, what is said about it may not.
     instructions = assemble_rewriting(replace(conflict, reply="", comment=None))
-    (reply,) = await context.asked_by(speaker, round, "rewrite").generate(
+    (reply,) = await context.asked_by(speaker, turn, step).generate(
         GenerationRequest(
             prompt=render(assemble_rewriting(conflict), tokenizer),
             fields=(ReplyField(prompt.speaker, "speech", max_tokens=parameters.utterance_tokens),),
-            generators=(keyed_generator(context.seed, round=round, agent=speaker, node="rewrite", attempt=attempt),),
+            generators=(keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=attempt),),
             temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
             no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),

@@ -29,7 +29,7 @@ async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialog
 
 def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnRecord:
     """Return the utterance that the utterance graph selected, with how it came about."""
-    candidate = candidate_at(context, state["turn"], state["chosen"])
+    candidate = candidate_at(context, state["turn"], state["chosen"], state.get("part", ""))
     turn = Turn(
         turn=state["turn"],
         round=state["round"],

@@ -5,17 +5,19 @@ from langgraph.runtime import Runtime
 from prompts.renaming import renamed, renaming_of
 from prompts.vary import with_lengths, without_blocks
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.randomness import keyed_generator
 
 
 async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Store the varied prompt, which then is scored, pruned and answered."""
     context = runtime.context.of(state["speaker"])
-    parameters, speaker, round = context.parameters, state["speaker"], state["round"]
+    parameters, speaker, turn = context.parameters, state["speaker"], state["turn"]
     prompt = without_blocks(context.store.prompt(state["prompt"]), parameters.removed_blocks)
     prompt = with_lengths(
-        prompt, parameters.lengths, keyed_generator(context.seed, round=round, agent=speaker, node="vary_prompt")
+        prompt,
+        parameters.lengths,
+        keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "vary_prompt")),
     )
     prompt = renamed(prompt, renaming_of(context.start.names, parameters.names))
     return {"prompt": context.store.save_prompt(prompt)}

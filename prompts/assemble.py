@@ -13,16 +13,13 @@ from prompts.cognition import clock
 from prompts.examples import exchanges
 from prompts.names import enumerated, listed
 from prompts.templates import template
+from prompts.units import Part, prompt_of
 from prompts.words import word, words
 from state.cognition import Assessment, Character
 from state.languages import DEFAULT
-from state.meeting import AttendanceChange, Meeting, Start
+from state.meeting import AttendanceChange, Meeting
 from state.parameters import Layout
-from state.records import BLOCK_INITIALS, Case, HumanNeeds, Memory, Prompt, Turn, Unit
-
-#: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
-#: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.
-FIXED_UNITS = frozenset(f"environment.{item}" for item in ("meeting", "people", "clock", "end", "departure"))
+from state.records import Case, HumanNeeds, Memory, Prompt, Turn
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class UtteranceMaterial:
         special_rules: Whether rules of how to speak stand in it.
     """
 
-    start: Start
+    start: Case | Meeting
     speaker: str
     listeners: Sequence[str]
     memories: Sequence[Memory]
@@ -95,32 +92,7 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
         blocks: Initials of the blocks in the order in which they shall stand.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
     """
-    order = [BLOCK_INITIALS[initial] for initial in blocks]
-    instructions = ["task", "special_rules", "output_instruction"]
-    if layout == "chat_turns":
-        # The dialogue is the end of the prompt in this layout, so that all other blocks must stand before it.
-        at = order.index("current_dialogue")
-        order = ["opening", *order[:at], *instructions, "example", *order[at:]]
-    else:
-        order = ["opening", *order, *instructions]
-    removable_blocks = {BLOCK_INITIALS[initial] for initial in removable}
-    units: list[Unit] = []
-    for block in order:
-        counts = {"item": 0, "text": 0}
-        for part in _BLOCKS[block](material, layout):
-            counts[part.kind] += 1
-            id = f"{block}.{part.id or f'{part.kind}_{counts[part.kind]}'}"
-            units.append(
-                Unit(
-                    id=id,
-                    block=block,
-                    kind="item" if part.kind == "item" else "text",
-                    text=part.text,
-                    removable=part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS,
-                    speaker=part.speaker,
-                )
-            )
-    return Prompt(units=tuple(units), speaker=material.speaker, layout=layout)
+    return prompt_of(material.speaker, layout, blocks, removable, lambda block: _BLOCKS[block](material, layout))
 
 
 def reply_object(speaker: str, text: str, ended: bool | None, language: str = DEFAULT) -> str:
@@ -151,14 +123,6 @@ def reply_prefix_of(prompt: Prompt) -> str:
 # --- blocks ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Part:
-    kind: str
-    text: str
-    id: str | None = None
-    speaker: str | None = None
-
-
 def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
     """Fill an entry of the first template that has it: group chat's, the layout's, or the plain one."""
     names = [("utterance", entry)]
@@ -183,26 +147,26 @@ def _date(material: UtteranceMaterial, time: datetime) -> str:
     )
 
 
-def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[_Part]]:
-    return lambda material, layout: [_Part("text", _fill(material, f"{block}.text", layout))]
+def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[Part]]:
+    return lambda material, layout: [Part("text", _fill(material, f"{block}.text", layout))]
 
 
-def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[_Part]) -> list[_Part]:
+def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[Part]) -> list[Part]:
     """Return the items of a block behind its lead; nothing where there are none, as empty blocks are not rendered."""
     items = list(items)
-    return [_Part("text", _fill(material, f"{block}.lead")), *items] if items else []
+    return [Part("text", _fill(material, f"{block}.lead")), *items] if items else []
 
 
-def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     persona = material.start.participant(material.speaker).persona
     known = persona.model_dump(exclude_none=True)
     if persona.traits is not None:  # in a meeting they may be poles
         known["traits"] = words(persona.traits.split(", "), material.language)
-    items = [_Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
+    items = [Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
     return _with_lead(material, "basic_info", [*items, *_character(material)])
 
 
-def _character(material: UtteranceMaterial) -> Iterable[_Part]:
+def _character(material: UtteranceMaterial) -> Iterable[Part]:
     """Yield the basic information of a participant in a meeting beside the persona."""
     if material.inner_life is None or isinstance(material.start, Case):
         return
@@ -211,16 +175,16 @@ def _character(material: UtteranceMaterial) -> Iterable[_Part]:
     values = {"big_five": words(character.big_five, language), "interests": enumerated(attendee.interests, language)}
     for entry, value in values.items():
         if value:
-            yield _Part("item", _fill(material, f"basic_info.{entry}", value=value), entry)
+            yield Part("item", _fill(material, f"basic_info.{entry}", value=value), entry)
     for number, text in enumerate(character.descriptions, start=1):
-        yield _Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")
+        yield Part("item", _fill(material, "basic_info.description", value=text), f"description_{number}")
     if attendee.setting:
-        yield _Part("item", _fill(material, "basic_info.setting", value=attendee.setting), "setting")
+        yield Part("item", _fill(material, "basic_info.setting", value=attendee.setting), "setting")
     for number, (other, text) in enumerate(attendee.relations, start=1):
-        yield _Part("item", _fill(material, "basic_info.relation", other=other, value=text), f"relation_{number}")
+        yield Part("item", _fill(material, "basic_info.relation", other=other, value=text), f"relation_{number}")
 
 
-def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     needs = material.human_needs
     if needs is None:
         return []
@@ -237,24 +201,24 @@ def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
         sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, material.language)))
     closeness = word(needs.closeness, material.language)
     sentences.append(_fill(material, "human_needs.closeness", closeness=closeness))
-    return _with_lead(material, "human_needs", (_Part("item", sentence) for sentence in sentences))
+    return _with_lead(material, "human_needs", (Part("item", sentence) for sentence in sentences))
 
 
-def _memory(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _memory(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     return _with_lead(
         material,
         "memory",
-        (_Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in material.memories),
+        (Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in material.memories),
     )
 
 
-def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     if not isinstance(material.start, Case):
         return []
     shown = material.start.previous_dialogues
     shown = shown[max(0, len(shown) - material.previous_dialogues_max) :]
     items = [
-        _Part(
+        Part(
             "item",
             _fill(
                 material,
@@ -269,20 +233,20 @@ def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[_Pa
         for dialogue in shown
     ]
     parts = _with_lead(material, "previous_dialogues", items)
-    return [*parts, _Part("text", _fill(material, "previous_dialogues.tail"))] if parts else []
+    return [*parts, Part("text", _fill(material, "previous_dialogues.tail"))] if parts else []
 
 
-def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     case = material.start
     parts = []
     if case.place is not None:
-        parts.append(_Part("item", _fill(material, "environment.place", place=case.place), "place"))
+        parts.append(Part("item", _fill(material, "environment.place", place=case.place), "place"))
     if not isinstance(case, Case):
         return [*parts, *_meeting(material, case)]
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
     parts.append(
-        _Part(
+        Part(
             "item",
             _fill(
                 material,
@@ -299,11 +263,11 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     return parts
 
 
-def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[_Part]:
+def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[Part]:
     """Yield the environment of a meeting beside its place: `FIXED_UNITS`."""
 
-    def item(id: str, entry: str = "", **variables: object) -> _Part:
-        return _Part("item", _fill(material, f"environment.{entry or id}", "single_message", **variables), id)
+    def item(id: str, entry: str = "", **variables: object) -> Part:
+        return Part("item", _fill(material, f"environment.{entry or id}", "single_message", **variables), id)
 
     yield item("meeting", title=meeting.title, value=meeting.description)
     yield item("people")
@@ -316,34 +280,34 @@ def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[_Part]:
         yield item("departure", entry, clock=clock(speaker.leaves), value=speaker.leaves_for)
 
 
-def _goals(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _goals(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     """Return each goal in its words with its steps under it, numbered as in the plan."""
     inner, start = material.inner_life, material.start
     if inner is None or isinstance(start, Case):
         return []
     items = []
     for number, goal in enumerate(start.participant(material.speaker).goals):
-        items.append(_Part("item", _fill(material, "goals.goal", value=goal.text), f"goal_{number + 1}"))
+        items.append(Part("item", _fill(material, "goals.goal", value=goal.text), f"goal_{number + 1}"))
         steps = enumerate(zip(inner.character.plan, inner.done, strict=True), start=1)
         items += [
-            _Part("item", _fill(material, "goals.done" if done else "goals.open", value=step.text), f"item_{at}")
+            Part("item", _fill(material, "goals.done" if done else "goals.open", value=step.text), f"item_{at}")
             for at, (step, done) in steps
             if step.goal == number
         ]
     return _with_lead(material, "goals", items)
 
 
-def _mechanisms(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _mechanisms(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     counts: dict[str, int] = {}
     items = []
     for mechanism, line in material.inner_life.findings if material.inner_life else ():
         counts[mechanism] = counts.get(mechanism, 0) + 1
         text = _fill(material, "mechanisms.item", value=line)
-        items.append(_Part("item", text, f"{mechanism}_{counts[mechanism]}"))
+        items.append(Part("item", text, f"{mechanism}_{counts[mechanism]}"))
     return _with_lead(material, "mechanisms", items)
 
 
-def _situation(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _situation(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     if material.inner_life is None:
         return []
     assessment = material.inner_life.assessment
@@ -351,31 +315,31 @@ def _situation(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
     values = {"seen": assessment.situation, "feeling": feeling, "thought": assessment.thought}
     strength = round(10 * assessment.emotion_strength)
     return [
-        _Part("text", _fill(material, f"situation.{entry}", value=value, strength=strength), entry)
+        Part("text", _fill(material, f"situation.{entry}", value=value, strength=strength), entry)
         for entry, value in values.items()
         if value
     ]
 
 
-def _current_dialogue(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _current_dialogue(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     if layout == "chat_turns":
         return _dialogue_as_turns(material)
     entry = "lead" if material.turns else "unheard" if material.has_heard_nothing else "empty"
-    lead = _Part("text", _fill(material, f"current_dialogue.{entry}", layout))
+    lead = Part("text", _fill(material, f"current_dialogue.{entry}", layout))
     return [lead, *_events(material, layout)]
 
 
-def _events(material: UtteranceMaterial, layout: Layout) -> Iterable[_Part]:
+def _events(material: UtteranceMaterial, layout: Layout) -> Iterable[Part]:
     """Yield the lines of the dialogue, silences among them, and who came and left, in their order."""
     for event in lines_and_changes(material.turns, material.changes):
         if isinstance(event, AttendanceChange):
             entry, values = change_entry(event, material.speaker)
             id = f"{'came' if event.joined else 'left'}_{event.agent}"
-            yield _Part("text", _fill(material, f"current_dialogue.{entry}", layout, **values), id)
+            yield Part("text", _fill(material, f"current_dialogue.{entry}", layout, **values), id)
         elif layout == "chat_turns":
-            yield _Part("item", _line_as_turn(material, event), f"turn_{event.turn}", event.speaker)
+            yield Part("item", _line_as_turn(material, event), f"turn_{event.turn}", event.speaker)
         else:
-            yield _Part("item", _line(material, event), f"turn_{event.turn}")
+            yield Part("item", _line(material, event), f"turn_{event.turn}")
 
 
 def _line(material: UtteranceMaterial, turn: Turn) -> str:
@@ -392,11 +356,11 @@ def _line_as_turn(material: UtteranceMaterial, turn: Turn) -> str:
     return turn.text if material.inner_life is None else _line(material, turn)
 
 
-def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
+def _dialogue_as_turns(material: UtteranceMaterial) -> list[Part]:
     """Return the dialogue as chat turns. Chat templates require that the user begins, and that they come last."""
 
-    def text(entry: str) -> _Part:
-        return _Part("text", _fill(material, f"current_dialogue.{entry}", "chat_turns"))
+    def text(entry: str) -> Part:
+        return Part("text", _fill(material, f"current_dialogue.{entry}", "chat_turns"))
 
     events = list(_events(material, "chat_turns"))
     if not material.turns:
@@ -408,31 +372,31 @@ def _dialogue_as_turns(material: UtteranceMaterial) -> list[_Part]:
     return events
 
 
-def _task(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _task(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     entry = "task.text_with_ending" if material.asks_ending and layout == "single_message" else "task.text"
-    return [_Part("text", _fill(material, entry, layout))]
+    return [Part("text", _fill(material, entry, layout))]
 
 
-def _example(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _example(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     ended = False if material.asks_ending else None
     listener = material.listeners[0] if material.listeners else material.listener
     asked, replied = material.exchange or exchanges(material.language)[0]
     return [
-        _Part("text", asked, speaker=listener),
-        _Part("text", reply_object(material.speaker, replied, ended, material.language), speaker=material.speaker),
+        Part("text", asked, speaker=listener),
+        Part("text", reply_object(material.speaker, replied, ended, material.language), speaker=material.speaker),
     ]
 
 
-def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[_Part]:
+def _output_instruction(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     shape: dict[str, str] = {material.speaker: _fill(material, "reply.utterance", layout)}
     if material.asks_ending:
         shape[end_question(material.speaker, material.language)] = _fill(material, "reply.either")
     shown = json.dumps(shape, ensure_ascii=False)
-    return [_Part("text", _fill(material, "output_instruction.text", layout, value=shown))]
+    return [Part("text", _fill(material, "output_instruction.text", layout, value=shown))]
 
 
 _RULES = _one_text("special_rules")
-_BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[_Part]]] = {
+_BLOCKS: dict[str, Callable[[UtteranceMaterial, Layout], list[Part]]] = {
     "opening": _one_text("opening"),
     "basic_info": _basic_info,
     "human_needs": _human_needs,

@@ -22,6 +22,11 @@ def exchanges(language: str = DEFAULT) -> list[tuple[str, str]]:
     return [(asked, replied) for asked, replied in _of_language("exchange", language)]
 
 
+def album_exchanges(call: str, setting: str, language: str = DEFAULT) -> list[tuple[str, str]]:
+    """Return what somebody is asked and replies in examples of a call of an album chat."""
+    return [(asked, replied) for asked, replied in _of_language("album", language)[call][setting]]
+
+
 def draw_switch(mechanism: str, generator: random.Random, language: str = DEFAULT) -> tuple[bool, str] | None:
     """Return whether a shipped mechanism is on in an example, and why: on as often as off; `None` for others."""
     reasons = _of_language("switches", language).get(mechanism)

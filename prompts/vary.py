@@ -7,8 +7,8 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-from prompts.assemble import FIXED_UNITS
 from prompts.templates import template
+from prompts.units import FIXED_UNITS
 from state.errors import UsageError
 from state.languages import DEFAULT
 from state.records import BLOCK_INITIALS, Prompt, Unit

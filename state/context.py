@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from state.album import Population
 from state.case_seed import resolve_case_seed
-from state.language_model import Embedder, LanguageModel, ModelRole
+from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder
 from state.meeting import Meeting, Start
 from state.parameters import Layout, Parameters
 from state.records import Case
@@ -19,11 +20,24 @@ class Broker(Protocol):
     Calls of agents that think at the same time run as one batch, once every agent who is seated waits for a call.
     """
 
+    def hand_over(self, agent: str, partner: str) -> None:
+        """Give the seat of an agent to their partner, who makes the calls that follow."""
+
     def clear(self) -> None:
         """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
 
-    def seat(self, round: int, agents: Sequence[str]) -> None:
-        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes."""
+    def seat(
+        self, round: int, agents: Sequence[str], at_a_table: int | None = None, shares_calls: bool = False
+    ) -> None:
+        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes.
+
+        Args:
+            round: The round.
+            agents: Who makes calls in it.
+            at_a_table: How many wait for each other, in their order; `None`: all of them.
+            shares_calls: Whether the round is one that a fork began in its middle: where its calls ask what its parent
+                asked, they are taken from there, as they were made in batches with those of the parent's turns.
+        """
 
     def leave(self, agent: str, part: str = "") -> None:
         """Note that an agent, or a part of one, makes no more calls in this round; others need not wait for it."""
@@ -53,6 +67,7 @@ class Context:
         role: The role of whoever asks through this context.
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
+        picture_finder: Finds the picture that a plan means by the pictures themselves; `None`: by their captions.
         kept: What nodes keep of what they have read of the run, so that nothing is read twice (`nodes/past.py`). It
             follows from the store, so it never shows in the digits.
     """
@@ -70,6 +85,7 @@ class Context:
     role: ModelRole = "speak"
     nodes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    picture_finder: PictureFinder | None = field(default=None, repr=False)
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def of(self, agent: str, role: ModelRole | None = None) -> "Context":
@@ -101,6 +117,18 @@ class Context:
     def case(self) -> Case:
         """The case of a dialogue; only nodes of dialogues may ask for it."""
         assert isinstance(self.start, Case)
+        return self.start
+
+    @property
+    def case_or_meeting(self) -> Case | Meeting:
+        """The case of a dialogue, or the meeting of a group chat; nodes of album chats may not ask for it."""
+        assert not isinstance(self.start, Population)
+        return self.start
+
+    @property
+    def population(self) -> Population:
+        """The population of an album chat; only its nodes may ask for it."""
+        assert isinstance(self.start, Population)
         return self.start
 
     @property

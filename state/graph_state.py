@@ -5,7 +5,8 @@ from typing import Annotated, Any, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
-from state.meeting import Meeting, Start
+from state.meeting import Meeting
+from state.records import Case
 
 #: How strongly an agent feels at the beginning of a meeting, in [0, 1].
 _FIRST_EMOTION_STRENGTH = 0.3
@@ -30,6 +31,22 @@ class UtteranceInput(TypedDict, total=False):
     present: list[str]
     sim_time_s: float
     part: NotRequired[str]
+
+
+class PromptedInput(UtteranceInput, total=False):
+    """The input of an utterance graph that is given its prompt.
+
+    Attributes:
+        prompt: Content hash of the full prompt.
+    """
+
+    prompt: str
+
+
+def step_of(state: UtteranceInput, node: str) -> str:
+    """Return the name under which a node's calls and draws are kept: in a part of a turn, the part behind its name."""
+    part = state.get("part", "")
+    return f"{node}_{part}" if part else node
 
 
 class UtteranceOutcome(TypedDict, total=False):
@@ -164,6 +181,11 @@ def by_agent(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
     return {**old, **new}
 
 
+def gathered(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
+    """Merge what was gathered side by side; an empty update clears it."""
+    return {**old, **new} if new else {}
+
+
 Minds = Annotated[dict[str, Mind], by_agent]
 Bids = Annotated[dict[str, OpenBid], by_agent]
 
@@ -246,6 +268,21 @@ class Belongings(TypedDict):
 AllBelongings = Annotated[dict[str, Belongings], by_agent]
 
 
+class ExchangeOutcome(TypedDict):
+    """What two did in an exchange, until it is stored.
+
+    Attributes:
+        exchange: The record (`state.album.Exchange`), as JSON.
+        utterances: By part of the turn, how the utterance came about.
+    """
+
+    exchange: dict[str, Any]
+    utterances: dict[str, UtteranceOutput]
+
+
+Exchanges = Annotated[dict[str, ExchangeOutcome], gathered]  # by turn, as text: JSON has no other keys
+
+
 class ExchangeInput(UtteranceInput, total=False):
     """The input of an exchange.
 
@@ -265,11 +302,11 @@ class ExchangeOutput(TypedDict, total=False):
 
     Attributes:
         belongings: Of the two.
-        utterances: By turn, and by part of it, how the utterance came about.
+        exchanges: By turn, what they did, and how its utterances came about.
     """
 
     belongings: AllBelongings
-    utterances: Annotated[dict[int, dict[str, UtteranceOutput]], by_agent]
+    exchanges: Exchanges
 
 
 class ExchangeState(ExchangeInput, ExchangeOutput, UtteranceOutput, total=False):
@@ -277,9 +314,15 @@ class ExchangeState(ExchangeInput, ExchangeOutput, UtteranceOutput, total=False)
 
     Attributes:
         picture: The id of the picture that the plan means.
+        found, similarity, sight: How it was found, and whether it is seen (`state.album.Exchange`).
+        utterances: By part of the turn, how the utterances before came about.
     """
 
     picture: str
+    found: str
+    similarity: float | None
+    sight: str
+    utterances: dict[str, UtteranceOutput]
 
 
 class AlbumState(ExchangeOutput, total=False):
@@ -288,7 +331,8 @@ class AlbumState(ExchangeOutput, total=False):
     Attributes:
         round: The round, from 1.
         turn: The last turn of the rounds before.
-        pairs: Who asks and who answers, by turn from `turn` + 1.
+        pairs: Who asks and who answers, by turn from `turn` + 1; empty between rounds.
+        kept: How many exchanges of the next round a fork shares with its parent.
         sim_time_s: Simulated seconds since the first round began.
         finished: Whether the last round is over.
     """
@@ -296,6 +340,7 @@ class AlbumState(ExchangeOutput, total=False):
     round: int
     turn: int
     pairs: list[list[str]]
+    kept: int
     sim_time_s: float
     finished: bool
 
@@ -320,12 +365,12 @@ class TownState(TypedDict, total=False):
     finished: bool
 
 
-def first_state(start: Start) -> DialogueState | GroupState:
+def first_state(start: Case | Meeting) -> DialogueState | GroupState:
     """Return the state in which a dialogue or a meeting begins.
 
     In a meeting everybody feels what the scenario says, and nobody is prepared yet.
     """
-    if not isinstance(start, Meeting):
+    if isinstance(start, Case):
         return {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}
     minds = {
         attendee.persona.name: Mind(

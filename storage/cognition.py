@@ -15,10 +15,10 @@ from storage.tables import Table
 from storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
 #: The tables whose rows belong to a turn, each with the column that numbers it.
-_OF_A_TURN = {"unit_scores": "turn", "candidates": "turn", "steps": "round", "calls": "round"}
+_OF_A_TURN = {"unit_scores": "turn", "candidates": "turn", "parts": "turn", "steps": "round", "calls": "round"}
 
-_COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "steps", "calls"], int]] = TypeAdapter(
-    dict[Literal["unit_scores", "candidates", "steps", "calls"], int], config=ConfigDict(defer_build=True)
+_COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]] = TypeAdapter(
+    dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int], config=ConfigDict(defer_build=True)
 )
 
 #: Past all turns and rounds.
@@ -74,7 +74,7 @@ class Cognition(Contents, CognitionStore):
         Table(self.file, "traces").insert(row, replace=True)
 
     def check_run(self, run: str, first: int = 1, last: int = NO_LIMIT) -> None:
-        """Check that every turn that was executed from `first` to `last` is stored, with all its steps.
+        """Check that every turn that was executed from `first` to `last` is stored, with all its steps and parts.
 
         Raises:
             StorageError: One is not, or not whole.
@@ -84,7 +84,9 @@ class Cognition(Contents, CognitionStore):
             WHERE lineage.run = ? AND turn BETWEEN ? AND ? AND (
                 (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
                 OR (SELECT count(*) FROM steps WHERE steps.run = traces.run AND round = traces.turn)
-                    < json_extract(stored, '$.steps')) LIMIT 1""",
+                    < json_extract(stored, '$.steps')
+                OR (SELECT count(*) FROM parts WHERE parts.run = traces.run AND parts.turn = traces.turn)
+                    < json_extract(stored, '$.parts')) LIMIT 1""",
             *(run, first, last),
         )
         if broken:

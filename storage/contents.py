@@ -94,7 +94,7 @@ class Contents(ContentStore):
         if not found:
             raise self._missing("prompt", content)
         units = self.file.rows(
-            f"""SELECT unit AS id, block, kind, text, removable, speaker FROM {_UNITS_OF_PROMPT}
+            f"""SELECT unit AS id, block, kind, text, removable, speaker, picture FROM {_UNITS_OF_PROMPT}
             JOIN contents ON contents.id = content_id ORDER BY position""",
             content,
         )
@@ -128,14 +128,16 @@ class Contents(ContentStore):
     def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
         """Return the ids of the rows of units, inserting those that are missing; inside a transaction."""
         keys = [
-            (unit.id, content_hash(unit.text), unit.block, unit.kind, unit.removable, unit.speaker) for unit in units
+            (unit.id, content_hash(unit.text), unit.block, unit.kind, unit.removable, unit.speaker, unit.picture)
+            for unit in units
         ]
         known = self._known_units({key[:2] for key in keys})
         for key, unit in zip(keys, units, strict=True):
             if key not in known:
                 known[key] = self._inserted(
-                    "INSERT INTO units (unit, content_id, block, kind, removable, speaker) VALUES (?, ?, ?, ?, ?, ?)",
-                    *(unit.id, self.text_id(unit.text), unit.block, unit.kind, unit.removable, unit.speaker),
+                    """INSERT INTO units (unit, content_id, block, kind, removable, speaker, picture)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
+                    *(unit.id, self.text_id(unit.text), *key[2:]),
                 )
         return [known[key] for key in keys]
 
@@ -146,13 +148,13 @@ class Contents(ContentStore):
             asked: Their ids and the hashes of their texts.
 
         Returns:
-            The row by id, hash, block, kind, removable and speaker.
+            The row by id, hash, block, kind, removable, speaker and picture.
         """
         if not asked:
             return {}
         rows = self.file.rows(
             # CROSS JOIN: in this order, by the indexes.
-            f"""SELECT unit, hash, block, kind, removable, speaker, units.id AS row
+            f"""SELECT unit, hash, block, kind, removable, speaker, picture, units.id AS row
             FROM (VALUES {", ".join(["(?, ?)"] * len(asked))}) CROSS JOIN contents ON hash = column2
             CROSS JOIN units ON unit = column1 AND content_id = contents.id""",
             *itertools.chain.from_iterable(asked),

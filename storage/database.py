@@ -277,23 +277,46 @@ class StoreFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all writes inside one transaction. Nothing inside awaits, so two never interleave."""
-        with storage_faults(self.path):
-            try:
-                # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait
-                # for another writer later. What sqlite-utils does inside becomes part of it.
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._connection.rollback()
-                raise
+        """Make all writes inside one transaction, or part of the one that is open.
+
+        Nothing inside awaits, so two never interleave. What fails inside another one is undone by itself: whoever
+        opened that one may go on.
+        """
+        with storage_faults(self.path), self._nested() if self._connection.in_transaction else self._outermost():
+            yield
+
+    @contextmanager
+    def _outermost(self) -> Iterator[None]:
+        try:
+            # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait for
+            # another writer later. What sqlite-utils does inside becomes part of it.
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.rollback()
+            raise
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        self._connection.execute("SAVEPOINT nested")
+        try:
+            yield
+            self._connection.execute("RELEASE nested")
+        except BaseException:
+            if self._connection.in_transaction:  # SQLite itself rolls back all of it where the disk is full
+                self._connection.execute("ROLLBACK TO nested")
+                self._connection.execute("RELEASE nested")
+            raise
 
     def save_log(self) -> None:
         """Copy what the write-ahead log holds into the file, as far as nobody reads or writes it, without waiting.
 
-        So the file alone has it, should it be moved or copied without its log.
+        So the file alone has it, should it be moved or copied without its log. Not inside a transaction, which is not
+        in the log yet.
         """
+        if self._connection.in_transaction:
+            return
         with storage_faults(self.path):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 

@@ -1,4 +1,4 @@
-"""A store as pandas data frames: a row per run, turn, agent and round, unit of a prompt, call of a model.
+"""A store as pandas data frames: a row per run, turn, part of one, agent and round, unit of a prompt, call.
 
 1. They are the views of the store file (storage/views.py), column by column; docs/data.md explains each.
 2. Nothing is written, except that a store of an older version is brought to this one first, as by every command.
@@ -67,6 +67,22 @@ def turns(store: Path | str, run: Runs = None) -> "DataFrame":
         TertuliaError: As `runs`.
     """
     return _frame(store, run, VIEWS["each_turn"])
+
+
+def parts(store: Path | str, run: Runs = None) -> "DataFrame":
+    """Return a row per further utterance of a turn: the plan and the answer of each exchange of an album chat.
+
+    Args:
+        store: The store file.
+        run: Which runs; see `Runs`.
+
+    Returns:
+        The columns of `each_part` (docs/data.md).
+
+    Raises:
+        TertuliaError: As `runs`.
+    """
+    return _frame(store, run, VIEWS["each_part"])
 
 
 def agent_rounds(store: Path | str, run: Runs = None) -> "DataFrame":

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from sqlite_utils import Database, Migrations
 
-from storage.released import VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5
+from storage.released import VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7
 from storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
 from storage.values import Value, checksum, read, searchable
 from storage.views import QUERIES
@@ -81,17 +81,28 @@ def create_tables(db: Database) -> None:
             db.table(table.name).create_index(table.unique, f"{table.name}_key", unique=True)
         for name, columns in (table.indexes or {}).items():
             db.table(table.name).create_index(columns, name)
-    _create_readers(db)
+    _create_index(db)
+    _create_views(db)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _create_readers(db: Database) -> None:
-    """Make the views and the full-text index; only for the newest version, so only its migration calls this."""
+def _create_index(db: Database) -> None:
+    """Make the full-text index, as it is since version 6."""
     table, columns = FULL_TEXT
     db.table(table).enable_fts(columns, create_triggers=True)
+
+
+def _create_views(db: Database) -> None:
+    """Make the views; only for the newest version, so only its migration calls this."""
     for name, query in QUERIES.items():
         db.create_view(name, query)
+
+
+def _drop_views(db: Database) -> None:
+    for view in db.view_names():
+        if view in QUERIES:
+            db.view(view).drop()
 
 
 def _execute(db: Database, *statements: str) -> None:
@@ -140,12 +151,10 @@ def towns(db: Database) -> None:
 @MIGRATIONS()
 def bytes_labels_and_annotations(db: Database) -> None:
     """Bytes instead of text in three columns, labels of runs, and two names."""
-    for view in db.view_names():
-        if view in QUERIES:
-            db.view(view).drop()
+    _drop_views(db)
     _execute(db, *(f"DROP TRIGGER IF EXISTS passages_{event}" for event in ("inserted", "deleted", "updated")))
     db.table("passages_fts").drop(ignore=True)
-    db.rename_table("readings", "annotations")
+    _execute(db, *VERSION_6)
     _convert(db, "traces", "run, turn, trace, stored", {"trace": base64.b85decode})
     _convert(
         db,
@@ -170,7 +179,7 @@ def bytes_labels_and_annotations(db: Database) -> None:
         {},
         added=1,
     )
-    _create_readers(db)
+    _create_index(db)
 
 
 #: No checksum of a row is this, so a row that was damaged before it was converted is still refused when it is read.
@@ -189,7 +198,7 @@ def _convert(
         conversions: What makes bytes of a column's text.
         added: How many new columns, all of them NULL, the checksum covers behind those.
     """
-    names = [name.strip() for name in columns.split(",")]
+    names = _names(columns)
 
     @lru_cache(maxsize=2)  # SQLite asks for the bytes, and then for the checksum over them
     def converted(name: str, text: str) -> bytes:
@@ -198,18 +207,63 @@ def _convert(
         except ValueError:
             return text.encode("utf-8", "surrogatepass")
 
-    def renewed(stored: int, *values: Value | bytes) -> int:
-        row = [read(value) for value in values]
-        if checksum(row) != stored:
-            return _DAMAGED
+    def after(row: list[Value]) -> list[Value]:
         pairs = zip(names, row, strict=True)
-        after = [converted(name, str(value)) if name in conversions else value for name, value in pairs]
-        return checksum([*after, *[None] * added])
+        return [converted(name, str(value)) if name in conversions else value for name, value in pairs] + [None] * added
 
     db.conn.create_function("converted", 2, lambda name, value: converted(name, str(read(value))))
-    db.conn.create_function("renewed", -1, renewed)
+    db.conn.create_function("renewed", -1, _renewal(after))
     if conversions:
         db.table(table).transform(types=dict.fromkeys(conversions, bytes))
     changes = [f"{name} = converted('{name}', {name})" for name in conversions]
     changes.append(f"{CHECKSUM} = renewed({CHECKSUM}, {columns})")
     db.execute(f"UPDATE {table} SET {', '.join(changes)}")
+
+
+def _renewal(after: Callable[[list[Value]], list[Value]]) -> Callable[..., int]:
+    """Return a function for the new checksum of a row, of the one that is stored and the values that it covers.
+
+    Args:
+        after: What the row is changed to.
+    """
+
+    def renewed(stored: int, *values: Value) -> int:
+        row = [read(value) for value in values]
+        return checksum(after(row)) if checksum(row) == stored else _DAMAGED
+
+    return renewed
+
+
+def _names(columns: str) -> list[str]:
+    return [name.strip() for name in columns.split(",")]
+
+
+# --- version 7 ------------------------------------------------------------------------------------------------------
+
+
+@MIGRATIONS()
+def pictures_and_parts(db: Database) -> None:
+    """Pictures, and the further utterances of a turn, whose candidates and scores stand beside the turn's own."""
+    _drop_views(db)
+    _execute(db, *VERSION_7)
+    _add_part(db, "unit_scores", "run, turn, position, unit, score, removed")
+    _add_part(db, "candidates", "run, turn, attempt, content_id, reply, inconsistency, inconsistency_runs, comment")
+    _create_views(db)
+
+
+def _add_part(db: Database, table: str, columns: str) -> None:
+    """Fill a table with the rows of the former one, whose utterances are the turns' own, and drop that one.
+
+    Args:
+        db: The store.
+        table: The table; the column `part` of it stands third.
+        columns: The columns of the former one that its checksum covered, in its order.
+    """
+    db.conn.create_function("renewed", -1, _renewal(lambda row: [*row[:2], "", *row[2:]]))
+    run, turn, *others = _names(columns)
+    rest = ", ".join(others)
+    db.execute(
+        f"""INSERT INTO {table} ({run}, {turn}, part, {rest}, {CHECKSUM})
+        SELECT {run}, {turn}, '', {rest}, renewed({CHECKSUM}, {columns}) FROM former_{table}"""
+    )
+    db.execute(f"DROP TABLE former_{table}")

@@ -29,7 +29,7 @@ Tokens = tuple[str, ...]
 
 #: The hashes of the schema of a new store, without LangGraph's tables and with them. Other versions of sqlite-utils may
 #: spell it otherwise, which costs a few milliseconds whenever a store is opened, and nothing else.
-KNOWN = frozenset({"fd5000b68bb37615ea148b28f173bf3e", "8a66ff396f21c625de706f407910a622"})
+KNOWN = frozenset({"616c4ba3d6453a5edc36637b25aeba0e", "ff720ff6073fbfa84849edb0b8a41168"})
 
 #: LangGraph's tables: it makes them itself, in the same file.
 CHECKPOINT_TABLES = (
@@ -42,7 +42,7 @@ CHECKPOINT_TABLES = (
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))""",
 )
 
-#: The full-text index, its tables, and the triggers that keep it: of this version, then of versions 3 to 5.
+#: The full-text index, its tables, and the triggers that keep it: since version 6, then of versions 3 to 5.
 FULL_TEXT_OBJECTS = (
     'CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content="passages")',
     "CREATE TABLE 'passages_fts_data'(id INTEGER PRIMARY KEY, block BLOB)",
@@ -165,7 +165,7 @@ def _tokens(sql: str) -> Tokens:
 @cache
 def _expected(version: int) -> frozenset[Tokens]:
     """Return the objects that are known to the last token."""
-    full_text = FULL_TEXT_OBJECTS if version == SCHEMA_VERSION else _FORMER_FULL_TEXT_OBJECTS if version > 2 else ()
+    full_text = FULL_TEXT_OBJECTS if version > 5 else _FORMER_FULL_TEXT_OBJECTS if version > 2 else ()
     return frozenset(map(_tokens, (*full_text, *CHECKPOINT_TABLES, *_STATISTICS)))
 
 
@@ -174,7 +174,14 @@ def _tables(version: int) -> frozenset[str]:
     """Return the names of the tables of a version."""
     if version == SCHEMA_VERSION:
         return frozenset(TABLES)
-    return frozenset(tokens[2] for tokens in _released(version) if tokens[1] == "table" and tokens[0] == "create")
+    tables = set()
+    for tokens in _released(version):
+        match tokens:
+            case ("create", "table", name, *_):
+                tables.add(name)
+            case ("alter", "table", former, "rename", "to", name):
+                tables.symmetric_difference_update((former, name))
+    return frozenset(tables)
 
 
 @cache

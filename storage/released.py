@@ -1,4 +1,4 @@
-"""The SQL of versions 1 to 5 of the schema, as it was released. It is never changed; storage/migrations.py runs it."""
+"""The SQL of versions 1 to 7 of the schema, as it was released. It is never changed; storage/migrations.py runs it."""
 
 #: Texts, prompts, runs, turns, scores and candidates.
 VERSION_1 = (
@@ -239,5 +239,55 @@ VERSION_5 = (
         UNIQUE (simulation, agent, number))""",
 )
 
+#: A name; what else version 6 changed is Python's.
+VERSION_6 = ("ALTER TABLE readings RENAME TO annotations",)
+
+#: Pictures, and the further utterances of a turn. A table whose key changes is renamed;
+#: storage/migrations.py fills the new one from it, and drops it.
+VERSION_7 = (
+    """CREATE TABLE pictures (
+        hash TEXT PRIMARY KEY,  -- blake2b of the file's bytes, 16 bytes, hexadecimal
+        image BLOB NOT NULL)""",
+    "ALTER TABLE units ADD COLUMN picture TEXT REFERENCES pictures (hash)",
+    """CREATE TABLE parts (
+        run TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        part TEXT NOT NULL,
+        speaker TEXT NOT NULL,
+        content_id INTEGER NOT NULL REFERENCES contents (id),
+        prompt TEXT REFERENCES prompts (hash),
+        scored INTEGER NOT NULL,
+        chosen INTEGER NOT NULL,
+        rollbacks INTEGER NOT NULL,
+        scored_by TEXT,
+        judged_by TEXT,
+        checksum INTEGER NOT NULL,
+        PRIMARY KEY (run, turn, part)) WITHOUT ROWID""",
+    "ALTER TABLE unit_scores RENAME TO former_unit_scores",
+    """CREATE TABLE unit_scores (
+        run TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        part TEXT NOT NULL,  -- empty: the turn's own utterance
+        position INTEGER NOT NULL,  -- in prompt order, from 0
+        unit TEXT NOT NULL,
+        score REAL,
+        removed INTEGER NOT NULL,  -- its place in the order of removal, from 1; 0: it stayed
+        checksum INTEGER NOT NULL,
+        PRIMARY KEY (run, turn, part, position)) WITHOUT ROWID""",
+    "ALTER TABLE candidates RENAME TO former_candidates",
+    """CREATE TABLE candidates (
+        run TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        part TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        content_id INTEGER NOT NULL REFERENCES contents (id),
+        reply TEXT NOT NULL,  -- JSON: text, tokens, text_tokens, fields, origin, rewritable
+        inconsistency REAL,
+        inconsistency_runs TEXT NOT NULL,  -- JSON list
+        comment TEXT,
+        checksum INTEGER NOT NULL,
+        PRIMARY KEY (run, turn, part, attempt))""",
+)
+
 #: The statements of each version.
-VERSIONS = (VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5)
+VERSIONS = (VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7)

@@ -1,4 +1,7 @@
-"""Deleting runs, and the texts that nothing points to any more. Which columns point where is declared in schema.py."""
+"""Deleting runs, and the texts and pictures that nothing points to any more.
+
+Which columns point where is declared in schema.py. A population points to pictures, too: in its JSON.
+"""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -22,16 +25,23 @@ _CHECKPOINTS = ("checkpoints", "writes")
 _GIVEN = "(SELECT value FROM json_each(?))"
 
 
+#: The hashes of the pictures that populations point to; half a surrogate pair makes bytes of their text.
+_PICTURES = """SELECT json_extract(picture.value, '$.file.hash') AS pointer
+    FROM contents, json_each(CAST(text AS TEXT), '$.pictures') AS picture
+    WHERE contents.id IN (SELECT case_id FROM runs WHERE kind = 'album_chat'{}) AND pointer IS NOT NULL"""
+
+
 @dataclass(frozen=True)
-class Texts:
-    """The texts that runs point to: hashes of prompts, and rows of `contents`."""
+class Pointed:
+    """What runs point to: hashes of prompts and of pictures, and rows of `contents`."""
 
     prompts: frozenset[str]
+    pictures: frozenset[str]
     contents: frozenset[int]
 
 
-def texts_of(file: StoreFile, runs: Sequence[str]) -> Texts:
-    """Return the texts that runs point to."""
+def pointed_from(file: StoreFile, runs: Sequence[str]) -> Pointed:
+    """Return what runs point to."""
     prompts, contents = (
         {
             row["pointer"]
@@ -41,7 +51,10 @@ def texts_of(file: StoreFile, runs: Sequence[str]) -> Texts:
         }
         for target in ("prompts", "contents")
     )
-    return Texts(frozenset(prompts - {None}), frozenset(contents - {None}))
+    pictures = file.rows(_PICTURES.format(f" AND run IN {_GIVEN}"), json.dumps(runs))
+    return Pointed(
+        frozenset(prompts - {None}), frozenset(row["pointer"] for row in pictures), frozenset(contents - {None})
+    )
 
 
 def delete_runs(file: StoreFile, runs: Sequence[str]) -> None:
@@ -58,25 +71,28 @@ def delete_checkpoints(file: StoreFile, runs: Collection[str]) -> None:
         file.write(f"DELETE FROM {table} WHERE thread_id IN {_GIVEN}", json.dumps(list(runs)))
 
 
-def delete_unused_texts(file: StoreFile, texts: Texts) -> None:
-    """Delete those of some texts, prompts and units that nothing points to any more; inside a transaction.
+def delete_unused(file: StoreFile, pointed: Pointed) -> None:
+    """Delete those of some texts, prompts, units and pictures that nothing points to any more; inside a transaction.
 
     Args:
         file: The store file.
-        texts: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
+        pointed: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
     """
     unused = f"hash IN {_GIVEN} AND hash NOT IN ({_pointers('prompts')})"
-    prompts = file.rows(f"SELECT hash, unit_ids FROM prompts WHERE {unused}", json.dumps([*texts.prompts]))
+    prompts = file.rows(f"SELECT hash, unit_ids FROM prompts WHERE {unused}", json.dumps([*pointed.prompts]))
     with record_faults(file.path):
         unit_ids = json.dumps(sorted({int(unit) for row in prompts for unit in parsed(row["unit_ids"])}))
     file.write(f"DELETE FROM prompts WHERE hash IN {_GIVEN}", json.dumps([row["hash"] for row in prompts]))
     units = file.rows(
-        f"""SELECT id, content_id FROM units WHERE id IN {_GIVEN}
+        f"""SELECT id, content_id, picture FROM units WHERE id IN {_GIVEN}
         AND id NOT IN (SELECT value FROM prompts, json_each(unit_ids))""",
         unit_ids,
     )
     file.write(f"DELETE FROM units WHERE id IN {_GIVEN}", json.dumps([row["id"] for row in units]))
-    contents = json.dumps([*{*texts.contents, *(row["content_id"] for row in units)}])
+    pictures = json.dumps([*pointed.pictures, *(row["picture"] for row in units if row["picture"] is not None)])
+    needed = f"{_pointers('pictures')} UNION {_PICTURES.format('')}"
+    file.write(f"DELETE FROM pictures WHERE hash IN {_GIVEN} AND hash NOT IN ({needed})", pictures)
+    contents = json.dumps([*{*pointed.contents, *(row["content_id"] for row in units)}])
     # Memories stand in the index of what is searched under the case that they come from.
     file.write(
         f"DELETE FROM passages WHERE start_id IN {_GIVEN} AND start_id NOT IN (SELECT case_id FROM runs)", contents

@@ -22,7 +22,7 @@ from storage.database import MEMORY
 from storage.faults import DAMAGED, record_faults
 from storage.ids import LISTED, listed, resolve_id
 from storage.locks import clear_lock, drive_lock
-from storage.removal import delete_runs, delete_unused_texts, texts_of
+from storage.removal import delete_runs, delete_unused, pointed_from
 from storage.tables import Table
 from storage.values import Value, parsed, plain_json, record_of
 from storage.views import TURNS_OF_RUN
@@ -224,11 +224,11 @@ class Runs(Contents, RunStore):
             removed = (run, *dependents.forks)
             for name in removed:
                 locks.enter_context(self.drive_lock(name))
-            texts = texts_of(self.file, removed)
+            pointed = pointed_from(self.file, removed)
             delete_runs(self.file, removed)
             # A run that is driven may be about to point to a text that it has stored, or found, a moment ago.
             if not self._is_anything_driven(removed):
-                delete_unused_texts(self.file, texts)
+                delete_unused(self.file, pointed)
         return removed
 
     def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:

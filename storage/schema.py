@@ -16,7 +16,7 @@ from state.errors import StorageError
 from storage.faults import DAMAGED
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 #: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
 #: first stores were made.
@@ -74,7 +74,7 @@ class TableSchema:
         unique: Columns that are unique together, beside the key.
         indexes: Other indexes, by name.
         has_checksum: Whether each row ends with a checksum over all columns but `id`; texts, units and prompts are
-            covered by the hashes of what they say.
+            covered by the hashes of what they say, and pictures by theirs.
         without_rowid: Whether rows lie in the tree of their key, as SQLite's `WITHOUT ROWID` has it.
     """
 
@@ -137,6 +137,19 @@ def _counts(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, "count") for name in names)
 
 
+#: Which utterance a row belongs to: a turn's, or one of its parts; the turn's own has no name.
+_UTTERANCE = (Column("run"), Column("turn", "count"), Column("part"))
+
+#: How an utterance came about.
+_HOW_IT_CAME = (
+    Column("prompt", nullable=True, references=("prompts", "hash")),
+    Column("scored", "flag"),
+    *_counts("chosen", "rollbacks"),
+    Column("scored_by", nullable=True),
+    Column("judged_by", nullable=True),
+)
+
+
 #: All tables, each after those that it points to.
 TABLES: Mapping[str, TableSchema] = {
     table.name: table
@@ -149,6 +162,12 @@ TABLES: Mapping[str, TableSchema] = {
             has_checksum=False,
         ),
         TableSchema(
+            "pictures",
+            (Column("hash"), Column("image", "bytes")),  # blake2b of the file's bytes, 16 bytes, hexadecimal
+            key=("hash",),
+            has_checksum=False,
+        ),
+        TableSchema(
             "units",
             (
                 _ID,
@@ -156,6 +175,7 @@ TABLES: Mapping[str, TableSchema] = {
                 Column("removable", "flag"),
                 Column("speaker", nullable=True),
                 _CONTENT,
+                Column("picture", nullable=True, references=("pictures", "hash")),
             ),
             key=("id",),
             indexes={"units_by_name": ("unit", "content_id")},
@@ -207,39 +227,42 @@ TABLES: Mapping[str, TableSchema] = {
                 _CONTENT,
                 Column("sim_time_s", "number"),
                 Column("ended", "flag"),
-                Column("prompt", nullable=True, references=("prompts", "hash")),
-                Column("scored", "flag"),
-                *_counts("chosen", "rollbacks"),
-                Column("scored_by", nullable=True),
-                Column("judged_by", nullable=True),
+                *_HOW_IT_CAME,
             ),
             key=("run", "turn"),
             without_rowid=True,
         ),
         TableSchema(
+            # The further utterances of a turn; their round and their time are the turn's.
+            "parts",
+            (Column("run"), Column("turn", "count"), *_texts("part", "speaker"), _CONTENT, *_HOW_IT_CAME),
+            key=("run", "turn", "part"),
+            without_rowid=True,
+        ),
+        TableSchema(
             "unit_scores",
             (
-                Column("run"),
-                *_counts("turn", "position"),  # in prompt order, from 0
+                *_UTTERANCE,
+                Column("position", "count"),  # in prompt order, from 0
                 Column("unit"),
                 Column("score", "number", nullable=True),
                 Column("removed", "count"),  # its place in the order of removal, from 1; 0: it stayed
             ),
-            key=("run", "turn", "position"),
+            key=("run", "turn", "part", "position"),
             without_rowid=True,
         ),
         TableSchema(
             "candidates",
             (
-                Column("run"),
-                *_counts("turn", "attempt"),
+                *_UTTERANCE,
+                Column("attempt", "count"),
                 _CONTENT,
                 Column("reply", "json"),  # text, tokens, text_tokens, fields, origin, rewritable
                 Column("inconsistency", "number", nullable=True),
                 Column("inconsistency_runs", "json"),
                 Column("comment", nullable=True),
             ),
-            key=("run", "turn", "attempt"),
+            key=("run", "turn", "part", "attempt"),
         ),
         TableSchema(
             "steps",

@@ -33,7 +33,9 @@ _OWN = {"run": "passages.run", "joined": "", "which": "AND passages.run IS NOT N
 _OF_RUN = {
     "run": "lineage.run",
     "joined": """JOIN lineage ON ancestor = passages.run
-        AND passages.turn <= CASE passages.kind WHEN 'utterance' THEN lineage.turns ELSE lineage.rounds END""",
+        AND passages.turn <= CASE WHEN passages.kind = 'utterance' OR EXISTS (  -- or a thought that is part of a turn
+            SELECT 1 FROM parts WHERE (parts.run, parts.turn, parts.speaker, parts.part)
+                = (passages.run, passages.turn, passages.agent, 'plan')) THEN lineage.turns ELSE lineage.rounds END""",
     "which": "AND lineage.run = :run",
 }
 #: What people remember where a run starts.

@@ -1,12 +1,14 @@
 """The store of runs in one SQLite file. Implements `state.store.Store`, a part in each module that it inherits from.
 
-1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say.
-2. Runs, turns, scores, candidates, steps and calls have deterministic keys: written again, they change nothing.
+1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say; pictures in `pictures`.
+2. Runs, turns and their parts, scores, candidates, steps and calls have deterministic keys: written again, they change
+   nothing.
 3. A record that is read back equals the one that was written, to the last digit.
 """
 
 import os
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,13 +17,14 @@ from state.errors import StorageError
 from storage.database import MEMORY, StoreFile, refuse_lost_log
 from storage.faults import UNWRITABLE
 from storage.journal import Journal
+from storage.pictures import Pictures
 from storage.removal import delete_checkpoints
 from storage.simulations import Simulations
 from storage.streams import Streams
 from storage.turns import Turns
 
 
-class SqliteStore(Turns, Journal, Streams):
+class SqliteStore(Turns, Journal, Streams, Pictures):
     """A store in one SQLite file, through one connection; made and used in one thread.
 
     Attributes:
@@ -63,6 +66,10 @@ class SqliteStore(Turns, Journal, Streams):
         if is_missing:
             refuse_lost_log(Path(path))
         return cls(StoreFile(MEMORY if is_missing else path, create), path)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Store all that is written inside, or nothing of it where that fails."""
+        return self.file.transaction()
 
     def check_writable(self) -> None:
         """Raise `StorageError` where nothing can be written, before it is computed what there is to write."""

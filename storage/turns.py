@@ -1,4 +1,4 @@
-"""Turns of a store file, and how each came about: candidates, scores, what was removed."""
+"""Turns of a store file, their parts, and how each came about: candidates, scores, what was removed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,23 +14,29 @@ from storage.runs import Runs
 from storage.tables import Table
 from storage.values import Value, parsed, plain_json, record_of
 
-_OF_A_RUN = """LEFT JOIN contents ON contents.id = turns.content_id
-    JOIN lineage ON ancestor = turns.run AND turns.turn <= lineage.turns WHERE lineage.run = ?"""
+_WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
+
+#: The rows that a run has, its ancestors' among them; of one of the tables whose rows belong to a turn.
+_OF_A_RUN = f"{_WITH_TEXT} JOIN lineage ON ancestor = {{0}}.run AND {{0}}.turn <= lineage.turns WHERE lineage.run = ?"
 
 #: Fields of a candidate that stand in the JSON of its reply.
 _STORED_WITH_REPLY = {"origin", "rewritable"}
+
+#: Parts that nobody hears. Whoever searches finds them among thoughts.
+_SILENT = {"plan"}
 
 
 class Turns(Runs, Cognition, TurnStore):
     """Turns of a store file."""
 
+    # --- candidates -------------------------------------------------------------------------------------------------
+
     @override
-    def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
+    def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
         reply = candidate.reply.model_dump() | candidate.model_dump(include=_STORED_WITH_REPLY)
         with self.file.transaction():
             row = {
-                "run": run,
-                "turn": turn,
+                **{"run": run, "turn": turn, "part": part},
                 **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
                 "content_id": self.text_id(candidate.text),
                 "reply": plain_json(reply),
@@ -39,12 +45,10 @@ class Turns(Runs, Cognition, TurnStore):
             Table(self.file, "candidates").insert(row, replace=True)
 
     @override
-    def candidates(self, run: str, turn: int) -> list[Candidate]:
+    def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
         rows = Table(self.file, "candidates").select(
-            """LEFT JOIN contents ON contents.id = content_id
-            JOIN lineage ON ancestor = candidates.run AND turn <= lineage.turns
-            WHERE lineage.run = ? AND turn = ? ORDER BY attempt""",
-            *(run, turn),
+            f"{_OF_A_RUN.format('candidates')} AND turn = ? AND part = ? ORDER BY attempt",
+            *(run, turn, part),
             also="hash, text",
         )
         with record_faults(self.path):
@@ -53,33 +57,48 @@ class Turns(Runs, Cognition, TurnStore):
                 for row in self.verified_texts(rows)
             ]
 
-    @override
-    def save_turn(self, run: str, record: TurnRecord) -> None:
-        turn = record.turn
-        row = {
-            "run": run,
-            **turn.model_dump(exclude={"text"}),
-            **record.model_dump(exclude={"turn", "scores", "removed"}),
-            "scored": record.scores is not None,
-        }
-        with self.file.transaction():
-            row["content_id"] = self.text_id(turn.text)
-            if Table(self.file, "turns").insert(row):
-                self._save_unit_scores(run, record)
-                if turn.speaker is not None:
-                    self.save_passage(run, turn.turn, turn.speaker, "utterance", turn.text)
+    # --- turns and their parts --------------------------------------------------------------------------------------
 
-    def _save_unit_scores(self, run: str, record: TurnRecord) -> None:
+    @override
+    def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
+        with self.file.transaction():
+            if self._save_utterance("turns", {"run": run, **record.turn.model_dump(exclude={"text"})}, record):
+                for part, utterance in (parts or {}).items():
+                    # Round and time of a part are the turn's.
+                    key = {"run": run, "turn": record.turn.turn, "part": part}
+                    self._save_utterance("parts", {**key, "speaker": utterance.turn.speaker}, utterance)
+
+    def _save_utterance(self, table: str, row: dict[str, Any], record: TurnRecord) -> bool:
+        """Insert the row of an utterance with all that belongs to it, if it is not stored; return whether it was not.
+
+        Args:
+            table: `turns` or `parts`.
+            row: What the two tables do not have in common.
+            record: The utterance.
+        """
+        part = row.get("part", "")
+        row |= record.model_dump(exclude={"turn", "scores", "removed"})
+        row |= {"content_id": self.text_id(record.turn.text), "scored": record.scores is not None}
+        if not Table(self.file, table).insert(row):
+            return False
+        self._save_unit_scores({"run": row["run"], "turn": row["turn"], "part": part}, record)
+        if row["speaker"] is not None:
+            kind = "thought" if part in _SILENT else "utterance"
+            self.save_passage(row["run"], row["turn"], row["speaker"], kind, record.turn.text)
+        return True
+
+    def _save_unit_scores(self, utterance: Mapping[str, Value], record: TurnRecord) -> None:
         scores = record.scores or {}
         removal_order = {unit: place for place, unit in enumerate(record.removed, start=1)}
         units = list(dict.fromkeys([*scores, *removal_order]))
+        if not units:
+            return
         if record.prompt is not None:
             order = {unit: place for place, unit in enumerate(self.unit_names(record.prompt))}
             units.sort(key=lambda unit: order.get(unit, len(order)))
         rows = [
             {
-                "run": run,
-                "turn": record.turn.turn,
+                **utterance,
                 "position": position,
                 "unit": unit,
                 "score": scores.get(unit),
@@ -91,9 +110,7 @@ class Turns(Runs, Cognition, TurnStore):
 
     @override
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
-        # BETWEEN: an OR with NULL would have every later turn read.
-        past_all = NO_LIMIT if last is None else last
-        rows = self._turn_rows("AND turn BETWEEN ? AND ? ORDER BY turn", run, first, past_all)
+        rows = self._utterances("turns", run, first, last)
         numbers = [row["turn"] for row in rows]
         if numbers != list(range(max(first, 1), max(first, 1) + len(rows))):
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
@@ -103,29 +120,62 @@ class Turns(Runs, Cognition, TurnStore):
             return [record_of(Turn, row) for row in rows]
 
     @override
+    def part_turns(self, run: str, first: int = 1, last: int | None = None) -> dict[tuple[int, str], Turn]:
+        turns = {turn.turn: turn for turn in self.turns(run, first, last)}
+        rows = self._utterances("parts", run, first, last)
+        with record_faults(self.path):
+            return {(row["turn"], row["part"]): _part_turn(turns[row["turn"]], row) for row in rows}
+
+    def _utterances(self, table: str, run: str, first: int, last: int | None) -> list[dict[str, Any]]:
+        # BETWEEN: an OR with NULL would have every later turn read.
+        past_all = NO_LIMIT if last is None else last
+        of_run = f"{_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn"
+        return self.verified_texts(Table(self.file, table).select(of_run, run, first, past_all, also="hash, text"))
+
+    @override
     def turn_record(self, run: str, turn: int) -> TurnRecord:
-        rows = self._turn_rows("AND turn = ?", run, turn)
+        row = self._whole_turn(run, turn)
+        with record_faults(self.path):
+            return self._record_of(row, record_of(Turn, row))
+
+    @override
+    def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
+        whole = self._whole_turn(run, turn)
+        rows = Table(self.file, "parts").select(
+            f"{_WITH_TEXT} WHERE run = ? AND turn = ? ORDER BY part", whole["run"], turn, also="hash, text"
+        )
+        with record_faults(self.path):
+            own = record_of(Turn, whole)
+            return {row["part"]: self._record_of(row, _part_turn(own, row)) for row in self.verified_texts(rows)}
+
+    def _whole_turn(self, run: str, turn: int) -> dict[str, Any]:
+        """Return the row of a turn, of which no row that belongs to it is missing."""
+        rows = self._utterances("turns", run, turn, turn)
         if not rows:
             last = self.run(run).turns
             which = f"turns 1 to {last}" if last else "no turns yet"
             raise NotFoundError(f"run {run} has no turn {turn}; it has {which}")
-        writer = rows[0]["run"]
-        self.check_turn(writer, turn)
-        units = Table(self.file, "unit_scores").select("WHERE run = ? AND turn = ? ORDER BY position", writer, turn)
+        self.check_turn(rows[0]["run"], turn)
+        return rows[0]
+
+    def _record_of(self, row: Mapping[str, Any], turn: Turn) -> TurnRecord:
+        units = Table(self.file, "unit_scores").select(
+            "WHERE run = ? AND turn = ? AND part = ? ORDER BY position", row["run"], row["turn"], row.get("part", "")
+        )
         removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
         scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
-        with record_faults(self.path):
-            return record_of(
-                TurnRecord,
-                rows[0],
-                turn=record_of(Turn, rows[0]),
-                scores=scores if rows[0]["scored"] else None,
-                removed=tuple(unit["unit"] for unit in removed),
-            )
+        return record_of(
+            TurnRecord,
+            row,
+            turn=turn,
+            scores=scores if row["scored"] else None,
+            removed=tuple(unit["unit"] for unit in removed),
+        )
 
-    def _turn_rows(self, condition: str, *values: Value) -> list[dict[str, Any]]:
-        rows = Table(self.file, "turns").select(f"{_OF_A_RUN} {condition}", *values, also="hash, text")
-        return self.verified_texts(rows)
+
+def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
+    """Return an utterance of a turn as it stands in `parts`."""
+    return record_of(Turn, {**turn.model_dump(), "speaker": row["speaker"], "text": row["text"]})
 
 
 def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Views for readers with other tools: a row per run, turn, agent and round, unit of a prompt, call of a model.
+"""Views for readers with other tools: a row per run, turn, part of one, agent and round, unit of a prompt, call.
 
 The turns that a fork has in common with its ancestors are among its own. docs/data.md explains each column.
 """
@@ -16,7 +16,7 @@ Field = str | tuple[str, Kind, str]
 TURNS_OF_RUN = "coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0)"
 
 _REMOVED_UNITS = """(SELECT count(*) FROM unit_scores AS unit
-            WHERE unit.run = turns.run AND unit.turn = turns.turn AND removed)"""
+            WHERE unit.run = {0}.run AND unit.turn = {0}.turn AND unit.part = {1} AND removed)"""
 _ACTIVE_MECHANISMS = """(SELECT json_group_array(key) FROM json_each(need.record, '$.mechanisms')
             WHERE json_extract(value, '$.active'))"""
 _INHERITED: Field = ("inherited", "flag", "lineage.depth > 0")
@@ -96,16 +96,33 @@ _TURNS = View(
     (
         *("lineage.run", "turns.turn", "turns.round", "turns.speaker", "contents.text", "turns.sim_time_s"),
         "turns.ended",
-        ("removed_units", "count", _REMOVED_UNITS),
+        ("removed_units", "count", _REMOVED_UNITS.format("turns", "''")),
         *("turns.rollbacks", "candidates.inconsistency", "turns.scored_by", "turns.judged_by", "turns.prompt"),
         _INHERITED,
     ),
     """FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
         JOIN contents ON contents.id = turns.content_id
-        LEFT JOIN candidates ON candidates.run = turns.run AND candidates.turn = turns.turn
+        LEFT JOIN candidates ON candidates.run = turns.run AND candidates.turn = turns.turn AND candidates.part = ''
             AND candidates.attempt = turns.chosen AND turns.speaker IS NOT NULL
         ORDER BY lineage.run, turns.turn""",
     tables=("lineage", "turns", "unit_scores", "candidates"),
+    texts="text",
+)
+
+_PARTS = View(
+    "each_part",
+    (
+        *("lineage.run", "parts.turn", "parts.part", "parts.speaker", "contents.text"),
+        ("removed_units", "count", _REMOVED_UNITS.format("parts", "parts.part")),
+        *("parts.rollbacks", "candidates.inconsistency", "parts.scored_by", "parts.judged_by", "parts.prompt"),
+        _INHERITED,
+    ),
+    """FROM lineage JOIN parts ON parts.run = lineage.ancestor AND parts.turn <= lineage.turns
+        JOIN contents ON contents.id = parts.content_id
+        LEFT JOIN candidates ON candidates.run = parts.run AND candidates.turn = parts.turn
+            AND candidates.part = parts.part AND candidates.attempt = parts.chosen
+        ORDER BY lineage.run, parts.turn, parts.part""",
+    tables=("lineage", "parts", "unit_scores", "candidates"),
     texts="text",
 )
 
@@ -145,7 +162,7 @@ _UNITS = View(
         JOIN prompts ON prompts.hash = turns.prompt, json_each(prompts.unit_ids) AS place
         JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
         LEFT JOIN unit_scores ON unit_scores.run = turns.run AND unit_scores.turn = turns.turn
-            AND unit_scores.unit = units.unit
+            AND unit_scores.part = '' AND unit_scores.unit = units.unit
         ORDER BY lineage.run, turns.turn, place.key""",
     tables=("lineage", "turns", "unit_scores"),
     texts="text",
@@ -174,7 +191,7 @@ _CALLS = View(
 )
 
 #: All views. One that changes is made anew by a migration.
-VIEWS: Mapping[str, View] = {view.name: view for view in (_RUNS, _TURNS, _AGENT_ROUNDS, _UNITS, _CALLS)}
+VIEWS: Mapping[str, View] = {view.name: view for view in (_RUNS, _TURNS, _PARTS, _AGENT_ROUNDS, _UNITS, _CALLS)}
 
 #: The query of each.
 QUERIES: dict[str, str] = {name: view.query for name, view in VIEWS.items()}

@@ -36,6 +36,8 @@ def run(
     rounds: int | None = None,
     minutes: float | None = None,
     order: str | None = None,
+    agents: int | None = None,
+    setting: str | None = None,
     model: str = DEFAULT_MODEL,
     rehearse: bool = False,
     settings: Mapping[str, Any] | None = None,
@@ -66,6 +68,8 @@ def run(
         rounds: At most so many rounds (utterances, in a dialogue).
         minutes: At most so many simulated minutes.
         order: Who speaks next in a group: self_driven, rule_based, centralised, random or designated.
+        agents: In an album chat, how many take part.
+        setting: In an album chat, how they are asked: low or high.
         model: smollm2 (embedded), a folder, a Hugging Face id, `openai:NAME`, or `http://SERVER/v1#NAME`.
         rehearse: Whether a stand-in without weights speaks.
         settings: Any other parameters, by name (`tertulia settings` lists them).
@@ -85,7 +89,7 @@ def run(
         KeyboardInterrupt: It was interrupted.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
+    options = _options(removal_factor, rounds, minutes, order, agents, setting)
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
     return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
@@ -99,6 +103,8 @@ async def stream(
     rounds: int | None = None,
     minutes: float | None = None,
     order: str | None = None,
+    agents: int | None = None,
+    setting: str | None = None,
     model: str = DEFAULT_MODEL,
     rehearse: bool = False,
     settings: Mapping[str, Any] | None = None,
@@ -123,7 +129,7 @@ async def stream(
     Args and Raises: As `run`.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes, "order": order}
+    options = _options(removal_factor, rounds, minutes, order, agents, setting)
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
     events = stream_of(launcher.drive(launcher.beginning(plan), ask))
@@ -184,6 +190,19 @@ def diff(a: Run, b: Run) -> RunComparison:
     for name, run in (("a", a), ("b", b)):
         check_argument(name, run, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
     return a.diff(b)
+
+
+def _options(
+    removal_factor: float | None,
+    rounds: int | None,
+    minutes: float | None,
+    order: str | None,
+    agents: int | None,
+    setting: str | None,
+) -> dict[str, Any]:
+    """Return what `run` and `stream` take as arguments, by the names of parameters."""
+    limits = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    return limits | {"order": order, "agents": agents, "setting": setting}
 
 
 def _handle(store: Path | str | StoreFileHandle) -> StoreFileHandle:

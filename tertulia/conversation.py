@@ -1,5 +1,7 @@
 """Driving a conversation's graph: one turn, or one round, per invocation, from wherever the last checkpoint left it.
 
+A round of an album chat has many turns, which are stored together at its end.
+
 Where a person has a seat, a turn is interrupted while they are asked; the others think meanwhile.
 """
 
@@ -11,14 +13,17 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, StateSnapshot
 
+from graphs.album_chat import AlbumGraph, build_album_chat_graph
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
-from nodes.seat import BY_HAND, invite
+from nodes.seat import invite
+from state.album import Population
 from state.context import Context
 from state.errors import UsageError
-from state.graph_state import DialogueState, GroupState, Mind, first_state
-from state.meeting import Attendee, Meeting
+from state.graph_state import GroupState
+from state.meeting import Meeting
 from state.seat import Ask
+from tertulia.entering import enter
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.meeting_check import notes_of_round, warnings_of
 from tertulia.prompt_language import language_notes
@@ -26,14 +31,13 @@ from tertulia.removal import notes_of_turn
 from tertulia.tracing import Tracer
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.
-_FIRST = ("take_turn", "open_round")
-_LAST = ("record_turn", "record_speech", "record_silence")
+_FIRST = ("take_turn", "open_round", "draw_pairs")
+_LAST = ("record_turn", "record_speech", "record_silence", "record_round")
 
 #: States that are read at once; a run goes on from one of its newest.
 _PAGE = 8
 
-#: What a participant is prepared from: where a fork changes it, they are prepared again.
-_PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
+ConversationGraph = DialogueGraph | GroupGraph | AlbumGraph
 
 
 async def drive(
@@ -71,11 +75,12 @@ async def drive(
         if snapshot.values.get("finished"):
             return
         if snapshot.next and snapshot.next[0] in _FIRST:  # what a failed turn has left lies behind it: passed over
-            config = snapshot.config
+            config, last = snapshot.config, snapshot.values["turn"]
             break
     else:
         await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
-        entry = await _enter(graph, config, context)
+        entry = await enter(graph, config, context)
+        last = context.store.run(context.run).turns
         notes = warnings_of(context.start, context.parameters) if isinstance(context.start, Meeting) else ()
         for text in (*language_notes(context), *notes):
             emit(Noted(context.run, text))
@@ -88,7 +93,9 @@ async def drive(
             continue
         tracer = Tracer()
         snapshot = await graph.aget_state(config)
-        emit(TurnFinished(context.run, context.store.turns(context.run, last := snapshot.values["turn"], last)[0]))
+        first, last = last + 1, snapshot.values["turn"]
+        for turn in context.store.turns(context.run, first, last):
+            emit(TurnFinished(context.run, turn))
         for kind, text in notes_of_turn(context, last):
             if kind not in noted:  # once is enough: `show` says it of every turn
                 noted.add(kind)
@@ -99,7 +106,7 @@ async def drive(
             return
 
 
-async def states_of(graph: DialogueGraph | GroupGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+async def states_of(graph: ConversationGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
     """Yield the states of a run, newest first, a few read at once: LangGraph reads all that it is asked for."""
     before: RunnableConfig | None = None
     while page := [state async for state in graph.aget_state_history(config, before=before, limit=_PAGE)]:
@@ -109,7 +116,7 @@ async def states_of(graph: DialogueGraph | GroupGraph, config: RunnableConfig) -
 
 
 async def _invoke(
-    graph: DialogueGraph | GroupGraph,
+    graph: ConversationGraph,
     entry: Any,
     config: RunnableConfig,
     context: Context,
@@ -135,8 +142,9 @@ async def _invoke(
                 answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
             elif task["name"] in _LAST and task["error"] is None:
                 # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
-                trace = tracer.trace()
-                context.store.save_trace(context.run, trace.after["turn"], trace)
+                with context.store.transaction():
+                    for turn, trace in tracer.traces().items():
+                        context.store.save_trace(context.run, turn, trace)
         if answering is not None:
             await answering
     finally:
@@ -150,58 +158,10 @@ def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
     return StepStarted(run, before + (task["name"] in _FIRST), task["name"], task["input"].get("agent", ""))
 
 
-def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> DialogueGraph | GroupGraph:
+def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> ConversationGraph:
     """Return the graph of a run's conversation."""
+    if isinstance(context.start, Population):
+        return build_album_chat_graph(checkpointer, context.nodes)
     if isinstance(context.start, Meeting):
         return build_group_chat_graph(context.parameters.order, checkpointer, context.nodes)
     return build_dialogue_graph(checkpointer, context.nodes)
-
-
-# --- where a run begins ---------------------------------------------------------------------------------------------
-
-
-async def _enter(
-    graph: DialogueGraph | GroupGraph, config: RunnableConfig, context: Context
-) -> DialogueState | GroupState | None:
-    """Return the state with which a run begins; `None` where a fork goes on behind words that were written by hand."""
-    run = context.store.run(context.run)
-    if run.parent is None or (run.parent[1] == 1 and not run.rewritten):
-        return first_state(context.start)
-    _, turn = run.parent
-    trace = context.store.trace(context.run, turn if run.rewritten else turn - 1)
-    assert trace is not None  # nothing is forked where it is not known how things stood
-    if not run.rewritten:
-        return first_state_of_fork(trace.after, context)
-    before = first_state_of_fork(trace.visits[-1].before, context)
-    await graph.aupdate_state(config, {**before, **BY_HAND}, as_node="speak_by_hand")
-    return None
-
-
-def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:
-    """Return the state in which a fork begins: its parent's, and for whom it has changed what that changes.
-
-    Args:
-        state: The parent's state at the fork.
-        context: The fork.
-    """
-    parent = context.store.run(context.run).parent
-    assert parent is not None
-    before = context.store.start(parent[0])
-    if not isinstance(context.start, Meeting) or not isinstance(before, Meeting):
-        return cast(DialogueState, {**state, "finished": False})
-    minds: dict[str, Mind] = dict(state["minds"])
-    unprepared = []
-    for now in context.start.participants:
-        name, was = now.persona.name, before.participant(now.persona.name)
-        if now.emotion != was.emotion:
-            minds[name] = {**minds[name], "emotion": now.emotion}
-        if _is_other(now, was):
-            unprepared.append(name)
-            # How far they have come was noted by the steps of a plan that they no longer have.
-            used = {mechanism: last for mechanism, last in minds[name]["used"].items() if mechanism != "goal_summary"}
-            minds[name] = {**minds[name], "used": used}
-    return cast(GroupState, {**state, "finished": False, "minds": minds, "unprepared": unprepared})
-
-
-def _is_other(now: Attendee, was: Attendee) -> bool:
-    return any(getattr(now, field) != getattr(was, field) for field in _PREPARED_FROM)

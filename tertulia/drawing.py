@@ -9,7 +9,7 @@ from state.parameters import Order, Parameters
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.starting import NOTHING_ADDED, Additions
 
-GRAPHS = ("utterance", "dialogue", "cognition", "group_chat")
+GRAPHS = ("utterance", "dialogue", "cognition", "group_chat", "exchange", "album_chat")
 
 #: A colon as LangGraph writes it in the id of a step inside: `cognition\3aperceive`.
 _COLON = r"\3a"
@@ -84,6 +84,7 @@ def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xra
         named: Their names, by place.
         xray: Whether graphs inside it are drawn too.
     """
+    from graphs.album_chat import build_album_chat_graph, build_exchange_graph
     from graphs.cognition import build_cognition_graph
     from graphs.dialogue import build_dialogue_graph
     from graphs.group_chat import build_group_chat_graph
@@ -94,6 +95,8 @@ def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xra
         "dialogue": lambda: build_dialogue_graph(chosen=chosen),
         "cognition": lambda: build_cognition_graph(chosen),
         "group_chat": lambda: build_group_chat_graph(order, chosen=chosen),
+        "exchange": lambda: build_exchange_graph(chosen),
+        "album_chat": lambda: build_album_chat_graph(chosen=chosen),
     }
     drawable = builders[name]().get_graph(xray=xray)
     for id, node in drawable.nodes.items():

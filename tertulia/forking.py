@@ -108,6 +108,8 @@ def plan_fork(
     """
     from prompts.renaming import check_names
 
+    if parent.kind == "album_chat":
+        _check_album_fork(parent, settings, {"say": say, "seat": seat, "changes": changes})
     trace = _trace_before(store, parent, at, say)
     parameters = _changed_parameters(parent, settings, model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
@@ -121,7 +123,7 @@ def plan_fork(
     registry.functions(parameters, parent.kind)
     if settings.keys() & {"names", "names_put_back"}:
         check_names(start.names, parameters)
-    _check_limits(parent, parameters, trace, at, say is not None)
+    _check_limits(store, parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
     model_given, model = model, model or parent.model
     check_models(model, start, parameters)
@@ -186,13 +188,36 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
     return before.model_copy(update=anew).with_settings(chosen)
 
 
-def _check_limits(parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool) -> None:
+def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse changes that only forks of dialogues and meetings can have, and another population."""
+    for name, value in given.items():
+        if value is not None and value != StartChanges():
+            raise UsageError(
+                f"run {parent.run} is an album chat: its forks take settings, a model and a seed, no {name}"
+            )
+    if name := next((name for name in ("villagers", "pictures", "agents") if name in settings), None):
+        raise SettingError(name, settings[name], ": a fork has the villagers of its parent; begin a run with others")
+
+
+def _check_limits(
+    store: Store, parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool
+) -> None:
     """Refuse a fork whose limits have come before it begins."""
-    if parameters.max_turns < at - (not rewritten) + 1:
-        problem = f": a fork at turn {at} has {at - 1} turns already; set max_turns higher, or fork earlier"
+    has, unit = at - 1 + rewritten, "turns"
+    if parent.kind == "album_chat":
+        has, unit = _round_at(store, parent, at) - 1, "rounds"
+    if parameters.max_turns <= has:
+        problem = f": a fork at turn {at} has {has} {unit} already; set max_turns higher, or fork earlier"
         raise SettingError("max_turns", parameters.max_turns, problem)
     now_s = 0.0 if trace is None else float(trace.after["sim_time_s"])
     if not rewritten and parameters.max_minutes is not None and now_s >= 60 * parameters.max_minutes:
         over = f"at turn {at} of run {parent.run} {now_s / 60:.1f} minutes are over"
         problem = f": {over}; set max_minutes higher, or fork earlier"
         raise SettingError("max_minutes", f"{parameters.max_minutes:g}", problem)
+
+
+def _round_at(store: Store, parent: RunRecord, at: int) -> int:
+    """Return the round of a turn of an album chat; of the one behind its last, the round that follows."""
+    if at <= parent.turns:
+        return store.turns(parent.run, at, at)[0].round
+    return store.turns(parent.run, at - 1, at - 1)[0].round + 1 if at > 1 else 1

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from prompts.examples import examples
 from prompts.templates import has_templates, is_translated
+from state.album import Population
 from state.languages import DEFAULT, name_of
 from state.meeting import Meeting, Start
+from state.records import Case
 
 if TYPE_CHECKING:
     from state.context import Context
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 def texts_of(start: Start) -> Iterator[str]:
     """Yield what a scenario says of its people and their situation."""
+    if isinstance(start, Population):
+        yield from (value for villager in start.villagers for _, value in villager.properties)
+        return
     if isinstance(start, Meeting):
         yield from (start.title, start.description)
     yield start.place or ""
@@ -55,9 +60,10 @@ def _models_of(context: "Context") -> list["LanguageModel"]:
 def _templates_of(context: "Context") -> Iterator[str]:
     """Yield the names of the files that a run's prompts are filled from."""
     parameters = context.parameters
-    yield "utterance"
+    is_album_chat = isinstance(context.start, Population)
+    yield "album" if is_album_chat else "utterance"
     if parameters.layout == "chat_turns":
-        yield from ("chat_turns", "examples")
+        yield from ("examples",) if is_album_chat else ("chat_turns", "examples")
     if parameters.generation == "sequential":
         yield "sequential"
     if parameters.removal_factor > 0 and parameters.judge == "rating":
@@ -68,7 +74,7 @@ def _templates_of(context: "Context") -> Iterator[str]:
         yield "ending"
     if any(model.traits.text_only for model in _models_of(context)):
         yield "shape"
-    if not isinstance(context.start, Meeting) and context.start.initiator.stream is not None:
+    if isinstance(context.start, Case) and context.start.initiator.stream is not None:
         yield from ("town", "cognition")
     if isinstance(context.start, Meeting):
         yield from ("group", "cognition")

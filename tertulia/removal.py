@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from prompts.assemble import FIXED_UNITS
+from prompts.units import FIXED_UNITS
 from state.context import Context
 from state.parameters import Parameters
 from state.records import BLOCK_INITIALS, Prompt

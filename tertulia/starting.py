@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from state.album import Population
 from state.case_seed import case_seed_of
 from state.errors import SettingError
 from state.languages import language_of
@@ -123,6 +124,7 @@ class RunPlan:
         parent: The run, and the turn of it, from which it is forked.
         words: What is said in that turn instead, for a fork that rewrites it.
         named: Names of models that the user gives, not a file.
+        pictures: The pictures of a population, as they are stored.
     """
 
     start: Start
@@ -134,6 +136,7 @@ class RunPlan:
     parent: tuple[str, int] | None = None
     words: str | None = None
     named: frozenset[str] = frozenset()
+    pictures: tuple[bytes, ...] = field(default=(), repr=False)
 
 
 def plan_run(
@@ -164,10 +167,12 @@ def plan_run(
     from worlds.catalog import extensions_of, resolve, settings_of
 
     registry = additions.registry(extensions_of(scenario))
-    known = tuple(registry.mechanisms)
-    start = additions.switched_on(resolve(scenario, known), known)
-    given = {"language": language_of(texts_of(start)), **settings_of(scenario, known)}
+    known, files = tuple(registry.mechanisms), dict[str, bytes]()
+    given = settings_of(scenario, known)
     parameters = Parameters().with_settings(given).with_settings(settings)
+    start = additions.switched_on(resolve(scenario, known, parameters, files), known)
+    if "language" not in {**given, **settings}:
+        parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)
@@ -175,7 +180,14 @@ def plan_run(
     check_models(model, start, parameters)
     named = named_models(settings, model)
     return RunPlan(
-        start=start, parameters=parameters, model=model, seed=seed, registry=registry, label=label, named=named
+        start=start,
+        parameters=parameters,
+        model=model,
+        seed=seed,
+        registry=registry,
+        label=label,
+        named=named,
+        pictures=tuple(files.values()),
     )
 
 
@@ -194,9 +206,27 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
             raise SettingError("preset", parameters.preset, problem)
         if parameters.order == "self_driven" and parameters.seat is None:
             check_weights(start, parameters.willingness_threshold)
+    elif isinstance(start, Population):
+        _check_album_chat(start, parameters, settings)
     elif "order" in settings:
         problem = f": {start.scenario} is a dialogue of two, who speak in turn; speaking orders are for meetings"
         raise SettingError("order", settings["order"], problem)
+
+
+def _check_album_chat(population: Population, parameters: Parameters, settings: Mapping[str, Any]) -> None:
+    """Refuse what only dialogues and meetings have."""
+    unknown = {
+        "preset": parameters.preset,
+        "order": settings.get("order"),
+        "seat": parameters.seat,
+        "human_needs": parameters.human_needs or None,
+        "ending": None if parameters.ending == "off" else parameters.ending,
+    }
+    if (name := next((name for name, value in unknown.items() if value is not None), None)) is not None:
+        problem = (
+            f": {population.scenario} is an album chat, in which all meet in pairs; it has no {name}, leave it out"
+        )
+        raise SettingError(name, unknown[name], problem)
 
 
 def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
@@ -241,6 +271,8 @@ def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context"
 def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Context":
     """Store the run of a plan, with models that are open already, and return the context in which it is driven."""
     store.make_file()
+    for picture in plan.pictures:
+        store.save_picture(picture)
     record = new_record(store.new_run_id(), plan, engines)
     store.create_run(record, plan.start)
     if plan.words is not None and plan.parent is not None:
@@ -288,6 +320,7 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
     from state.context import Context
 
     parameters = Parameters.of_record(run.parameters)
+    ancestors = _ancestors_of_same_seed(store, run) if run.kind == "album_chat" else []
     return Context(
         run=run.run,
         seed=run.seed,
@@ -296,7 +329,7 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
         model=engines.model,
         embedder=engines.embedder,
         store=store,
-        broker=BatchingBroker(run.run, store),
+        broker=BatchingBroker(run.run, store, ancestors),
         participant_models={
             name: (model, Parameters.of_record(run.participant_models[name].parameters))
             for name, model in engines.participant_models.items()
@@ -305,3 +338,12 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
         nodes=registry.functions(parameters, run.kind),
         mechanisms=registry.own_mechanisms,
     )
+
+
+def _ancestors_of_same_seed(store: "SqliteStore", run: RunRecord) -> list[str]:
+    """Return the runs that a run is a fork of, its parent first, as long as their draws are the same."""
+    ancestors: list[str] = []
+    ancestor = run
+    while ancestor.parent is not None and (ancestor := store.run(ancestor.parent[0])).seed == run.seed:
+        ancestors.append(ancestor.run)
+    return ancestors

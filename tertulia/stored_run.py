@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SHOWN = 60
 
 #: What a run's data frames can be of: docs/data.md has their columns.
-FrameOf = Literal["turns", "units", "agent_rounds", "calls"]
+FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Run:
         """Return what is stored as a pandas data frame; docs/data.md has the columns.
 
         Args:
-            of: A row per turn, unit of a prompt, agent and round, or call of a model.
+            of: A row per turn, part of one, unit of a prompt, agent and round, or call of a model.
 
         Raises:
             UsageError: There is no such frame, or pandas is not installed.
@@ -234,6 +234,7 @@ class Run:
         check_argument("of", of, str, "a frame is named by a text: frame('units')")
         readers = {
             "turns": frames.turns,
+            "parts": frames.parts,
             "units": frames.units,
             "agent_rounds": frames.agent_rounds,
             "calls": frames.calls,

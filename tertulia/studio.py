@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from state.errors import UsageError
-from state.graph_state import first_state
 from state.records import Record, RunKind
 from storage.store import SqliteStore
 from tertulia.driver import recorded_ending
+from tertulia.entering import first_state_of
 from tertulia.engines import REHEARSAL, ModelAccess
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Graph = CompiledStateGraph["Conversation", "Settings", "Conversation", "Conversation"]
 
 #: The scenario of each kind where none is chosen.
-_SHIPPED: Mapping[RunKind, str] = {"dialogue": "tidewell", "group_chat": "team_building"}
+_SHIPPED: Mapping[RunKind, str] = {"dialogue": "tidewell", "group_chat": "team_building", "album_chat": "villagers"}
 
 #: Steps of a graph that a round takes, at most; LangGraph stops a graph that takes more than it is allowed.
 _STEPS_A_ROUND = 60
@@ -68,7 +68,7 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
     """Return the graph of a conversation as a server runs it.
 
     Args:
-        kind: A dialogue of two, or a meeting.
+        kind: A dialogue of two, a meeting, or an album chat.
         config: LangGraph's; `Settings` are read from its `configurable`.
         store_path: The store file.
         access: What opening models needs.
@@ -99,7 +99,7 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
         with SqliteStore.open(store_path) as store, store.drive_lock(state["run"]):
             context = reopen(store, store.run(state["run"]), access, additions=additions)
             with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
-                await inner.ainvoke(first_state(plan.start), {"recursion_limit": steps}, context=context)
+                await inner.ainvoke(first_state_of(context), {"recursion_limit": steps}, context=context)
             turns = store.turns(state["run"])
         return {"turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns]}
 
@@ -114,12 +114,15 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
 
 def _inner_graph(plan: RunPlan) -> Any:
     """Return the graph of the conversation itself, without a checkpointer of its own."""
+    from graphs.album_chat import build_album_chat_graph
     from graphs.dialogue import build_dialogue_graph
     from graphs.group_chat import build_group_chat_graph
 
     functions = plan.registry.functions(plan.parameters, plan.start.kind)
     if plan.start.kind == "group_chat":
         return build_group_chat_graph(plan.parameters.order, None, functions)
+    if plan.start.kind == "album_chat":
+        return build_album_chat_graph(None, functions)
     return build_dialogue_graph(None, functions)
 
 

@@ -1,14 +1,19 @@
 """What was executed in a turn, collected from the events of the graph."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from state.cognition import Trace, Visit
 from state.graph_state import updated
 
+#: The node of an album chat that is a turn by itself.
+_EXCHANGE = "exchange"
+#: What is known of an album chat after one of its exchanges: what everybody has follows from the exchanges themselves.
+_KNOWN_AFTER = ("round", "turn", "sim_time_s")
+
 
 class Tracer:
-    """Collects the executions of nodes from the events of a turn."""
+    """Collects the executions of nodes from the events of a turn, or of a round of exchanges."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, tuple[Mapping[str, Any], str]] = {}  # by id: the task, and whose part it is
@@ -21,23 +26,32 @@ class Tracer:
         else:
             self._updates[task["id"]] = task["result"]
 
-    def trace(self) -> Trace:
-        """Return the executions in order; the nodes of a subgraph stand in its place, agent by agent."""
-        graphs = {parent for _, parent in self._tasks.values()}
-        visits: list[Visit] = []
-        for id, (task, parent) in self._tasks.items():
-            if parent:
-                continue
-            within = [inner for inner, (_, outer) in self._tasks.items() if outer == id] if id in graphs else [id]
-            agent = task["input"].get("agent", "")
-            visits += [
-                Visit(
-                    node=self._tasks[visited][0]["name"],
-                    agent=agent,
-                    before=self._tasks[visited][0]["input"],
-                    update=self._updates.get(visited),
-                )
-                for visited in within
-            ]
-        last = visits[-1]
-        return Trace(visits=tuple(visits), after=updated(last.before, last.update or {}))
+    def traces(self) -> dict[int, Trace]:
+        """Return the executions by turn, in order; the nodes of a subgraph stand in its place, agent by agent.
+
+        In an album chat each exchange is a turn, and what pairs and stores them belongs to none.
+        """
+        within: dict[str, list[str]] = {}
+        for id, (_, parent) in self._tasks.items():
+            within.setdefault(parent, []).append(id)
+        exchanges = [id for id in within[""] if self._tasks[id][0]["name"] == _EXCHANGE]
+        traces = {}
+        for exchange in exchanges:
+            visits = tuple(self._visits(exchange, "", within))
+            known = {key: visits[-1].before[key] for key in _KNOWN_AFTER}
+            traces[known["turn"]] = Trace(visits=visits, after=known)
+        if exchanges:
+            return traces
+        agents = {id: self._tasks[id][0]["input"].get("agent", "") for id in within[""]}
+        visits = tuple(visit for id, agent in agents.items() for visit in self._visits(id, agent, within))
+        after = updated(visits[-1].before, visits[-1].update or {})
+        return {after["turn"]: Trace(visits=visits, after=after)}
+
+    def _visits(self, id: str, agent: str, within: Mapping[str, Sequence[str]]) -> Iterator[Visit]:
+        """Yield the execution of a node, or those of the nodes of the graph that stands there."""
+        task, _ = self._tasks[id]
+        if id in within:
+            for inner in within[id]:
+                yield from self._visits(inner, agent, within)
+        else:
+            yield Visit(node=task["name"], agent=agent, before=task["input"], update=self._updates.get(id))

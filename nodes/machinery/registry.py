@@ -91,6 +91,9 @@ NODES: Mapping[str, Node] = {
 }
 
 
+_NAMES_OF_KINDS: Mapping[RunKind, str] = {"dialogue": "a dialogue of two", "album_chat": "an album chat"}
+
+
 @dataclass(frozen=True)
 class Registry:
     """The nodes and mechanisms that a run can have, by name: all shipped ones, and those of its extensions.
@@ -187,8 +190,10 @@ class Registry:
     def _problem_of_node(self, place: str, name: str, order: Order, kind: RunKind) -> str | None:
         if place not in PLACES:
             return f"there is no place {place!r}{nearest_hint(place, PLACES)}"
-        if kind == "dialogue" and PLACES[place].graph != "utterance":
-            return f"a dialogue of two has no place {place!r}; it is one of meetings"
+        if kind != "group_chat" and PLACES[place].graph != "utterance":
+            return f"{_NAMES_OF_KINDS[kind]} has no place {place!r}; it is one of meetings"
+        if kind == "album_chat" and place == "retrieve_memory":
+            return f"an album chat has no place {place!r}: what its prompts hold is in two queues"
         if (node := self.nodes.get(self._node_name(name))) is None:
             choices = [node.name for node in self.nodes.values() if node.place == place]
             hint = "; one of your own comes with extensions=['FILE']"

@@ -13,7 +13,7 @@ from nodes.retrieve import last_record
 from prompts.assemble import reply_prefix_of
 from prompts.render import render, retokenized
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.language_model import LanguageModel, ScoringOptions
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply
@@ -21,25 +21,27 @@ from state.records import Prompt, Reply
 
 async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Generate a few responses to the full prompt and average the attention score of every unit over them."""
-    speaker, round = state["speaker"], state["round"]
+    speaker, turn = state["speaker"], state["turn"]
     context = runtime.context.of(speaker)
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
     generators = tuple(
-        keyed_generator(context.seed, round=round, agent=speaker, node="score_attention", row=row)
+        keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "score_attention"), row=row)
         for row in range(parameters.scoring_responses)
     )
     request = utterance_request(prompt, generators, context.model.tokenizer, parameters)
     options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
-    model = context.asked_by(speaker, round, "score")
+    step = step_of(state, "score")
+    model = context.asked_by(speaker, turn, step)
     if not model.traits.text_only:
         _, scores = await model.generate_scored(request, options)
         scored_by = model.id
     else:
-        surrogate = context.of(speaker, "score").asked_by(speaker, round, "score")
+        surrogate = context.of(speaker, "score").asked_by(speaker, turn, step)
         scores = await scores_by_reading(surrogate, prompt, await model.generate(request), options)
         scored_by = f"{surrogate.id} (surrogate of {model.id})"
-    before = scores_before(context, speaker, state["turn"], prompt) if parameters.score_decay else {}
+    carries = parameters.score_decay > 0 and not state.get("part")
+    before = scores_before(context, speaker, turn, prompt) if carries else {}
     if not before:
         return {"scores": scores, "scored_by": scored_by}
     carried = carried_scores(scores, before, parameters.score_decay)

@@ -4,6 +4,7 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from nodes.hearing import turns_heard
+from state.album import Population
 from state.context import Context
 from state.graph_state import UtteranceState
 
@@ -14,12 +15,16 @@ _LATEST_LINES = 4
 async def score_similarity(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Score each unit by the cosine of its text with the last lines; below 0 counts as 0.
 
-    Before anybody has spoken, units are compared with the names of those who are there and the place.
+    Before anybody has spoken, units are compared with the names of those who are there and the place; in an album chat
+    with what is asked of the speaker.
     """
     context = runtime.context
     units = context.store.prompt(state["prompt"]).units
-    turns = turns_heard(context, state["speaker"], state["turn"], _LATEST_LINES, state["sim_time_s"]).turns
-    lines = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None)
+    if isinstance(context.start, Population):
+        lines = "\n".join(unit.text for unit in units if unit.block == "current_dialogue")
+    else:
+        turns = turns_heard(context, state["speaker"], state["turn"], _LATEST_LINES, state["sim_time_s"]).turns
+        lines = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None)
     target = lines or ". ".join([*state["present"], context.start.place or ""])
     vectors = np.array(context.embedder.embed([target, *(unit.text for unit in units)]))
     cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)

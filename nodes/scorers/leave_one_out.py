@@ -10,7 +10,7 @@ from nodes.generate import utterance_request
 from prompts.assemble import reply_prefix_of
 from prompts.render import render
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.randomness import keyed_generator
 
 
@@ -18,8 +18,9 @@ async def score_by_leaving_out(state: UtteranceState, runtime: Runtime[Context])
     """Score each unit by the drop of the response's mean log-likelihood without it, in nats per token, at least 0."""
     context = runtime.context.of(state["speaker"])
     prompt = context.store.prompt(state["prompt"])
-    model = context.asked_by(state["speaker"], state["round"], "score")
-    generator = keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="leave_one_out")
+    model = context.asked_by(state["speaker"], state["turn"], step_of(state, "score"))
+    step = step_of(state, "leave_one_out")
+    generator = keyed_generator(context.seed, round=state["turn"], agent=state["speaker"], node=step)
     (response,) = await model.generate(utterance_request(prompt, (generator,), model.tokenizer, context.parameters))
     reply_prefix = reply_prefix_of(prompt)
     full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), response)

@@ -3,13 +3,14 @@
 from langgraph.runtime import Runtime
 
 from state.context import Context
-from state.graph_state import UtteranceState
+from state.graph_state import UtteranceState, step_of
 from state.randomness import keyed_generator
 
 
 async def score_random(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Score each unit by a uniform draw from [0, 1)."""
     context = runtime.context
-    generator = keyed_generator(context.seed, round=state["round"], agent=state["speaker"], node="random_score")
+    step = step_of(state, "random_score")
+    generator = keyed_generator(context.seed, round=state["turn"], agent=state["speaker"], node=step)
     units = context.store.prompt(state["prompt"]).units
     return {"scores": {unit.id: generator.random() for unit in units}, "scored_by": "random"}

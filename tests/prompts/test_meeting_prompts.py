@@ -11,9 +11,10 @@ from support.meeting_case import a_quay, an_attendee, at
 
 from nodes.mechanisms.registry import MECHANISMS
 from nodes.prune import all_but_one, prune_units
-from prompts.assemble import FIXED_UNITS, InnerLife, UtteranceMaterial, assemble_prompt
+from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from prompts.cognition import AgentSituation, Question, ask_agent, clock
 from prompts.remove import remove_units
+from prompts.units import FIXED_UNITS
 from prompts.vary import with_lengths, without_blocks
 from state.cognition import Assessment, Character, SubGoal
 from state.errors import UsageError

@@ -35,8 +35,20 @@ def a_turn(by: str, turn: int) -> TurnRecord:
     return record.model_copy(update={"turn": record.turn.model_copy(update={"text": f"{by} says {turn}."})})
 
 
-def a_choice(by: str, turn: int) -> Candidate:
-    return a_candidate().model_copy(update={"text": f"{by} says {turn}."})
+def a_choice(by: str, turn: int, verb: str = "says") -> Candidate:
+    return a_candidate().model_copy(update={"text": f"{by} {verb} {turn}."})
+
+
+def the_parts(by: str, turn: int) -> dict[str, TurnRecord]:
+    """What Bo says and plans in a turn of Ana's."""
+    whole = a_turn(by, turn)
+    return {
+        part: whole.model_copy(
+            update={"turn": whole.turn.model_copy(update={"speaker": "Bo", "text": f"{by} {verb} {turn}."})}
+            | {"rollbacks": rollbacks, "removed": ()}
+        )
+        for part, verb, rollbacks in (("answer", "replies", 1), ("plan", "plans", 2))
+    }
 
 
 def a_thought(by: str, round: int) -> Assessment:
@@ -65,7 +77,8 @@ def write_thoughts(store: SqliteStore, run: str, round: int) -> None:
 def write_words(store: SqliteStore, run: str, turn: int) -> None:
     assert store.save_prompt(PROMPT) == PROMPT_HASH
     store.save_candidate(run, turn, a_choice(run, turn))
-    store.save_turn(run, a_turn(run, turn))
+    store.save_candidate(run, turn, a_choice(run, turn, "plans"), "plan")
+    store.save_turn(run, a_turn(run, turn), the_parts(run, turn))
     store.save_trace(run, turn, a_trace(run, turn))
 
 
@@ -126,14 +139,24 @@ def check(store: SqliteStore, run: str, seen: Seen) -> None:
     assert store.turns(run, 2, 3) == [
         a_turn(by, turn).turn for turn, by in sorted(seen.words.items()) if turn in (2, 3)
     ]
+    parts = {
+        (turn, part): record.turn
+        for turn, by in sorted(seen.words.items())
+        for part, record in the_parts(by, turn).items()
+    }
+    assert store.part_turns(run) == parts
+    assert store.part_turns(run, 2, 3) == {key: turn for key, turn in parts.items() if key[0] in (2, 3)}
     for turn in range(past):
         if turn in seen.words:
             assert store.turn_record(run, turn) == a_turn(seen.words[turn], turn)
             assert store.candidates(run, turn) == [a_choice(seen.words[turn], turn)]
+            assert store.candidates(run, turn, "plan") == [a_choice(seen.words[turn], turn, "plans")]
+            assert store.parts(run, turn) == the_parts(seen.words[turn], turn)
         else:
-            with pytest.raises(NotFoundError):
-                store.turn_record(run, turn)
-            assert store.candidates(run, turn) == []
+            for read in (store.turn_record, store.parts):
+                with pytest.raises(NotFoundError):
+                    read(run, turn)
+            assert store.candidates(run, turn) == store.candidates(run, turn, "plan") == []
         assert store.trace(run, turn) == (a_trace(seen.traces[turn], turn) if turn in seen.traces else None)
     thoughts = {(round, "Ana"): a_thought(by, round) for round, by in sorted(seen.thoughts.items())}
     assert store.steps(run, NODE, Assessment) == thoughts
@@ -162,6 +185,11 @@ def check_views(store: SqliteStore, run: str, seen: Seen) -> None:
     assert rows("each_turn", "turn, text, removed_units, inherited") == [
         (turn, f"{by} says {turn}.", 1, by != run) for turn, by in words
     ]
+    assert rows("each_part", "turn, part, speaker, text, rollbacks, removed_units, inherited") == [
+        (turn, part, "Bo", f"{by} {verb} {turn}.", rollbacks, 0, by != run)
+        for turn, by in words
+        for part, verb, rollbacks in (("answer", "replies", 1), ("plan", "plans", 2))
+    ]
     assert rows("each_unit", "turn, position, unit, score, removed, inherited") == [
         (turn, 0, "m1", float(turn), 1, by != run) for turn, by in words
     ]
@@ -175,7 +203,10 @@ def check_views(store: SqliteStore, run: str, seen: Seen) -> None:
 
 
 def check_search(store: SqliteStore, run: str, seen: Seen) -> None:
-    for query, kind, mine in (("says", "utterance", seen.words), ("thinks", "thought", seen.thoughts)):
+    for query, kind, mine in (
+        *(("says", "utterance", seen.words), ("replies", "utterance", seen.words)),
+        *(("thinks", "thought", seen.thoughts), ("plans", "thought", seen.words)),
+    ):
         found = search(store.file, query, run)
         assert {(passage.kind, passage.run) for passage in found} <= {(kind, run)}
         assert sorted(passage.text for passage in found) == sorted(f"{by} {query} {turn}." for turn, by in mine.items())

@@ -147,7 +147,7 @@ from storage import removal, runs
 after = int(sys.argv[2])
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
-setattr(runs, ("texts_of", "delete_runs", "delete_unused_texts")[after], die)
+setattr(runs, ("pointed_from", "delete_runs", "delete_unused")[after], die)
 from storage.store import SqliteStore
 SqliteStore.open(sys.argv[1]).remove_run("k3f9")
 """

@@ -1,0 +1,96 @@
+"""An album chat: in every round all meet in pairs; one shows a picture and asks, the other answers.
+
+Source: the pairwise album chat, Fig. 13 to 15.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Send
+
+from graphs.utterance import build_utterance_graph
+from nodes.draw_pairs import draw_pairs
+from nodes.exchange import hand_over, meet, remember_exchange
+from nodes.find_picture import find_picture
+from nodes.machinery.node import NodeFunction
+from nodes.record_round import record_round
+from state.context import Context
+from state.graph_state import AlbumState, ExchangeInput, ExchangeOutput, ExchangeState
+
+ExchangeGraph = CompiledStateGraph[ExchangeState, Context, ExchangeInput, ExchangeOutput]
+AlbumGraph = CompiledStateGraph[AlbumState, Context, AlbumState, AlbumState]
+
+
+def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> ExchangeGraph:
+    """Return the graph of an exchange: plan → find the picture that it means → question → answer → remember.
+
+    Args:
+        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
+    """
+    utterance = build_utterance_graph(chosen, has_prompt=True)
+    graph = StateGraph(ExchangeState, context_schema=Context, input_schema=ExchangeInput, output_schema=ExchangeOutput)
+    graph.add_node("meet", meet)
+    graph.add_node("plan", utterance)
+    graph.add_node("find_picture", find_picture)
+    graph.add_node("question", utterance)
+    graph.add_node("hand_over", hand_over)
+    graph.add_node("answer", utterance)
+    graph.add_node("remember_exchange", remember_exchange)
+
+    graph.add_edge(START, "meet")
+    graph.add_edge("meet", "plan")
+    graph.add_edge("plan", "find_picture")
+    graph.add_edge("find_picture", "question")
+    graph.add_edge("question", "hand_over")
+    graph.add_edge("hand_over", "answer")
+    graph.add_edge("answer", "remember_exchange")
+    graph.add_edge("remember_exchange", END)
+    return graph.compile()
+
+
+def build_album_chat_graph(
+    checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
+) -> AlbumGraph:
+    """Return the album-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
+
+    Args:
+        checkpointer: Where its checkpoints go.
+        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
+    """
+    graph = StateGraph(AlbumState, context_schema=Context)
+    graph.add_node("draw_pairs", draw_pairs)
+    graph.add_node("exchange", build_exchange_graph(chosen))
+    graph.add_node("record_round", record_round)
+
+    graph.add_edge(START, "draw_pairs")
+    graph.add_conditional_edges("draw_pairs", each_pair, ["exchange"])
+    graph.add_edge("exchange", "record_round")
+    graph.add_conditional_edges("record_round", is_over, {True: END, False: "draw_pairs"})
+    return graph.compile(checkpointer=checkpointer, interrupt_after=["record_round"] if checkpointer else None)
+
+
+def each_pair(state: AlbumState) -> list[Send]:
+    """Send an exchange for each pair whose exchange a fork does not share with its parent."""
+    pairs = list(enumerate(state["pairs"], start=state["turn"] + 1))[state["kept"] :]
+    return [
+        Send(
+            "exchange",
+            ExchangeInput(
+                round=state["round"],
+                turn=turn,
+                sim_time_s=state["sim_time_s"],
+                asker=asker,
+                answerer=answerer,
+                belongings={name: state["belongings"][name] for name in (asker, answerer)},
+            ),
+        )
+        for turn, (asker, answerer) in pairs
+    ]
+
+
+def is_over(state: AlbumState) -> bool:
+    """Whether the last round is over."""
+    return state["finished"]

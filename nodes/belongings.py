@@ -1,0 +1,51 @@
+"""What villagers keep from exchange to exchange: a queue of exchanges, and a queue of pictures."""
+
+from collections.abc import Iterable
+
+from state.album import Exchange, Population
+from state.graph_state import Belongings
+from state.parameters import Parameters
+
+
+def first_belongings(population: Population, parameters: Parameters) -> dict[str, Belongings]:
+    """Return what everybody has at the beginning: their latest pictures, and nothing to remember."""
+    return {
+        villager.persona.name: {"history": [], "album": list(villager.album[-parameters.album_pictures :])}
+        for villager in population.villagers
+    }
+
+
+def belongings_after(
+    belongings: Belongings, turn: int, received: str | None, parameters: Parameters
+) -> tuple[Belongings, str | None]:
+    """Return what somebody has after an exchange, and the id of the picture that left their album for a new one.
+
+    Args:
+        belongings: What they had.
+        turn: The exchange.
+        received: The id of the picture that passes into their album; nothing changes where they have it already.
+        parameters: The lengths of the queues.
+    """
+    history = [*belongings["history"], turn]
+    album, dropped = belongings["album"], None
+    if received is not None and received not in album:
+        album = [*album, received]
+        if len(album) > parameters.album_pictures:
+            dropped, *album = album
+    kept: Belongings = {
+        "history": history[max(0, len(history) - parameters.history_records) :],
+        "album": album,
+    }
+    return kept, dropped
+
+
+def belongings_at(
+    population: Population, exchanges: Iterable[tuple[int, Exchange]], parameters: Parameters
+) -> dict[str, Belongings]:
+    """Return what everybody has after these exchanges, each with its turn, in order: where a fork begins."""
+    everybody = first_belongings(population, parameters)
+    for turn, exchange in exchanges:
+        received = {exchange.asker: None, exchange.answerer: exchange.picture if exchange.passed else None}
+        for name, picture in received.items():
+            everybody[name], _ = belongings_after(everybody[name], turn, picture, parameters)
+    return everybody

@@ -1,0 +1,78 @@
+"""From the parts of blocks to the units of a prompt, in the order in which they stand. Source: APP §2, Table 1."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from state.parameters import Layout
+from state.records import BLOCK_INITIALS, Prompt, Unit
+
+#: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
+#: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.
+FIXED_UNITS = frozenset(f"environment.{item}" for item in ("meeting", "people", "clock", "end", "departure"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a block, which becomes a unit.
+
+    Attributes:
+        kind: `item` or `text`.
+        text: What it says.
+        id: What its id ends with; `None`: its kind, and its number among those of its kind.
+        speaker: Who said it, where it is shown as a chat turn.
+        picture: Content hash of the picture that a model is shown in its place.
+    """
+
+    kind: str
+    text: str
+    id: str | None = None
+    speaker: str | None = None
+    picture: str | None = None
+
+
+def order_of(blocks: str, layout: Layout) -> list[str]:
+    """Return the names of all blocks in the order in which they stand in a layout.
+
+    Args:
+        blocks: Initials of those that have one, in order.
+        layout: In `chat_turns` the dialogue is the end of the prompt, so that all other blocks stand before it.
+    """
+    order = [BLOCK_INITIALS[initial] for initial in blocks]
+    instructions = ["task", "special_rules", "output_instruction"]
+    if layout == "chat_turns":
+        at = order.index("current_dialogue")
+        return ["opening", *order[:at], *instructions, "example", *order[at:]]
+    return ["opening", *order, *instructions]
+
+
+def prompt_of(
+    speaker: str, layout: Layout, blocks: str, removable: str, parts_of: Callable[[str], Iterable[Part]]
+) -> Prompt:
+    """Return the prompt that the parts of its blocks make.
+
+    Args:
+        speaker: Whose utterance is asked for.
+        layout: How it is laid out.
+        blocks: Initials of the blocks in the order in which they shall stand.
+        removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
+        parts_of: From the name of a block to its parts.
+    """
+    removable_blocks = {BLOCK_INITIALS[initial] for initial in removable}
+    units: list[Unit] = []
+    for block in order_of(blocks, layout):
+        counts = {"item": 0, "text": 0}
+        for part in parts_of(block):
+            counts[part.kind] += 1
+            id = f"{block}.{part.id or f'{part.kind}_{counts[part.kind]}'}"
+            units.append(
+                Unit(
+                    id=id,
+                    block=block,
+                    kind="item" if part.kind == "item" else "text",
+                    text=part.text,
+                    removable=part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS,
+                    speaker=part.speaker,
+                    picture=part.picture,
+                )
+            )
+    return Prompt(units=tuple(units), speaker=speaker, layout=layout)

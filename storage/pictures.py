@@ -1,0 +1,35 @@
+"""Pictures of a store file, by the hash of their bytes: each is stored once, and read back only as it was written."""
+
+import hashlib
+
+from typing_extensions import override
+
+from state.errors import StorageError
+from state.store import PictureStore
+from storage.contents import Contents
+from storage.faults import DAMAGED
+
+
+class Pictures(Contents, PictureStore):
+    """Pictures of a store file."""
+
+    @override
+    def save_picture(self, picture: bytes) -> str:
+        content = _hash(picture)
+        self.file.write("INSERT INTO pictures (hash, image) VALUES (?, ?) ON CONFLICT DO NOTHING", content, picture)
+        return content
+
+    @override
+    def picture(self, content: str) -> bytes:
+        rows = self.file.rows("SELECT image FROM pictures WHERE hash = ?", content)
+        if not rows:
+            raise self._missing("picture", content)
+        image = rows[0]["image"]
+        if not isinstance(image, bytes) or _hash(image) != content:
+            cause = f"the picture {content} does not match its hash"
+            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+        return image
+
+
+def _hash(picture: bytes) -> str:
+    return hashlib.blake2b(picture, digest_size=16).hexdigest()
