@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from metrics.album import AlbumExchange
 from state.album import Exchange, Picture, Population
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.meeting import Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
 from state.store import Store
+
+if TYPE_CHECKING:
+    from metrics.album import AlbumExchange
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,10 @@ class RecordedExchange:
         """Whether somebody asked, or answered."""
         return agent in (self.exchange.asker, self.exchange.answerer)
 
-    def measured(self) -> AlbumExchange:
+    def measured(self) -> "AlbumExchange":
         """Return what figures are taken of."""
+        from metrics.album import AlbumExchange
+
         return AlbumExchange(
             turn=self.turn.turn,
             round=self.turn.round,
@@ -108,17 +112,6 @@ def check_is_no_album_chat(run: RunRecord, command: str) -> None:
         )
 
 
-def population_of(run: RunRecord, start: Start, what: str) -> Population:
-    """Return the population of an album chat.
-
-    Raises:
-        UsageError: The run is another kind of conversation.
-    """
-    if not isinstance(start, Population):
-        raise UsageError(f"{what} is about an album chat, and run {run.run} is none; see tertulia show {run.run}")
-    return start
-
-
 # --- diaries --------------------------------------------------------------------------------------------------------
 
 
@@ -155,29 +148,27 @@ def totals_of(agent: str, exchanges: Sequence[RecordedExchange]) -> AgentTotals:
 
     asked = [exchange for exchange in exchanges if exchange.exchange.asker == agent]
     answered = [exchange for exchange in exchanges if exchange.exchange.answerer == agent]
+    texts = [*(exchange.turn.text for exchange in asked), *(exchange.answer.text for exchange in answered)]
     return AgentTotals(
         agent=agent,
         asked=len(asked),
         answered=len(answered),
-        words=sum(len(words(said.turn.text)) for said in asked) + sum(len(words(said.answer.text)) for said in answered),
+        words=sum(len(words(text)) for text in texts),
         pictures_shown=len({exchange.picture.id for exchange in asked}),
         pictures_received=sum(exchange.exchange.passed for exchange in answered),
         partners=len({*(met.exchange.answerer for met in asked), *(met.exchange.asker for met in answered)}),
     )
 
 
-def exchanges_by_agent(exchanges: Iterable[RecordedExchange], agents: Iterable[str]) -> dict[str, list[RecordedExchange]]:
+def exchanges_by_agent(
+    exchanges: Iterable[RecordedExchange], agents: Iterable[str]
+) -> dict[str, list[RecordedExchange]]:
     """Return the exchanges of each agent."""
     found: dict[str, list[RecordedExchange]] = {agent: [] for agent in agents}
     for exchange in exchanges:
         for agent in (exchange.exchange.asker, exchange.exchange.answerer):
             found[agent].append(exchange)
     return found
-
-
-def album_at_first(population: Population, agent: str, parameters: Parameters) -> tuple[str, ...]:
-    """Return the ids of the pictures that somebody has when the first round begins, the latest last."""
-    return population.participant(agent).album[-parameters.album_pictures :]
 
 
 # --- journeys -------------------------------------------------------------------------------------------------------
@@ -205,11 +196,16 @@ class Journey:
     seen_by: Mapping[int, int]
 
     @property
+    def seen(self) -> int:
+        """How many have seen it in the end."""
+        return max(self.seen_by.values())
+
+    @property
     def passed(self) -> int:
         """How often it came into an album where it was not before."""
         return sum(exchange.exchange.passed for exchange in self.exchanges)
 
-    def document(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Return the journey as JSON, in numbers."""
         return {
             "picture": self.picture.id,
@@ -222,14 +218,34 @@ class Journey:
             "seen_by": list(self.seen_by.values()),
         }
 
+    def document(self) -> dict[str, Any]:
+        """Return the journey as JSON: who had it, showed it, got it, lost it, and has it."""
+        return {
+            "picture": self.picture.model_dump(mode="json"),
+            "first_holders": list(self.first_holders),
+            "exchanges": [
+                {"turn": exchange.turn.turn, "round": exchange.turn.round, **_who(exchange.exchange)}
+                for exchange in self.exchanges
+            ],
+            "lost": [{"turn": turn, "agent": agent} for turn, agent in self.lost.items()],
+            "seen_by": list(self.seen_by.values()),
+            "holders": list(self.holders),
+        }
+
+
+def _who(exchange: Exchange) -> dict[str, Any]:
+    return exchange.model_dump(mode="json", include={"asker", "answerer", "passed"})
+
 
 def journeys(
     population: Population, exchanges: Sequence[RecordedExchange], parameters: Parameters
 ) -> dict[str, Journey]:
     """Return the journey of every picture by its id, those that were seen by most people first."""
+    from nodes.belongings import first_belongings
+
     holders: dict[str, dict[str, None]] = {picture.id: {} for picture in population.pictures}
-    for name in population.names:
-        for picture in album_at_first(population, name, parameters):
+    for name, belongings in first_belongings(population, parameters).items():
+        for picture in belongings["album"]:
             holders[picture][name] = None
     first = {picture: tuple(names) for picture, names in holders.items()}
     seen = {picture: set(names) for picture, names in holders.items()}
@@ -259,8 +275,30 @@ def journeys(
         )
         for picture in population.pictures
     ]
-    found.sort(key=lambda journey: (-max(journey.seen_by.values()), -len(journey.exchanges)))
+    found.sort(key=lambda journey: (-journey.seen, -len(journey.exchanges)))
     return {journey.picture.id: journey for journey in found}
+
+
+def read_journey(store: Store, run: RunRecord, start: Start, given: str) -> Journey:
+    """Return the journey of a picture, by its id or its caption.
+
+    Raises:
+        UsageError: The run is no album chat, or several pictures are called that.
+        NotFoundError: There is no such picture.
+    """
+    if not isinstance(start, Population):
+        raise UsageError(f"--picture is for album chats, and run {run.run} is none; see tertulia show {run.run}")
+    picture = find_picture(given, start, run.run)
+    exchanges = read_exchanges(store, run.run, start)
+    return journeys(start, exchanges, Parameters.of_record(run.parameters))[picture.id]
+
+
+def read_album(store: Store, run: RunRecord, population: Population) -> tuple[list[AgentTotals], list[Journey]]:
+    """Return what everybody did, and the journey of every picture, those that most people saw first."""
+    exchanges = read_exchanges(store, run.run, population)
+    found = exchanges_by_agent(exchanges, population.names)
+    totals = [totals_of(agent, of_agent) for agent, of_agent in found.items()]
+    return totals, [*journeys(population, exchanges, Parameters.of_record(run.parameters)).values()]
 
 
 def find_picture(given: str, population: Population, run: str) -> Picture:
@@ -285,4 +323,4 @@ def find_picture(given: str, population: Population, run: str) -> Picture:
         ids = ", ".join(picture.id for picture in found)
         raise UsageError(f"--picture {given}: {len(found)} pictures are called that; name one by its id: {ids}")
     known = dict.fromkeys(name for picture in population.pictures for name in (picture.caption, picture.id))
-    raise NotFoundError(f"run {run} has no picture {given!r}{nearest_hint(given, known)}")
+    raise NotFoundError(f"run {run} has no picture {given!r}{nearest_hint(given, known, otherwise='')}")

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.terminal.output import plain
+from state.album import Population
 from state.meeting import Meeting, Start
 from state.records import Turn
 from tertulia.phrases import attendance, clock, meeting_line, silence
@@ -47,6 +48,6 @@ def utterance(turn: Turn, silence_s: float | None) -> Text:
     return Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", plain(turn.text))
 
 
-def meeting_heading(meeting: Meeting) -> Text:
+def meeting_heading(meeting: Meeting | Population) -> Text:
     """Return what is held, when and where."""
     return plain(meeting_line(meeting), "bold")
