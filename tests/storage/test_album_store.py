@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.album_stored import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
+from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
 from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record
 
 from state.album import Exchange

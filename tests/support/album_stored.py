@@ -1,92 +1,154 @@
-"""Records for tests of stored album chats: a population, and what an exchange leaves."""
+"""An album chat of five villagers as a run leaves it in a store: two rounds of two exchanges, and somebody rests.
 
-from support.stored import NOW, a_candidate, a_run, a_turn_record
+| turn | round | who asks whom | about | what is special |
+|---|---|---|---|---|
+| 1 | 1 | Ada, Ben | pot | it passes to Ben, whose map leaves his album for it |
+| 2 | 1 | Cleo, Dev | tub | named with its variant; Dev has it already |
+| 3 | 2 | Ben, Eva | pot | passed on; Ben asks what Ada asked; a backup was taken |
+| 4 | 2 | Cleo, Ada | tub | not named in the plan, but similar; the text would obey a terminal |
+"""
 
-from state.album import Exchange, Picture, PictureFile, Population, Villager
-from state.cognition import Trace, Visit
-from state.records import Persona, Prompt, RunRecord, TurnRecord, Unit
+from typing import NamedTuple
+
+from support.stored import NOW, a_reply, a_run
+
+from state.album import CALLS, PARTS, Exchange, Pairs, Picture, PictureFile, Population, Villager
+from state.cognition import Call
+from state.parameters import ALBUM_CHAT, Parameters
+from state.records import Candidate, Persona, Prompt, RunRecord, Turn, TurnRecord, Unit
 from state.store import Store
 
-ASKER, ANSWERER = "Ada", "Bob"
+HOSTILE = "Is it \x1b[31mred\x1b[0m, *Ada*? <b>"
+
+PICTURES = (
+    Picture(
+        id="pot.png",
+        caption="pot",
+        variant="Beige",
+        file=PictureFile(hash="0" * 32, width=64, height=48, colours=("brown", "white")),
+    ),
+    Picture(id="tub-white", caption="tub", variant="White"),
+    Picture(id="tub-black", caption="tub", variant="Black"),
+    Picture(id="map", caption="old map"),
+)
+
+ALBUMS = {
+    "Ada": ("pot.png", "tub-black"),
+    "Ben": ("map", "tub-white"),
+    "Cleo": ("tub-white",),
+    "Dev": ("tub-white", "tub-black"),
+    "Eva": ("map",),
+}
 
 
-def an_album_run(run: str = "k3f9", **changes: object) -> RunRecord:
-    return a_run(run, kind="album_chat", scenario="villagers", **changes)
+class Encounter(NamedTuple):
+    """An exchange to be stored: who, about what, and the three texts."""
+
+    asker: str
+    answerer: str
+    picture: str
+    plan: str
+    question: str
+    answer: str
+    passed: bool = False
+    dropped: str | None = None
+    similarity: float | None = None
 
 
-def a_population(*hashes: str, villagers: int = 2, each: int = 1) -> Population:
-    """Villagers with pictures of their own, the first of which have files of these hashes."""
-    names = [ASKER, ANSWERER, *(f"Villager {i}" for i in range(2, villagers))]
-    files = [PictureFile(hash=hash, width=8, height=8, colours=("red",)) for hash in hashes]
-    pictures = [
-        Picture(id=f"p{i}", caption=f"a heron {i}", file=files[i] if i < len(files) else None)
-        for i in range(max(villagers * each, len(files)))
-    ]
+EXCHANGES = (
+    Encounter("Ada", "Ben", "pot.png", "I choose the pot.", "What is in it?", "A plant, Ada.", True, "map"),
+    Encounter("Cleo", "Dev", "tub-white", "The tub: White.", "Who bathes in it?", "Nobody does."),
+    Encounter("Ben", "Eva", "pot.png", "The pot again.", "what is in it", "A small plant.", True),
+    Encounter("Cleo", "Ada", "tub-white", "That white thing.", HOSTILE, "Yes.", True, "pot.png", 0.4321),
+)
+
+ALBUM_PICTURES = 2
+
+
+def a_population() -> Population:
     return Population(
         scenario="villagers",
-        title="Half an \ud83d",
+        title="A village",
         time=NOW,
+        place="the green",
         villagers=tuple(
-            Villager(
-                persona=Persona(name=name),
-                properties=(("job", f"job {i}"),),
-                album=tuple(picture.id for picture in pictures[i * each : (i + 1) * each]),
-            )
-            for i, name in enumerate(names)
+            Villager(persona=Persona(name=name), properties=(("Species", "Owl"),), album=album)
+            for name, album in ALBUMS.items()
         ),
-        pictures=tuple(pictures),
+        pictures=PICTURES,
     )
 
 
-def a_picture_prompt(turn: int, part: str, picture: str | None = None) -> Prompt:
-    units = [
-        Unit(id="album.0", block="album", kind="item", text="a heron", removable=True),
-        Unit(id="album.1", block="album", kind="item", text=f"a boat {turn}", removable=True),
-        Unit(id="picture.image", block="picture", kind="item", text="a heron", picture=picture),
-        Unit(id="task.0", block="task", kind="text", text=f"Write the {part or 'question'}."),
-    ]
-    return Prompt(units=tuple(units), speaker=ASKER, layout="single_message")
-
-
-def an_utterance(store: Store, turn: int, part: str, speaker: str, picture: str | None = None) -> TurnRecord:
-    """One of the three utterances of an exchange; each has been scored, judged and rolled back otherwise."""
-    prompt = store.save_prompt(a_picture_prompt(turn, part, picture))
-    number = ("", "answer", "plan").index(part)
-    whole = a_turn_record(
-        turn,
-        prompt=prompt,
-        scores={"album.0": 0.1 + number, "album.1": 0.2 + number},
-        removed=("album.1", "album.0")[number:],
-        chosen=number,
-        rollbacks=number,
-        scored_by=f"scorer {number}",
-        judged_by=f"judge {number}",
+def an_album_run(run: str = "a1b2", setting: str = "low", **changes: object) -> RunRecord:
+    parameters = Parameters().with_settings({**ALBUM_CHAT, "setting": setting, "album_pictures": ALBUM_PICTURES})
+    return a_run(
+        run,
+        **{
+            "kind": "album_chat",
+            "scenario": "villagers",
+            "status": "finished",
+            "parameters": parameters.model_dump(),
+            **changes,
+        },
     )
-    said = whole.turn.model_copy(
-        update={"round": 1, "sim_time_s": 0.1, "speaker": speaker, "text": f"The {part or 'question'} of turn {turn}."}
-    )
-    return whole.model_copy(update={"turn": said})
 
 
-def an_exchange(store: Store, turn: int, picture: str | None = None) -> tuple[TurnRecord, dict[str, TurnRecord]]:
-    """The question of an exchange, and its parts."""
-    return an_utterance(store, turn, "", ASKER, picture), {
-        "answer": an_utterance(store, turn, "answer", ANSWERER, picture),
-        "plan": an_utterance(store, turn, "plan", ASKER, picture),
-    }
-
-
-def write_exchange(store: Store, run: str, turn: int, picture: str | None = None) -> None:
+def write_exchange(store: Store, run: str, turn: int, round: int, encounter: Encounter) -> None:
     """Store everything that an exchange leaves."""
-    question, parts = an_exchange(store, turn, picture)
-    for part, record in {"": question, **parts}.items():
-        for attempt in range(record.chosen + 1):
-            judged = a_candidate(attempt, turn, inconsistency=3.0 + record.chosen - attempt)
-            store.save_candidate(run, turn, judged.model_copy(update={"text": f"{part} {attempt}"}), part)
+    records: dict[str, TurnRecord] = {}
+    for call in CALLS:
+        speaker, text = encounter.answerer if call == "answer" else encounter.asker, getattr(encounter, call)
+        units = (
+            Unit(id="role.0", block="basic_info", kind="item", text=f"{speaker} is an owl, asked for {call}."),
+            Unit(id="album.0", block="album", kind="item", text=f"seen by {speaker} at {call}", removable=True),
+            Unit(id="album.1", block="album", kind="item", text="an old map", removable=True),
+        )
+        prompt = store.save_prompt(Prompt(units=units, speaker=speaker, layout="single_message"))
+        is_backed_up = turn == 3 and call == "answer"
+        for attempt, words in enumerate(["Something else.", text] if is_backed_up else [text]):
+            reply = a_reply(words, line=words)
+            candidate = Candidate(
+                attempt=attempt, text=words, reply=reply, origin="backup" if attempt else "drawn", inconsistency=7.0
+            )
+            store.save_candidate(run, turn, candidate, PARTS[call])
+        spoken = Turn(turn=turn, round=round, speaker=speaker, text=text, sim_time_s=60.0 * (round - 1), ended=False)
+        records[PARTS[call]] = TurnRecord(
+            turn=spoken,
+            prompt=prompt,
+            scores={unit.id: 0.1 * (index + 1) for index, unit in enumerate(units)},
+            removed=("album.0",),
+            chosen=int(is_backed_up),
+            rollbacks=int(is_backed_up),
+            scored_by="m",
+            judged_by="m",
+        )
+        called = Call(
+            round=turn, agent=speaker, node=f"generate_{call}", attempt=0, model="m", prompt=prompt, replies=(reply,)
+        )
+        store.save_calls(run, [called])
     exchange = Exchange(
-        asker=ASKER, answerer=ANSWERER, picture="p0", found="similar", similarity=0.5, sight="captioned, not seen"
+        asker=encounter.asker,
+        answerer=encounter.answerer,
+        picture=encounter.picture,
+        found="named" if encounter.similarity is None else "similar",
+        similarity=encounter.similarity,
+        sight="captioned, not seen",
+        passed=encounter.passed,
+        dropped=encounter.dropped,
     )
-    with store.transaction():
-        store.save_turn(run, question, parts)
-        store.save_step(run, turn, "", "exchange", exchange)
-        store.save_trace(run, turn, Trace(visits=(Visit(node="n", agent="", before={}, update=None),), after={}))
+    store.save_step(run, turn, "", "exchange", exchange)
+    own = records.pop("")
+    store.save_turn(run, own, records)
+
+
+def write_album_run(store: Store, run: RunRecord, exchanges: tuple[Encounter, ...] = EXCHANGES) -> None:
+    """Store an album chat with these exchanges, two a round."""
+    store.create_run(run, a_population())
+    for turn, encounter in enumerate(exchanges, start=1):
+        round = (turn + 1) // 2
+        if turn % 2:
+            pairs = tuple((met.asker, met.answerer) for met in exchanges[turn - 1 : turn + 1])
+            everybody = {name for pair in pairs for name in pair}
+            resting = next(name for name in ALBUMS if name not in everybody)
+            store.save_step(run.run, turn, "", "pairs", Pairs(pairs=pairs, resting=resting))
+        write_exchange(store, run.run, turn, round, encounter)
