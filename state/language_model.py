@@ -219,7 +219,6 @@ class ModelTraits:
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
-        sees_pictures: Whether it can be shown pictures.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
         sees_pictures: Whether it is shown the pictures of units; then it is a `SeeingModel`.
@@ -402,17 +401,6 @@ class Embedder(Protocol):
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
-
-
-class PictureFinder(Protocol):
-    """A model of texts and pictures in one space, such as CLIP."""
-
-    @property
-    def id(self) -> str:
-        """The name under which it is chosen again."""
-
-    def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
-        """Return the cosine of a text to each picture."""
 
 
 class KeptVectors(Protocol):

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
 from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record
+from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
 
 from state.album import Exchange
 from state.errors import NotFoundError, StorageError

@@ -14,10 +14,10 @@ import pandas
 import pytest
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils_cli
-from support.stored_exchange import a_population, an_album_run, write_exchange
 from support.commands import Cli
 from support.group_stored import write_meeting
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
+from support.stored_exchange import a_population, an_album_run, write_exchange
 
 from metrics.diversity import distinct_n
 from state.cognition import Assessment
