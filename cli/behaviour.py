@@ -11,6 +11,7 @@ from cli.terminal.asking import ask
 from cli.terminal.output import data, print_json
 from cli.terminal.status_line import status_line
 from storage.store import SqliteStore
+from tertulia.exchanges import check_is_no_album_chat
 
 _PROTOTYPES = "prototypes"
 
@@ -39,6 +40,7 @@ def behaviour(
 
     with SqliteStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
+        check_is_no_album_chat(record, "behaviour")
         turns = opened.turns(record.run)
         count = sum(turn.speaker is not None for turn in turns)
         acts = None

@@ -9,11 +9,10 @@ import typer
 
 from cli.environment import model_access, store_path
 from cli.opening import loading_for_good
-from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.seat import Seat
 from cli.terminal.status_line import StatusLine, status_line
-from cli.views.live import print_heading, print_round_thoughts
+from cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from state.errors import LeftError
 from state.records import Turn
 from state.seat import Answer, Invitation
@@ -128,7 +127,7 @@ class LiveRun:
             self._print_turn(started.run.run, turn)
 
     def _print_turn(self, run: str, turn: Turn) -> None:
-        print_turn(data(), turn, self._start, self._silence_s, self._before)
+        print_turn_of(self._store, run, turn, self._start, self._silence_s, self._before)
         self._before = turn
         if self._thoughts:
             print_round_thoughts(self._store, self._store.run(run), turn.round)

@@ -10,6 +10,7 @@ from cli.terminal.asking import ask
 from cli.terminal.output import data, print_json
 from state.errors import UsageError
 from storage.store import SqliteStore
+from tertulia.exchanges import check_is_no_album_chat
 
 _REHEARSAL = "rehearsal"
 
@@ -38,6 +39,8 @@ def inventory(
         raise UsageError(f"--rehearse and --model {model}: give one of them")
     with SqliteStore.open(store_path(store), create=False) as opened:
         records = list({record.run: record for record in map(opened.run, runs)}.values())
+        for record in records:
+            check_is_no_album_chat(record, "inventory")
         answers = {
             record.run: ask(
                 opened, record, _REHEARSAL if rehearse else model, inventory_requests(opened.turns(record.run))

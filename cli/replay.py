@@ -10,9 +10,8 @@ import typer
 
 from cli.environment import store_path
 from cli.options import JsonOption, RunArgument, StoreOption, ThoughtsOption
-from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json, progress
-from cli.views.live import print_heading, print_round_thoughts
+from cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from state.errors import UsageError
 from state.meeting import Start
 from state.parameters import Parameters
@@ -75,7 +74,7 @@ def _play(store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], tho
     print_heading(start, run)
     before: Turn | None = None
     for turn in turns:
-        print_turn(data(), turn, start, silence_s, before)
+        print_turn_of(store, run.run, turn, start, silence_s, before)
         before = turn
         if thoughts:
             print_round_thoughts(store, run, turn.round)

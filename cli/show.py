@@ -8,12 +8,14 @@ from cli.environment import store_path
 from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.lines import print_turn
 from cli.terminal.output import data, plain, print_json
+from cli.views.album import print_diary, print_exchange_making, print_journey
 from cli.views.cognition import print_calls, print_round
 from cli.views.conversation import print_opening, print_run
 from cli.views.costs import print_cost
 from cli.views.timeline import print_timeline
 from cli.views.traces import print_visits
 from cli.views.turn import print_making
+from state.album import Population
 from state.errors import UsageError
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
@@ -27,6 +29,7 @@ from tertulia.documents import (
     opening_document,
     turn_document,
 )
+from tertulia.exchanges import read_exchanges, read_journey
 from tertulia.rounds import find_agent
 from tertulia.timeline import read_timeline
 from tertulia.traces import read_visits, visits_document
@@ -44,6 +47,10 @@ TurnOption = Annotated[
 AgentOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="One agent alone; with --turn, every prompt and reply of theirs too."),
+]
+PictureOption = Annotated[
+    str | None,
+    typer.Option(metavar="PICTURE", help="In an album chat: the journey of a picture, by its id or its caption."),
 ]
 NodeOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The state before and after this node; `all` for every node.")
@@ -66,6 +73,7 @@ def show(
     run: RunArgument,
     turn: TurnOption = None,
     agent: AgentOption = None,
+    picture: PictureOption = None,
     node: NodeOption = None,
     cost: CostOption = False,
     price: PriceOption = None,
@@ -81,6 +89,8 @@ def show(
         raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
     if removal_factor is not None and (node is not None or cost):
         raise UsageError("--lambda asks what would be removed; leave out --node and --cost")
+    if picture is not None and (turn is not None or agent is not None or node is not None or cost):
+        raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
     if price and not cost:
         raise UsageError("--price says what tokens cost; give --cost with it")
     with SqliteStore.open(store_path(store), create=False) as opened:
@@ -90,7 +100,9 @@ def show(
         is_opening = turn == 0 and isinstance(start, Meeting)
         if turn is not None and not is_opening:
             opened.turn_record(record.run, turn)  # complains where there is none
-        if cost:
+        if picture is not None:
+            _show_journey(opened, record, start, picture, as_json)
+        elif cost:
             _show_cost(opened, record, turn, agent, read_prices(price), as_json)
         elif node is not None:
             _show_visits(opened, record, turn, None if node == "all" else node, agent, as_json)
@@ -129,6 +141,14 @@ def _show_visits(
         print_visits(data(), visits)
 
 
+def _show_journey(store: SqliteStore, run: RunRecord, start: Start, given: str, as_json: bool) -> None:
+    journey = read_journey(store, run, start, given)
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **journey.document()})
+    else:
+        print_journey(data(), run, journey)
+
+
 def _show_run(store: SqliteStore, run: RunRecord, start: Start, as_json: bool) -> None:
     if as_json:
         print_json(conversation_document(store, run, start))
@@ -141,6 +161,9 @@ def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as
         print_json(agent_in_run_document(store, run, start, agent))
     elif isinstance(start, Meeting):
         print_timeline(data(), run, start, read_timeline(store, run.run, start, [agent]))
+    elif isinstance(start, Population):
+        exchanges = [met for met in read_exchanges(store, run.run, start) if met.concerns(agent)]
+        print_diary(data(), run, agent, exchanges, start)
     else:
         for turn in store.turns(run.run):
             if turn.speaker == agent:
@@ -159,6 +182,10 @@ def _show_turn(store: SqliteStore, start: Start, details: TurnDetails, as_json: 
         print_json(turn_document(store, details))
         return
     console, parameters = data(), Parameters.model_validate(details.run.parameters)
+    if isinstance(start, Population):
+        print_exchange_making(console, details, start)
+        print_calls(console, details.calls, store)
+        return
     print_turn(console, details.record.turn, start, parameters.silence_s)
     console.print()
     if details.round is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from state.album import Exchange
 from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from state.meeting import Start
 from state.parameters import Parameters
@@ -32,6 +33,9 @@ _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions":
 
 #: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
+
+#: The part of a turn that comes before its own utterance.
+_BEFORE_THE_TURN = ("plan",)
 
 #: The fields of a bid on how much an agent wanted to speak; the others are on the latency.
 _WILLINGNESS = {"parts", "willingness", "willing"}
@@ -184,8 +188,9 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
     """Return the document of every turn of a run, by number, and of its preparation under 0.
 
     The keys of a document stand in the order in which things happen: what agents perceived, chose, found and thought,
-    their willingness and latency, the floor, the speaker; the prompt, its scores, the units removed; the candidates and
-    their judgement; text and clock; the calls of models, by agent and by step.
+    their willingness and latency, the floor; in an album chat the plan, and who met about which picture; the speaker;
+    the prompt, its scores, the units removed; the candidates and their judgement; text and clock; in an album chat the
+    answer; the calls of models, by agent and by step.
     """
     minds = _minds(store, run)
     calls: dict[int, dict[str, dict[str, Document]]] = {}
@@ -194,14 +199,28 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
             call
         )
     documents: dict[int, Document] = {0: {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}}
+    exchanges = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange).items()}
     for turn in store.turns(run):
         record, candidates = store.turn_record(run, turn.turn), store.candidates(run, turn.turn)
+        parts = _part_documents(store, run, turn.turn) if turn.turn in exchanges else {}
+        exchange = {"exchange": exchanges[turn.turn].model_dump(mode="json")} if turn.turn in exchanges else {}
         documents[turn.turn] = {
-            **minds.get(turn.round, _no_mind()),
+            **minds.get(turn.turn, _no_mind()),
+            **{part: document for part, document in parts.items() if part in _BEFORE_THE_TURN},
+            **exchange,
             **_utterance_document(record, candidates),
-            "calls": calls.get(turn.round, {}),
+            **{part: document for part, document in parts.items() if part not in _BEFORE_THE_TURN},
+            "calls": calls.get(turn.turn, {}),
         }
     return documents
+
+
+def _part_documents(store: Store, run: str, turn: int) -> dict[str, Document]:
+    """Return the documents of the further utterances of a turn."""
+    return {
+        part: _utterance_document(record, store.candidates(run, turn, part))
+        for part, record in store.parts(run, turn).items()
+    }
 
 
 def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:

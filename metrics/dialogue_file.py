@@ -171,9 +171,12 @@ def _exported(entries: Iterable[Entry]) -> Iterator[FileDialogue]:
         elif kind == "turn" and not runs:
             raise UsageError(f"{where}: a turn stands before its run; {_EXPORT}")
         elif kind == "turn" and entry.get("speaker", "") is not None:
-            # What the speaker is called in the words; exports of earlier versions do not have it.
-            name = "spoken_name" if entry.get("spoken_name") is not None else "speaker"
-            runs[-1][2].append((_field(entry, name, where), _field(entry, "text", where)))
+            parts = entry.get("parts")
+            answer = parts.get("answer") if isinstance(parts, dict) else None  # an album chat's turn has one
+            for utterance in [entry, answer] if isinstance(answer, dict) else [entry]:
+                # What the speaker is called in the words; exports of earlier versions do not have it.
+                name = "spoken_name" if utterance.get("spoken_name") is not None else "speaker"
+                runs[-1][2].append((_field(utterance, name, where), _field(utterance, "text", where)))
     for where, run, lines in runs:
         if not lines:
             raise UsageError(f"{where}: nobody speaks in this run; leave it out")

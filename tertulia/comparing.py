@@ -20,6 +20,7 @@ from state.parameters import Parameters
 from state.records import RunRecord, Turn
 from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.exchanges import spoken_turns
 from tertulia.phrases import in_words, number
 
 _WITHHELD = ("start", "withheld")
@@ -32,7 +33,7 @@ class RunComparison:
     Attributes:
         runs: The two runs, A and B.
         starts: What they started from.
-        turns: Their turns.
+        turns: All that was said in them; an answer of an album chat stands behind its question.
         comparison: How they differ; of one turn alone where `turn` is set.
         turn: The only turn that was compared.
     """
@@ -81,13 +82,14 @@ def compare(store: Store, a: str, b: str, turn: int | None = None) -> RunCompari
         NotFoundError: There is no such run, or neither has the turn.
     """
     runs = (store.run(a), store.run(b))
+    starts = (store.start(runs[0].run), store.start(runs[1].run))
     comparison = compare_runs(store, *runs)
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
     return RunComparison(
         runs=runs,
-        starts=(store.start(runs[0].run), store.start(runs[1].run)),
-        turns=(store.turns(runs[0].run), store.turns(runs[1].run)),
+        starts=starts,
+        turns=(spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1])),
         comparison=comparison,
         turn=turn,
     )

@@ -10,7 +10,12 @@ from tertulia.phrases import counted, number
 _NAMES = {"mechanisms": "mechanisms chosen", "removed": "units removed", "calls": "model calls"}
 
 #: Aspects of a turn that have a line of their own; the others are named.
-_IN_WORDS = {"floor", "speaker", "removed", "scores", "judgement", "text", "clock", "ending", "willingness", "latency"}
+_IN_WORDS = {"floor", "plan", "exchange", "answer", "speaker", "removed", "scores", "judgement", "text", "clock"}
+_IN_WORDS |= {"ending", "willingness", "latency"}
+
+
+#: What stands for a part that a turn does not have.
+_NOTHING = {"text": "–"}
 
 
 def sameness(compared: RunComparison) -> str:
@@ -41,6 +46,12 @@ def _named(aspect: str) -> str:
 
 def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield what differs in a turn besides the utterance, by subject; what has no line of its own is named."""
+    if "plan" in aspects:
+        yield "plan", _both(*(document.get("plan", _NOTHING)["text"] for document in (a, b)))
+    if "exchange" in aspects:
+        yield "picture", _both(*map(_exchange, (a, b)))
+    if "answer" in aspects:
+        yield "answer", _both(*(document.get("answer", _NOTHING)["text"] for document in (a, b)))
     if "floor" in aspects:
         yield "floor", _both(*map(_floor, (a, b)))
     for agent, words in agents_that_differ(a, b):
@@ -59,6 +70,15 @@ def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[t
 
 def _both(a: str, b: str) -> str:
     return f"{a} | {b}"
+
+
+def _exchange(document: Document) -> str:
+    exchange = document.get("exchange")
+    if exchange is None:
+        return "–"
+    found = "named" if exchange["similarity"] is None else f"similar, {number(exchange['similarity'], 2)}"
+    passed = ", passed" if exchange["passed"] else ""
+    return f"{exchange['asker']} → {exchange['answerer']}: {exchange['picture']} ({found}{passed})"
 
 
 def _floor(document: Document) -> str:

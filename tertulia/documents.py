@@ -1,12 +1,15 @@
 """Runs, turns, rounds, agents and calls as JSON documents, which other programs rely on: fields are only ever added."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from state.album import Population
 from state.cognition import Call
 from state.meeting import Meeting, Start
 from state.records import RunRecord
 from state.store import Store
+from tertulia.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.phrases import order_of
 from tertulia.removal import remarks
 from tertulia.rounds import AgentRound, Round, calls_of, read_characters, read_round
@@ -40,7 +43,11 @@ def run_document(run: RunRecord, start: Start) -> Document:
         "error": run.error,
         "left_out": list(start.withheld),
     }
-    return document | ({"meeting": meeting_document(start)} if isinstance(start, Meeting) else {})
+    if isinstance(start, Meeting):
+        document["meeting"] = meeting_document(start)
+    elif isinstance(start, Population):
+        document["population"] = population_document(start)
+    return document
 
 
 def parent_document(run: RunRecord) -> Document | None:
@@ -59,6 +66,16 @@ def meeting_document(meeting: Meeting) -> Document:
     }
 
 
+def population_document(population: Population) -> Document:
+    """Return who may meet, when, where, and the pictures of their albums."""
+    return {
+        **population.model_dump(mode="json", include={"title", "time", "place", "pictures"}),
+        "villagers": [
+            {"name": villager.persona.name, "album": list(villager.album)} for villager in population.villagers
+        ],
+    }
+
+
 def start_document(start: Start) -> Document:
     """Return everything that a run started from."""
     return start.model_dump(mode="json", exclude={"withheld"}) | {"left_out": list(start.withheld)}
@@ -66,8 +83,18 @@ def start_document(start: Start) -> Document:
 
 def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
     """Return a run with its turns."""
-    turns = [turn.model_dump(mode="json") for turn in store.turns(run.run)]
-    return run_document(run, start) | {"turns": turns}
+    return run_document(run, start) | {"turns": turn_rows(store, run, start)}
+
+
+def turn_rows(store: Store, run: RunRecord, start: Start) -> list[Document]:
+    """Return the turns of a run, in an album chat with their exchanges."""
+    if isinstance(start, Population):
+        return [_exchange_row(exchange) for exchange in read_exchanges(store, run.run, start)]
+    return [turn.model_dump(mode="json") for turn in store.turns(run.run)]
+
+
+def _exchange_row(exchange: RecordedExchange) -> Document:
+    return exchange.turn.model_dump(mode="json") | {"exchange": exchange.document()}
 
 
 def opening_document(store: Store, run: RunRecord, meeting: Meeting, agent: str | None = None) -> Document:
@@ -88,7 +115,7 @@ def opening_document(store: Store, run: RunRecord, meeting: Meeting, agent: str 
 
 
 def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str) -> Document:
-    """Return one agent through a whole run: their utterances, and in a meeting their cognition in every round."""
+    """Return one agent through a whole run: their utterances, or exchanges, and in a meeting their cognition."""
     cognition = []
     if isinstance(start, Meeting):
         rounds = (read_round(store, run.run, number, start) for number in range(1, run.turns + 1))
@@ -98,13 +125,28 @@ def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str
             for present in round.agents
             if present.agent == agent
         ]
-    turns = [turn.model_dump(mode="json") for turn in store.turns(run.run) if turn.speaker == agent]
+    if isinstance(start, Population):
+        turns = [_exchange_row(met) for met in read_exchanges(store, run.run, start) if met.concerns(agent)]
+    else:
+        turns = [turn.model_dump(mode="json") for turn in store.turns(run.run) if turn.speaker == agent]
     return {
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
         "agent": agent,
         "turns": turns,
         "cognition": cognition,
+    }
+
+
+def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequence[Journey]) -> dict[str, Any]:
+    """Return what everybody did, and the journeys of pictures in numbers, as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": run.run,
+        "scenario": run.scenario,
+        "setting": run.parameters.get("setting"),
+        "agents": [asdict(agent) for agent in totals],
+        "pictures": [journey.figures() for journey in journeys],
     }
 
 
@@ -118,6 +160,9 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
         document["what_if"] = details.what_if
     if details.round is not None:
         document |= _round_document(store, details.run.run, details.round, details.agent)
+    if details.exchange is not None:
+        document["exchange"] = details.exchange.document()
+        document["parts"] = {part: _making_document(of_part) for part, of_part in details.parts.items()}
     if details.agent is not None:
         document["calls"] = calls_document(details.calls, store)
     return document

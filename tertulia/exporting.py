@@ -27,7 +27,7 @@ def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document
     written: set[str] = set()
     yield from _call_records(store, calls.pop(0, []), written)
     for turn in store.turns(run.run):
-        yield from _call_records(store, calls.pop(turn.round, []), written)
+        yield from _call_records(store, calls.pop(turn.turn, []), written)
         yield {"kind": "turn", **turn_document(store, read_turn(store, run, start, turn.turn))}
     for round in sorted(calls):
         yield from _call_records(store, calls[round], written)

@@ -7,8 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from state.errors import UsageError
-from state.meeting import Meeting
-from state.records import RunRecord, RunStatus
+from state.records import Case, RunRecord, RunStatus
 from state.town import Simulation
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION, Document, parent_document
@@ -144,8 +143,8 @@ def _names_of_files(store: SqliteStore, runs: Iterable[RunRecord]) -> dict[str, 
     for run in runs:
         path = PurePath(run.scenario)
         if path.suffix in _SCENARIO_FILES and run.scenario not in names:
-            start = store.start(run.run) if run.kind == "group_chat" else None
-            names[run.scenario] = start.title if isinstance(start, Meeting) else path.stem
+            start = None if run.kind == "dialogue" else store.start(run.run)
+            names[run.scenario] = path.stem if start is None or isinstance(start, Case) else start.title
     return names
 
 

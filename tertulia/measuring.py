@@ -18,6 +18,7 @@ from state.records import Prompt, RunRecord, Unit
 from state.store import Store
 from state.words import segmenter
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.exchanges import spoken_turns
 
 if TYPE_CHECKING:
     from metrics.dialogue_file import ExportedRun
@@ -219,8 +220,9 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     if store is not None:
         for run in {run.run: run for run in stored}.values():
             case = _case(run.scenario, run, by)
-            names = names_in_words(store.start(run.run).names, Parameters.of_record(run.parameters))
-            spoken = dialogue_of(store.turns(run.run), names.name_of)
+            start = store.start(run.run)
+            names = names_in_words(start.names, Parameters.of_record(run.parameters))
+            spoken = dialogue_of(spoken_turns(store, run.run, start), names.name_of)
             if not spoken:
                 raise UsageError(f"nobody speaks in run {run.run}; leave it out")
             dialogues.setdefault(case, []).append(spoken)

@@ -34,7 +34,9 @@ def check_meeting(scenario: str, settings: Mapping[str, Any]) -> tuple[Meeting, 
 
     plan = plan_run(scenario, settings, model="rehearsal")
     if not isinstance(plan.start, Meeting):
-        raise UsageError(f"{scenario} is a dialogue of two, who speak in turn; only a meeting is checked")
+        is_dialogue = plan.start.kind == "dialogue"
+        kind = "a dialogue of two, who speak in turn" if is_dialogue else "an album chat, in which two meet at a time"
+        raise UsageError(f"{scenario} is {kind}; only a meeting is checked")
     return plan.start, reach_of(plan.start, plan.parameters), list(warnings_of(plan.start, plan.parameters))
 
 

@@ -2,8 +2,9 @@
 
 from metrics.participation import Latency, Participation, Person, participation
 from metrics.published import TEAM_BUILDING
+from state.album import Population
 from state.cognition import Bid, Character, InformationNeed, WillingnessRatings
-from state.errors import NotFoundError
+from state.errors import NotFoundError, UsageError
 from state.meeting import Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
@@ -14,10 +15,19 @@ from tertulia.rounds import read_characters
 
 
 def read_participation(store: Store, run: RunRecord, start: Start) -> Participation:
-    """Return how everybody took part in a run."""
+    """Return how everybody took part in a run.
+
+    Raises:
+        UsageError: It is an album chat.
+    """
     parameters = Parameters.model_validate(run.parameters)
     turns = store.turns(run.run)
     rate, silence_s = parameters.speaking_rate_wpm, parameters.silence_s
+    if isinstance(start, Population):
+        raise UsageError(
+            f"run {run.run} is an album chat, in which nobody races for the floor; `tertulia stats {run.run}` counts "
+            "its exchanges, and Run.exchanges has them"
+        )
     if not isinstance(start, Meeting):
         return participation([Person(agent=name) for name in start.names], turns, rate, silence_s)
     characters = read_characters(store, run.run)

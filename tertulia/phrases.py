@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
-from state.album import Population
+from state.album import Picture, Population
 from state.meeting import AttendanceChange, Attendee, Meeting, Start
 from state.records import BLOCK_INITIALS, RunRecord
 from state.text import one_line
@@ -79,13 +79,14 @@ def order_of(run: RunRecord) -> str | None:
 
 
 def settings(run: RunRecord) -> list[str]:
-    """Return what the run was made with, a phrase each: order, λ (or what is retained), α, model, seed, seat."""
+    """Return what the run was made with, a phrase each: order or setting, λ (or what remains), α, model, seed, seat."""
     order = order_of(run)
     kept = retained(run)
     strength = run.parameters.get("context_strength")
     seat = run.parameters.get("seat")
     return [
         *([in_words(order)] if order else []),
+        *([f"{run.parameters.get('setting')} setting"] if run.kind == "album_chat" else []),
         f"retained: {kept}" if kept else f"λ = {run.parameters.get('removal_factor'):g}",
         *([f"α = {strength:g}"] if strength else []),
         run.model,
@@ -126,6 +127,15 @@ def meeting_line(meeting: Meeting | Population) -> str:
     until = f" to {meeting.ends:%H:%M}" if isinstance(meeting, Meeting) and meeting.ends else ""
     place = f", {meeting.place}" if meeting.place else ""
     return f"{meeting.title}, {meeting.time:%A %d %B %Y, %H:%M}{until}{place}"
+
+
+def picture_phrase(picture: Picture, sight: str | None = None) -> str:
+    """Return a picture as text, with what its file shows, and whether it was seen."""
+    known = [picture.caption, *([picture.variant] if picture.variant else [])]
+    if picture.file is not None:
+        known.append(f"{picture.file.width}×{picture.file.height}")
+        known += [" and ".join(picture.file.colours)] if picture.file.colours else []
+    return f"[picture: {', '.join(known)}{f'; {sight}' if sight else ''}]"
 
 
 # --- turns ----------------------------------------------------------------------------------------------------------

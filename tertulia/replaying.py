@@ -6,7 +6,7 @@ from state.errors import NotFoundError, UsageError
 from state.meeting import Meeting, Start
 from state.records import RunRecord, Turn
 from state.store import Store
-from tertulia.documents import Document, agent_document, run_document
+from tertulia.documents import Document, agent_document, run_document, turn_rows
 from tertulia.rounds import read_round
 
 
@@ -35,7 +35,8 @@ def recording_document(
     store: Store, run: RunRecord, start: Start, turns: Sequence[Turn], thoughts: bool = False
 ) -> Document:
     """Return a run with some of its turns as JSON; with `thoughts` the cognition behind each."""
-    rows = [turn.model_dump(mode="json") for turn in turns]
+    wanted = {turn.turn for turn in turns}
+    rows = [row for row in turn_rows(store, run, start) if row["turn"] in wanted]
     if thoughts and isinstance(start, Meeting):
         for row, turn in zip(rows, turns, strict=True):
             agents = read_round(store, run.run, turn.round, start).agents

@@ -1,15 +1,15 @@
 """A run as Python sees it: what is stored of it, read when it is asked for, and what can be done with it."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from state.album import Population
 from state.errors import UsageError, nearest_hint
 from state.parameters import Parameters
-from state.records import Candidate, RunRecord, RunStatus, Turn, Unit
+from state.records import RunRecord, RunStatus, Turn
 from tertulia.arguments import (
     SEED,
     check_argument,
@@ -19,9 +19,10 @@ from tertulia.arguments import (
     whole_number,
 )
 from tertulia.documents import conversation_document, turn_document
+from tertulia.exchanges import RecordedExchange, read_exchanges
 from tertulia.phrases import clock, people_line, settings, silence
-from tertulia.rounds import AgentRound
 from tertulia.store_handle import StoreFileHandle
+from tertulia.stored_turn import StoredTurn
 from tertulia.tables import Records
 from tertulia.turns import TurnDetails, read_turn
 
@@ -34,105 +35,8 @@ if TYPE_CHECKING:
     from state.seat import Ask
     from tertulia.comparing import RunComparison
 
-#: Characters of an utterance that a turn's line shows.
-_SHOWN = 60
-
 #: What a run's data frames can be of: docs/data.md has their columns.
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
-
-
-@dataclass(frozen=True)
-class TurnUnit:
-    """A unit of the prompt of a turn.
-
-    Attributes:
-        id, block, kind, text, removable: As in `state.records.Unit`.
-        score: The attention that the reply paid to it (APP Eq. 1); `None` where nothing was scored.
-        removed: Whether it was removed from the prompt.
-    """
-
-    id: str
-    block: str
-    kind: str
-    text: str
-    removable: bool
-    score: float | None
-    removed: bool
-
-
-class StoredTurn:
-    """A turn and how it came about.
-
-    Attributes:
-        details: Everything that is stored of it.
-    """
-
-    def __init__(self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]]) -> None:
-        """Wrap what was read, and how it is written as JSON."""
-        self.details = details
-        self._document = document
-
-    @property
-    def turn(self) -> int:
-        """Its number, from 1."""
-        return self.details.record.turn.turn
-
-    @property
-    def speaker(self) -> str | None:
-        """Who spoke; `None` in a silence."""
-        return self.details.record.turn.speaker
-
-    @property
-    def text(self) -> str:
-        """The utterance; empty in a silence."""
-        return self.details.record.turn.text
-
-    @property
-    def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, in prompt order, with scores and what was removed."""
-        prompt, scores = self.details.prompt, self.details.record.scores or {}
-        return Records(self._unit(unit, scores) for unit in (prompt.units if prompt else ()))
-
-    def _unit(self, unit: Unit, scores: Mapping[str, float]) -> TurnUnit:
-        return TurnUnit(
-            id=unit.id,
-            block=unit.block,
-            kind=unit.kind,
-            text=unit.text,
-            removable=unit.removable,
-            score=scores.get(unit.id),
-            removed=unit.id in self.details.removed,
-        )
-
-    @property
-    def candidates(self) -> Records[Candidate]:
-        """The candidates that were drawn, or rewritten, in the order of their attempts, with the judge's figures."""
-        return Records(self.details.candidates)
-
-    @property
-    def removed_share(self) -> float:
-        """The share in [0, 1] of the removable units' attention that the removed ones have."""
-        return self.details.removed_share
-
-    @property
-    def rollbacks(self) -> int:
-        """The number of backups that were taken."""
-        return self.details.record.rollbacks
-
-    @property
-    def agents(self) -> Records[AgentRound]:
-        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
-        return Records(self.details.round.agents if self.details.round else ())
-
-    def document(self) -> dict[str, Any]:
-        """Return what `tertulia show RUN --turn N --json` prints."""
-        return self._document(self.details)
-
-    def __repr__(self) -> str:
-        """Return the turn as a line."""
-        removed = sum(unit.removed for unit in self.units)
-        words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
-        return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
 
 
 class Run:
@@ -190,6 +94,14 @@ class Run:
         """All turns, silences among them; a fork's parent's turns come first."""
         with self.store.opened() as store:
             return Records(store.turns(store.run(self.id).run))
+
+    @property
+    def exchanges(self) -> Records[RecordedExchange]:
+        """All exchanges of an album chat; none of another conversation."""
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            start = store.start(run.run)
+            return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
 
     def turn(self, number: int) -> StoredTurn:
         """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.

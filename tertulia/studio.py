@@ -16,8 +16,8 @@ from state.errors import UsageError
 from state.records import Record, RunKind
 from storage.store import SqliteStore
 from tertulia.driver import recorded_ending
-from tertulia.entering import first_state_of
 from tertulia.engines import REHEARSAL, ModelAccess
+from tertulia.entering import first_state_of
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from state.meeting import AttendanceChange, Meeting, Start
 from state.records import RunRecord, Turn
 from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.exchanges import spoken_turns
 from tertulia.phrases import order_of
 
 
@@ -41,7 +42,7 @@ def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = 
             was willing.
     """
     if not isinstance(start, Meeting):
-        return [TimelineTurn(turn, ()) for turn in store.turns(run)]
+        return [TimelineTurn(turn, ()) for turn in spoken_turns(store, run, start)]
     turns = turns_with_opening(store, run, start)
     thoughts: dict[int, list[Thought]] = {}
     bids = store.steps(run, "bid", Bid)

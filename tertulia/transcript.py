@@ -9,10 +9,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from state.album import PARTS, Population, Villager
 from state.meeting import AttendanceChange, Attendee, Meeting, Start
 from state.parameters import Parameters
 from state.records import Participant, RunRecord, Turn
 from state.store import Store
+from tertulia.album_phrases import outcome_phrases, pair_phrase
+from tertulia.exchanges import by_round, read_exchanges
 from tertulia.phrases import (
     attendance,
     clean,
@@ -20,13 +23,15 @@ from tertulia.phrases import (
     in_words,
     number,
     people_line,
+    picture_phrase,
     retained,
     settings,
     silence,
     stay,
 )
-from tertulia.rounds import AgentRound, read_round
+from tertulia.rounds import AgentRound
 from tertulia.timeline import attendance_changes, changes_before, turns_with_opening
+from tertulia.turns import TurnDetails, read_turn
 
 #: Characters of a removed unit that are shown.
 _SHOWN = 200
@@ -63,6 +68,10 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
     yield "## The conversation"
     yield ""
     silence_s = Parameters.model_validate(run.parameters).silence_s
+    if isinstance(start, Population):
+        yield from _exchanges(store, run, start, thoughts)
+        yield from _settings(run)
+        return
     turns = turns_with_opening(store, run.run, start)
     for turn, changes in zip(turns, changes_before(turns, attendance_changes(start, turns)), strict=True):
         for change in changes:
@@ -71,7 +80,7 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
         yield _utterance(turn, start, silence_s)
         yield ""
         if thoughts and turn.turn:
-            lines = list(_behind(store, run, start, turn))
+            lines = list(_behind(read_turn(store, run, start, turn.turn)))
             yield from lines
             yield from [""] if lines else []
     if not any(turn.turn for turn in turns):
@@ -80,10 +89,36 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
     yield from _settings(run)
 
 
+def _exchanges(store: Store, run: RunRecord, population: Population, thoughts: bool) -> Iterator[str]:
+    """Yield the exchanges of an album chat by round: who asked whom about which picture, and what they said."""
+    exchanges = read_exchanges(store, run.run, population)
+    for round, of_round in by_round(exchanges):
+        yield from (f"### Round {round}", "")
+        for recorded in of_round:
+            exchange = recorded.exchange
+            picture = escaped(picture_phrase(recorded.picture, exchange.sight))
+            yield from (f"{recorded.turn.turn}. {escaped(pair_phrase(recorded))} {picture}", "")
+            yield f"   - *plan:* {escaped(recorded.plan)}"
+            yield f"   - **{escaped(exchange.asker)}:** {escaped(recorded.turn.text)}"
+            yield f"   - **{escaped(exchange.answerer)}:** {escaped(recorded.answer.text)}"
+            yield from (f"   - {escaped(phrase)}" for phrase in outcome_phrases(recorded, population))
+            if thoughts:
+                details = read_turn(store, run, population, recorded.turn.turn)
+                for call, part in PARTS.items():
+                    behind = list(_behind(details.parts[part] if part else details))
+                    yield from (f"   {line}" for line in ([f"- Behind the {call}:"] if behind else []))
+                    yield from (f"     {line}" for line in behind)
+            yield ""
+    if not exchanges:
+        yield from ("Nobody has met yet.", "")
+
+
 def _heading(run: RunRecord, start: Start) -> Iterator[str]:
     """Yield what is held, when and where, who takes part, and what is to be known of the run."""
     title, description, until = people_line(start), None, ""
-    if isinstance(start, Meeting):
+    if isinstance(start, Population):
+        title, description = start.title, people_line(start)
+    elif isinstance(start, Meeting):
         title, description = start.title, start.description
         until = f" to {start.ends:%H:%M}" if start.ends else ""
     place = f", {escaped(start.place)}" if start.place else ""
@@ -104,12 +139,16 @@ def _heading(run: RunRecord, start: Start) -> Iterator[str]:
 
 
 def _people(start: Start) -> Sequence[Participant]:
+    if isinstance(start, Population):
+        return start.villagers
     return start.participants if isinstance(start, Meeting) else (start.initiator, start.partner)
 
 
 def _person(participant: Participant) -> str:
     persona = participant.persona
+    properties = participant.properties if isinstance(participant, Villager) else ()
     known = [
+        *(f"{name}: {value}" for name, value in properties),
         *([str(persona.age)] if persona.age is not None else []),
         *([persona.traits] if persona.traits else []),
         *(stay(participant) if isinstance(participant, Attendee) else []),
@@ -133,15 +172,13 @@ def _clock(sim_time_s: float, start: Start) -> str:
     return f"`{clock(sim_time_s, start).split()[0]}`"
 
 
-def _behind(store: Store, run: RunRecord, start: Start, turn: Turn) -> Iterator[str]:
-    """Yield what led to a turn: everybody's thoughts and bids, what was removed, and the candidates set aside."""
-    if isinstance(start, Meeting):
-        for agent in read_round(store, run.run, turn.round, start).agents:
-            yield _thought(agent)
-    record = store.turn_record(run.run, turn.turn)
-    if record.prompt is not None and record.removed:
-        removed = set(record.removed)
-        units = [unit for unit in store.prompt(record.prompt).units if unit.id in removed and unit.kind == "item"]
+def _behind(details: TurnDetails) -> Iterator[str]:
+    """Yield what led to an utterance: everybody's thoughts and bids, what was removed, and candidates set aside."""
+    run, record = details.run, details.record
+    if details.round is not None:
+        yield from map(_thought, details.round.agents)
+    if details.prompt is not None and details.removed:
+        units = [unit for unit in details.prompt.units if unit.id in details.removed and unit.kind == "item"]
         kept = retained(run)
         why = f", all but {kept}" if kept else f" at λ = {run.parameters.get('removal_factor'):g}"
         yield f"- Removed from the prompt{why}:"
@@ -149,7 +186,7 @@ def _behind(store: Store, run: RunRecord, start: Start, turn: Turn) -> Iterator[
             text = clean(unit.text).removeprefix("- ")
             shown = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
             yield f"  - {in_words(unit.block)}: {escaped(shown)}"
-    for candidate in store.candidates(run.run, turn.turn):
+    for candidate in details.candidates:
         if candidate.attempt != record.chosen and candidate.inconsistency is not None:
             comment = f" ({escaped(candidate.comment)})" if candidate.comment else ""
             what = "Rewritten, and set aside" if candidate.origin == "rewritten" else "Set aside"

@@ -1,7 +1,9 @@
 """A turn and how it came about: its prompt, what was removed, the candidates, and the cognition of a group."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
+from state.album import PARTS, Population
 from state.cognition import Call
 from state.errors import NotFoundError
 from state.meeting import Meeting, Start
@@ -9,6 +11,7 @@ from state.parameters import Parameters
 from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
 from state.text import folded, one_line
+from tertulia.exchanges import RecordedExchange, read_exchanges
 from tertulia.rounds import Round, calls_of, read_round
 from tertulia.what_if import removed_at
 
@@ -27,6 +30,8 @@ class TurnDetails:
         round: The round, in a group chat.
         agent: The only agent whose cognition is wanted; `None` for everybody's.
         calls: The calls of models that this agent made in the round.
+        exchange: The exchange, in an album chat.
+        parts: In an album chat how plan and answer came about, by part.
     """
 
     run: RunRecord
@@ -38,6 +43,8 @@ class TurnDetails:
     round: Round | None
     agent: str | None
     calls: tuple[Call, ...]
+    exchange: RecordedExchange | None = None
+    parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
 
     @property
     def rewritings(self) -> int:
@@ -97,22 +104,37 @@ def read_turn(
             scores.
         UsageError: λ is out of its range.
     """
-    record = store.turn_record(run.run, number)
+    details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
+    there = None
+    if isinstance(start, Meeting):
+        round = read_round(store, run.run, details.record.turn.round, start)
+        details, there = replace(details, round=round), [present.agent for present in round.agents]
+    elif isinstance(start, Population):
+        (exchange,) = read_exchanges(store, run.run, start, number, number)
+        records = store.parts(run.run, number)
+        parts = {part: _details(store, run, records[part], part, removal_factor) for part in PARTS.values() if part}
+        details = replace(details, exchange=exchange, parts=parts)
+        there = [exchange.exchange.asker, exchange.exchange.answerer]
+    if agent is None:
+        return details
+    if there is not None and agent not in there:
+        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see tertulia show {run.run}")
+    return replace(details, agent=agent, calls=tuple(calls_of(store, run.run, number, agent)))
+
+
+def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None) -> TurnDetails:
     prompt = store.prompt(record.prompt) if record.prompt else None
     removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor)
-    round = read_round(store, run.run, record.turn.round, start) if isinstance(start, Meeting) else None
-    if round is not None and agent is not None and agent not in [present.agent for present in round.agents]:
-        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see tertulia show {run.run}")
     return TurnDetails(
         run=run,
         record=record,
         prompt=prompt,
-        candidates=tuple(store.candidates(run.run, number)),
+        candidates=tuple(store.candidates(run.run, record.turn.turn, part)),
         removed=frozenset(removed),
         what_if=removal_factor,
-        round=round,
-        agent=agent,
-        calls=() if agent is None else tuple(calls_of(store, run.run, record.turn.round, agent)),
+        round=None,
+        agent=None,
+        calls=(),
     )
 
 

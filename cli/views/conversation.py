@@ -4,11 +4,14 @@ from rich.console import Console
 
 from cli.terminal.lines import meeting_heading, print_turn
 from cli.terminal.output import plain
+from cli.views.album import print_exchanges
 from cli.views.cognition import print_calls, print_character
+from state.album import Population
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import RunRecord
+from state.records import Case, RunRecord
 from state.store import Store
+from tertulia.exchanges import read_exchanges
 from tertulia.phrases import grouped, people_line, settings
 from tertulia.rounds import calls_of, read_characters
 from tertulia.timeline import turns_with_opening
@@ -17,7 +20,7 @@ from tertulia.timeline import turns_with_opening
 def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> None:
     """Print a run: what it is, how it stands, and every turn."""
     state = [run.status, *settings(run), *(["rehearsed"] if run.rehearsed else [])]
-    if isinstance(start, Meeting):
+    if not isinstance(start, Case):
         console.print(plain(f"{run.run} · {run.scenario}", "bold"))
         console.print(meeting_heading(start))
         console.print(plain(people_line(start)))
@@ -30,6 +33,9 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     for note in grouped(start.withheld, start.names):
         console.print(plain(f"left out: {note}", "dim"))
     console.print()
+    if isinstance(start, Population):
+        print_exchanges(console, read_exchanges(store, run.run, start), start)
+        return
     silence_s = Parameters.model_validate(run.parameters).silence_s
     turns = turns_with_opening(store, run.run, start)
     for before, turn in zip([None, *turns], turns, strict=False):

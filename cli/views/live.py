@@ -2,12 +2,15 @@
 
 from cli.terminal.lines import meeting_heading, print_turn
 from cli.terminal.output import data, plain
+from cli.views.album import print_exchange
 from cli.views.cognition import print_thoughts
+from state.album import Population
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import RunRecord
+from state.records import Case, RunRecord, Turn
 from state.store import Store
 from state.town import Encounter, Simulation
+from tertulia.exchanges import read_exchanges
 from tertulia.phrases import counted, people_line, settings
 from tertulia.rounds import read_round
 
@@ -18,7 +21,7 @@ def print_heading(start: Start, run: RunRecord) -> None:
     """Print who meets, when and where, what the run is made with, and how a meeting opened."""
     console = data()
     made_with = settings(run) + ([_REHEARSED] if run.rehearsed else [])
-    if isinstance(start, Meeting):
+    if not isinstance(start, Case):
         console.print(meeting_heading(start))
         console.print(plain(people_line(start), "bold"))
     else:
@@ -28,6 +31,17 @@ def print_heading(start: Start, run: RunRecord) -> None:
     console.print()
     if isinstance(start, Meeting) and start.opening_turn is not None:
         print_turn(console, start.opening_turn, start)
+
+
+def print_turn_of(store: Store, run: str, turn: Turn, start: Start, silence_s: float, before: Turn | None) -> None:
+    """Print a turn; in an album chat its exchange, under the heading of its round where that begins."""
+    if not isinstance(start, Population):
+        print_turn(data(), turn, start, silence_s, before)
+        return
+    if before is None or before.round != turn.round:
+        data().print(plain(f"round {turn.round}", "bold cyan"))
+    for exchange in read_exchanges(store, run, start, turn.turn, turn.turn):
+        print_exchange(data(), exchange, start)
 
 
 def print_round_thoughts(store: Store, run: RunRecord, round: int) -> None:
