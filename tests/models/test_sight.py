@@ -289,3 +289,48 @@ def test_a_template_may_want_texts_alone(tmp_path: Path, content: str) -> None:
     shown = model.tokenizer.decode(rendered.input_ids)
     assert shown.startswith("USER: The ferry leaves at noon.\n<image><image>")
     assert shown.endswith("<image>\nThe baker knows it well.\nASSISTANT:")
+
+
+@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("size", [(1, 1), (300, 2), (2, 300), (7, 5)])
+async def test_pictures_of_odd_sizes_are_seen(
+    opened: Callable[[str], CausalLanguageModel], family: str, size: tuple[int, int]
+) -> None:
+    model, name = opened(family), f"{size}"
+    model.use_pictures({**PICTURES, name: a_picture(1, *size)}.__getitem__)
+    try:
+        prompt = render(a_prompt(name), model.tokenizer)
+        (scores,) = await model.score(prompt, [[5, 6, 7]], ScoringOptions())
+        assert scores == pytest.approx(defined_scores(model, prompt, [5, 6, 7]), rel=1e-4)
+    finally:
+        model.use_pictures(PICTURES.__getitem__)
+
+
+def test_a_picture_that_the_processor_refuses_is_said(opened: Callable[[str], CausalLanguageModel]) -> None:
+    model = opened("qwen2_vl, positions in three dimensions")
+    model.use_pictures({"line": a_picture(1, 900, 2)}.__getitem__)
+    try:
+        with pytest.raises(ModelError, match=r"its processor can't read a picture \(absolute aspect ratio"):
+            model.tokenizer.encode_picture("line")  # type: ignore[attr-defined]
+    finally:
+        model.use_pictures(PICTURES.__getitem__)
+
+
+async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Callable[[str], CausalLanguageModel]) -> None:
+    model = opened("llava")
+    tokens = (5, 6, *model.tokenizer.encode_picture("red"))  # type: ignore[attr-defined]
+    prompt = RenderedPrompt(tokens, {"red": (2, len(tokens))}, {"red": "picture"}, pictures=((2, "red"),))
+    with pytest.raises(ModelError, match="ends with a picture"):
+        await model.score(prompt, [[5]], ScoringOptions())
+
+
+async def test_what_is_dropped_from_memory_is_made_again(
+    opened: Callable[[str], CausalLanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = opened("gemma3, pictures attend to themselves")
+    prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
+    before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]
+    monkeypatch.setattr("models.sight._KEPT", 1)
+    monkeypatch.setattr("models.sight._KEPT_TOKENS", 1)
+    model.clear_cache()
+    assert [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts] == before
