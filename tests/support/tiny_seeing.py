@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from PIL import Image
 from transformers import (
+    AyaVisionConfig,
+    AyaVisionForConditionalGeneration,
+    AyaVisionProcessor,
     CLIPConfig,
     CLIPImageProcessorPil,
     CLIPModel,
@@ -239,6 +242,27 @@ def _llava_onevision() -> tuple[PreTrainedModel, ProcessorMixin]:
     return LlavaOnevisionForConditionalGeneration(config), processor
 
 
+def _aya_vision() -> tuple[PreTrainedModel, ProcessorMixin]:
+    markup = ("<|START_OF_IMG|>", "<|END_OF_IMG|>", "<|IMG_PATCH|>", "<|IMG_LINE_BREAK|>", "TILE", "TILE_GLOBAL")
+    tokenizer = _tokenizer({"image_token": "<image>"}, *markup)
+    layers = ["sliding_attention", "full_attention", "full_attention"]
+    config = AyaVisionConfig(
+        vision_config={"model_type": "siglip_vision_model", **_VISION, "vision_use_head": False},
+        text_config={"model_type": "cohere2", **_TEXT, "sliding_window": 8, "layer_types": layers},
+        image_token_index=_id(tokenizer, "<|IMG_PATCH|>"),
+        downsample_factor=2,
+    )
+    processor = AyaVisionProcessor(
+        GotOcr2ImageProcessorPil(size=_SIZE, min_patches=1, max_patches=3, crop_to_patches=True),
+        tokenizer,
+        patch_size=8,
+        img_size=32,
+        downsample_factor=2,
+        chat_template=_TEMPLATE.format(picture="<image>"),
+    )
+    return AyaVisionForConditionalGeneration(config), processor
+
+
 def _for_pictures(processor: type[ProcessorMixin]) -> type[Any]:
     """Return a processor that can be made without one for videos, which needs torchvision."""
     attributes = classmethod(lambda _: ["image_processor", "tokenizer"])
@@ -284,6 +308,7 @@ SEEING: dict[str, Callable[[], tuple[PreTrainedModel, ProcessorMixin]]] = {
     "llava_next, tiles": _llava_next,
     "idefics3, tiles": _idefics3,
     "internvl, tiles": _internvl,
+    "aya_vision, sliding windows": _aya_vision,
     "llava_onevision, tiles": _llava_onevision,
     "gemma3, pictures attend to themselves": _gemma3,
     "qwen2_vl, positions in three dimensions": lambda: _qwen(
