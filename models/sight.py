@@ -2,7 +2,7 @@
 
 1. The model's processor turns a picture into tokens and tensors, by itself: no text of a prompt ever passes through it,
    so none can be read as a picture.
-2. `SeeingTokenizer` puts the tokens of a picture where its unit stands (`prompts.render`).
+2. `ProcessorTokenizer` puts the tokens of a picture where its unit stands (`prompts.render`).
 3. `PictureInputs` are handed to the model when the prompt is read; it merges the two itself
    (`models.decoding_state.prefill`).
 """
@@ -116,7 +116,7 @@ class PictureProcessor:
         return _Processed(by_token, tensors)
 
 
-class SeeingTokenizer(HuggingFaceTokenizer):
+class ProcessorTokenizer(HuggingFaceTokenizer):
     """Implements `state.language_model.SeeingTokenizer`: a tokenizer beside the processor of its model."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, processor: PictureProcessor) -> None:
@@ -138,7 +138,7 @@ class SeeingTokenizer(HuggingFaceTokenizer):
         tokens = super().encode(text)
         if self.special_tokens.isdisjoint(tokens):
             return tokens
-        by_sign = [token for sign in text for token in super(SeeingTokenizer, self).encode(sign)]
+        by_sign = [token for sign in text for token in super(ProcessorTokenizer, self).encode(sign)]
         return [token for token in by_sign if token not in self.special_tokens]
 
     def encode_picture(self, content: str) -> list[int]:
