@@ -11,7 +11,6 @@ from state.context import Context
 from state.graph_state import ExchangeState, UtteranceOutput
 from state.words import words
 
-
 #: Words that captions begin with, and plans often with another of them.
 _ARTICLES = frozenset({"a", "an", "the"})
 
