@@ -105,11 +105,17 @@ class Measured:
 
 
 class Estimate(Record):
-    """A figure, or the difference of two, with its interval; `None` where there are too few agents for one."""
+    """A figure with its 95 % interval, or the difference of two; no interval where there are too few agents.
+
+    Attributes:
+        value: The figure.
+        ci_low, ci_high: The bounds of the interval.
+        n: Of texts, or exchanges; of a difference, of agents.
+    """
 
     value: float | None
-    low: float | None = None
-    high: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
     n: int
 
 
@@ -179,7 +185,7 @@ def estimate(name: str, measured: Measured) -> Estimate:
     if half is None:
         return Estimate(value=measured.value, n=measured.n)
     low, high = max(lowest, measured.value - half), min(highest, measured.value + half)
-    return Estimate(value=measured.value, low=low, high=high, n=measured.n)
+    return Estimate(value=measured.value, ci_low=low, ci_high=high, n=measured.n)
 
 
 def difference(low: Measured, high: Measured) -> Estimate:
@@ -200,7 +206,7 @@ def difference(low: Measured, high: Measured) -> Estimate:
     value = high.value - low.value
     if half is None:
         return Estimate(value=value, n=n)
-    return Estimate(value=value, low=value - half, high=value + half, n=n)
+    return Estimate(value=value, ci_low=value - half, ci_high=value + half, n=n)
 
 
 def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:
