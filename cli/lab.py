@@ -64,7 +64,7 @@ def album(
         if is_new:
             with exit_when_interrupted(), status_line("loading") as line:
                 runs = run_both(opened, plans, model_access(line), lambda event: _show(opened, line, event))
-        low, high = runs or ()
+        low, high = runs or ("", "")
         similarity = open_embedding_model(embedder)
         with status_line("comparing"):
             compared = compare_albums(opened, low, high, similarity, embedder)

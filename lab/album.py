@@ -103,7 +103,7 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
     whole = _rows(exchanges, vectors)
     rounds: list[Row] = []
     of_rounds = [
-        {key: list(found) for key, found in groupby(run, lambda exchange: exchange.round)} for run in exchanges
+        {round: [*of_round] for round, of_round in groupby(run, lambda exchange: exchange.round)} for run in exchanges
     ]
     for round in sorted(of_rounds[0].keys() & of_rounds[1].keys()):
         before = [[exchange for exchange in run if exchange.round < round] for run in exchanges]
@@ -188,7 +188,7 @@ def page(compared: AlbumComparison, plots: Sequence[str] = ()) -> Iterator[str]:
         setting = run.parameters.get("setting")
         yield f"- **{setting}**: run {run.run}, {counted(number, 'exchange')}, {escaped(run.model)}, seed {run.seed}"
     yield from (f"- sim is measured with {escaped(compared.embedder)}", "")
-    yield from chain.from_iterable((f"> {escaped(note)}", ">") for note in compared.notes)
+    yield from "\n>\n".join(f"> {escaped(note)}" for note in compared.notes).splitlines()
     yield ""
     for call, rows in groupby(compared.whole, lambda row: row.call):
         yield from (f"## {call.capitalize()}", "")
@@ -209,9 +209,11 @@ def _shown(name: str, estimated: Estimate) -> str:
     digits = 0 if name in _COUNTS else 1 if name == "len" else 3
     if estimated.value is None:
         return "–"
-    if estimated.low is None or estimated.high is None:
-        return f"{estimated.value:.{digits}f}"
-    return f"{estimated.value:.{digits}f} [{estimated.low:.{digits}f}, {estimated.high:.{digits}f}]"
+    value, low, high = (
+        None if bound is None else f"{round(bound, digits) + 0.0:.{digits}f}"
+        for bound in (estimated.value, estimated.ci_low, estimated.ci_high)
+    )
+    return f"{value}" if low is None or high is None else f"{value} [{low}, {high}]"
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
