@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup hooks demo test fuzz lint style types bench bench-runs bench-long bench-meetings soak nightly clean
+.PHONY: setup hooks demo pictures test fuzz lint style types bench bench-runs bench-long bench-meetings soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -24,6 +24,10 @@ hooks: setup
 
 demo: setup
 	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 10
+
+# The pictures of the shipped villagers' albums, as worlds/albums/pictures/drawings.yaml describes them.
+pictures: setup
+	$(BIN)/python -m worlds.drawing
 
 test: setup
 	$(BIN)/pytest --numprocesses 2 --dist worksteal

@@ -1,7 +1,7 @@
 """Make an older store of one of today: the store as version 5 of the schema held it, under the project's first name.
 
-Version 5 is the last that was released with other columns than those of today. Its tables are made by the migrations
-that made them then; rows are converted by the inverse of the later migrations.
+Version 5 is the last under that name. It knew no album chats: the store must have none. Its tables are made by
+the migrations that made them then; rows are converted by the inverse of the later migrations.
 """
 
 import base64
@@ -22,6 +22,9 @@ VERSION = 5
 #: Tables and columns that had another name, today's first.
 _TABLES = {"annotations": "readings"}
 _COLUMNS = {"participant_models": "voices"}
+
+#: Tables that there were not.
+_LATER = {"parts", "pictures"}
 
 #: Columns that held text where there are bytes today.
 _ENCODED: Mapping[tuple[str, str], Callable[[bytes], bytes]] = {
@@ -59,7 +62,7 @@ def make_older(store: Path, older: Path) -> None:
             if table in ("checkpoints", "writes"):
                 (declared,) = source.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
                 target.execute(declared.decode())
-            elif table.startswith(("passages_fts", "sqlite_")):
+            elif table.startswith(("passages_fts", "sqlite_")) or table in _LATER:
                 continue
             _copy(source, target, table)
         target.commit()

@@ -38,7 +38,7 @@ RoundsOption = Annotated[
         "--rounds",
         metavar="N",
         help=f"At most so many rounds: {_DEFAULTS['max_turns']} in a dialogue, where a round is an utterance, "
-        f"{GROUP_CHAT['max_turns']} in a group, unless the scenario sets it, {ALBUM_CHAT['max_turns']} in an album chat.",
+        f"{GROUP_CHAT['max_turns']} in a group, {ALBUM_CHAT['max_turns']} in an album chat, unless the scenario says.",
     ),
 ]
 ModelOption = Annotated[

@@ -53,7 +53,7 @@ SettingOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="In an album chat, how they are asked: low (simply; if none is given) or high (to be themselves, and why).",
+        help="In an album chat, how they are asked: low (simply; the default) or high (to be themselves, and why).",
         autocompletion=lambda: list(get_args(Setting)),
     ),
 ]

@@ -12,6 +12,7 @@ from cli.terminal.completion import complete_scenario
 from cli.terminal.lines import meeting_heading
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.tables import Row, print_table
+from state.album import Population
 from state.errors import UsageError
 from state.meeting import Meeting
 from tertulia.phrases import counted, grouped, people_line
@@ -40,7 +41,7 @@ def scenarios(
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what can be run: cases with their time, who begins and what is remembered until then, and meetings.
+    """List what can be run: cases with their time, who begins and what is remembered, meetings and populations.
 
     Example: tertulia scenarios ga:runs/the_ville --sample 20, or tertulia scenarios check team_building
     """
@@ -58,7 +59,7 @@ def scenarios(
         print_json(scenarios_document(listings))
         return
     for listing in listings.values():
-        meetings = [listed.case for listed in listing.cases if isinstance(listed.case, Meeting)]
+        meetings = [listed.case for listed in listing.cases if isinstance(listed.case, Meeting | Population)]
         for meeting in meetings:
             _print_meeting(meeting)
         if not meetings:
@@ -88,8 +89,8 @@ def _check(command: str | None, checked: str | None, setting: list[str] | None, 
         progress().print(plain(f"note: {warning}", "yellow"))
 
 
-def _print_meeting(meeting: Meeting) -> None:
-    """Print what a meeting is, and who takes part."""
+def _print_meeting(meeting: Meeting | Population) -> None:
+    """Print what a meeting or a population is, and who takes part."""
     console = data()
     console.print(plain(f"tertulia run {shlex.quote(meeting.scenario)}"))
     console.print(meeting_heading(meeting))

@@ -53,6 +53,8 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
         output_schema=UtteranceOutput,
     )
     graph.add_node("begin_utterance", begin_utterance)
+    if not has_prompt:
+        graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
     graph.add_node("score", nodes.get("score", score_attention))
     graph.add_node("prune", nodes.get("prune", prune))
     graph.add_node("generate", nodes.get("generate", generate))
@@ -65,11 +67,10 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
     graph.add_node("rewrite", nodes.get("rewrite", rewrite))
 
     graph.add_edge(START, "begin_utterance")
-    # The main line: each step, and what follows it.
-    prompted = "begin_utterance"
     if not has_prompt:
-        graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
-        graph.add_edge("begin_utterance", prompted := "retrieve_memory")
+        graph.add_edge("begin_utterance", "retrieve_memory")
+    # The main line: each step, and what follows it.
+    prompted = "begin_utterance" if has_prompt else "retrieve_memory"
     graph.add_conditional_edges(prompted, what_to_do_with_prompt, _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")

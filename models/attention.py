@@ -15,10 +15,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.masking_utils import AttentionMaskInterface
+from transformers import PreTrainedModel
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import AttentionInterface
 
-from models.decoding_state import DecodingState, causal_mask, current_state
+from models.decoding_state import DecodingState, Prefix, causal_mask, current_state
 from state.errors import AttentionUnavailableError
 
 IMPLEMENTATION = "tertulia"
@@ -75,7 +76,8 @@ def attention_forward(
         module: The attention layer.
         query: `(B, H, n, d)`.
         key, value: `(B, K, n, d)` while a prefix is read; while decoding the state has them.
-        attention_mask: Always `None`: the mask function registered beside this one makes none.
+        attention_mask: The model's own mask, `(1, 1, n, t)`, while a prompt with pictures is read: some let the tokens
+            of a picture attend to each other. Else none is used.
         scaling: Factor on the logits; `d ** -0.5` if not given.
         dropout: Not used.
         sliding_window: Width of the window in tokens, the query's own included.
@@ -91,15 +93,15 @@ def attention_forward(
     if isinstance(state, DecodingState):
         output = _decode(state, getattr(module, "layer_idx", 0), query, options)
     else:
-        output = _prefill(query, key, value, options)
+        output = _prefill(query, key, value, options, attention_mask)
     return output.transpose(1, 2).contiguous(), None
 
 
-def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options) -> Tensor:
+def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options, model_mask: Tensor | None) -> Tensor:
     """Return the attention of a prompt's tokens to themselves and to the keys before them."""
     n, before = query.shape[2], key.shape[2] - query.shape[2]
     window_is_wide = options.window is None or options.window >= before + n
-    if options.softcap is None and options.sinks is None and window_is_wide:
+    if model_mask is None and options.softcap is None and options.sinks is None and window_is_wide:
         if query.device.type == "cpu" and query.dtype != torch.float32:
             return _plain_products(query, key, value, options.scaling)
         mask = None
@@ -119,7 +121,10 @@ def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options) -> Te
     outputs = []
     for first in range(0, n, block):
         queries = query[:, :, first : first + block]
-        mask = causal_mask(columns[before + first : before + first + block, None], columns, options.window)
+        if model_mask is None:
+            mask = causal_mask(columns[before + first : before + first + block, None], columns, options.window)
+        else:
+            mask = model_mask[:, :, first : first + block]
         logits = options.logits(queries, key).masked_fill(~mask, -torch.inf)
         outputs.append(weighted_values(options.softmax(logits), value))
     return torch.cat(outputs, dim=2)
@@ -173,9 +178,21 @@ def weighted_values(weights: Tensor, value: Tensor) -> Tensor:
     return sums.view(rows, heads, n, value.shape[3])
 
 
-def _no_mask(*_: Any, **__: Any) -> None:
-    """`attention_forward` makes its masks from positions; transformers needs none."""
+def use_implementation(model: PreTrainedModel, implementation: str = IMPLEMENTATION) -> None:
+    """Set the attention of a model's language part, and of no other part: a vision part is not causal."""
+    text = model.config.get_text_config()
+    parts = [name for name in model.config.sub_configs if getattr(model.config, name, None) is text]
+    model.set_attn_implementation({parts[0]: implementation} if parts else implementation)
+
+
+def _model_mask(*args: Any, **options: Any) -> Tensor | None:
+    """Return the mask that the model means, `True` where a token is attended to, while it reads pictures.
+
+    Else there is none: `attention_forward` makes its masks from positions.
+    """
+    state = current_state.get()
+    return sdpa_mask(*args, **options) if isinstance(state, Prefix) and state.has_pictures else None
 
 
 AttentionInterface.register(IMPLEMENTATION, attention_forward)
-AttentionMaskInterface.register(IMPLEMENTATION, _no_mask)
+AttentionMaskInterface.register(IMPLEMENTATION, _model_mask)

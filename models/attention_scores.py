@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from models.attention import IMPLEMENTATION
+from models.attention import use_implementation
 from models.decoding_state import DecodingState, Prefix, prefill
-from state.errors import AttentionUnavailableError
+from models.sight import PictureInputs, SeeingTokenizer
+from state.errors import AttentionUnavailableError, ModelError
 from state.language_model import RenderedPrompt, ScoringOptions
 
 #: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
@@ -35,7 +36,9 @@ NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me thi
 CAP = 0.9
 
 
-def attention_by_definition(model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int]) -> Tensor:
+def attention_by_definition(
+    model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int], pictures: PictureInputs | None = None
+) -> Tensor:
     """Return the attention of a response to its prompt from the full attention tensors, `(n, P)` in float32.
 
     The slow way: eager attention over prompt and response with `output_attentions`. Memory grows with L · H · (P + n)².
@@ -43,14 +46,15 @@ def attention_by_definition(model: PreTrainedModel, prompt: Sequence[int], respo
     Raises:
         AttentionUnavailableError: The model returns no attention for some of its layers.
     """
-    implementation = model.config._attn_implementation
-    model.set_attn_implementation("eager")
+    implementation = model.config.get_text_config()._attn_implementation
+    use_implementation(model, "eager")
     try:
         tokens = torch.tensor([[*prompt, *response[:-1]]], device=model.device)
+        beside = {} if pictures is None else pictures.for_tokens(tokens.shape[1], model)
         with torch.inference_mode():
-            attentions = model(input_ids=tokens, output_attentions=True, use_cache=False).attentions
+            attentions = model(input_ids=tokens, **beside, output_attentions=True, use_cache=False).attentions
     finally:
-        model.set_attn_implementation(implementation)
+        use_implementation(model, implementation)
     layers = model.config.get_text_config().num_hidden_layers
     returned = [attention for attention in attentions or () if attention is not None]
     if len(returned) != layers:
@@ -102,10 +106,14 @@ def unit_scores(
     return scores
 
 
-def require_exact_attention(model: PreTrainedModel) -> None:
+def require_exact_attention(model: PreTrainedModel, tokenizer: SeeingTokenizer | None = None) -> None:
     """Refuse a model whose attention can't be captured exactly, with the reason.
 
     Its structure is checked first, then the fast way is compared with the definition on a few tokens.
+
+    Args:
+        model: The model. Its language part has the attention of `models.attention` afterwards.
+        tokenizer: That of a model that sees: a picture is among the tokens then.
 
     Raises:
         AttentionUnavailableError: Says what stands in the way.
@@ -118,13 +126,16 @@ def require_exact_attention(model: PreTrainedModel) -> None:
         raise AttentionUnavailableError("it does not route its attention through transformers' attention interface")
     prompt = [(7 * i + 3) % config.vocab_size for i in range(24)]
     response = [(11 * i + 5) % config.vocab_size for i in range(6)]
-    expected = attention_by_definition(model, prompt, response)
+    pictures: PictureInputs | None = None
     try:
-        model.set_attn_implementation(IMPLEMENTATION)
-        found = attention_to_prompt(model, prefill(model, prompt), [response])[0]
+        if tokenizer is not None:
+            prompt, response, pictures = tokenizer.probe(prompt, response)
+        expected = attention_by_definition(model, prompt, response, pictures)
+        use_implementation(model)
+        found = attention_to_prompt(model, prefill(model, prompt, pictures=pictures), [response])[0]
     except AttentionUnavailableError:
         raise
-    except (ValueError, RuntimeError, TypeError, AttributeError, IndexError) as error:
+    except (ModelError, ValueError, RuntimeError, TypeError, AttributeError, IndexError, KeyError) as error:
         raise AttentionUnavailableError(f"its attention can't be captured ({error})") from error
     tolerance = 1e-4 if model.dtype == torch.float32 else 3e-2
     difference = ((found - expected).abs().sum() / expected.sum()).item()

@@ -16,16 +16,23 @@ from llguidance import LLTokenizer
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from models.attention import IMPLEMENTATION
 from models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, require_exact_attention, unit_scores
 from models.decoding import capacity_of, decode_replies
 from models.decoding_state import DecodingState, Prefix, prefill
 from models.grammar import ReplyGrammar
 from models.kept_chunks import KeptChunks
 from models.packed_linear import weight_bytes
+from models.sight import PictureProcessor, SeeingTokenizer
 from models.tokenizer import HuggingFaceTokenizer
 from state.errors import ContextWindowError, ModelError
-from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
+from state.language_model import (
+    GenerationRequest,
+    ModelTraits,
+    PictureLookup,
+    RenderedPrompt,
+    ReplyField,
+    ScoringOptions,
+)
 from state.records import Reply
 
 #: Prompts kept in memory: the full one and the pruned one of an utterance, and the one without its context.
@@ -36,6 +43,10 @@ _KEPT_PREFIXES = 3
 _KEPT_BYTES, _KEPT_SHARE = 512 << 20, 0.25
 
 
+#: What a prompt is known by: its shared prefix, its tokens, and its pictures, all of which may have the same tokens.
+_PromptKey = tuple[int, tuple[int, ...], tuple[tuple[int, str], ...]]
+
+
 class CausalLanguageModel:
     """A local model whose attention is captured exactly.
 
@@ -44,16 +55,26 @@ class CausalLanguageModel:
     """
 
     def __init__(
-        self, id: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, traits: ModelTraits
+        self,
+        id: str,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        traits: ModelTraits,
+        processor: PictureProcessor | None = None,
     ) -> None:
-        require_exact_attention(model)
-        model.set_attn_implementation(IMPLEMENTATION)
+        self._sight = None if processor is None else SeeingTokenizer(tokenizer, processor)
+        require_exact_attention(model, self._sight)
         self.id, self.model, self.traits = id, model, traits
-        self.tokenizer = HuggingFaceTokenizer(tokenizer)
+        self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
-        self._prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
+        self._prefixes: dict[_PromptKey, Prefix] = {}
         self._kept = KeptChunks(max(_KEPT_BYTES, int(_KEPT_SHARE * weight_bytes(model))))
+
+    def use_pictures(self, lookup: PictureLookup) -> None:
+        """Take the bytes of pictures from there; nothing for a model that sees none."""
+        if self._sight is not None:
+            self._sight.use_pictures(lookup)
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request (see the contract)."""
@@ -162,14 +183,14 @@ class CausalLanguageModel:
         """Return the prefix of every row. Those of several prompts are not kept whole: there may be any number."""
         if len(requests) == 1:
             return [self._prefix(requests[0].prompt)] * len(requests[0].generators)
-        prefixes: dict[tuple[int, tuple[int, ...]], Prefix] = {}
+        prefixes: dict[_PromptKey, Prefix] = {}
         for prompt in (request.prompt for request in requests):
-            key = (prompt.shared_prefix, prompt.input_ids)
+            key = _key(prompt)
             prefixes[key] = prefixes.get(key) or self._prefixes.get(key) or self._read(prompt)
-        return [prefixes[r.prompt.shared_prefix, r.prompt.input_ids] for r in requests for _ in r.generators]
+        return [prefixes[_key(r.prompt)] for r in requests for _ in r.generators]
 
     def _prefix(self, prompt: RenderedPrompt) -> Prefix:
-        key = (prompt.shared_prefix, prompt.input_ids)
+        key = _key(prompt)
         prefix = self._prefixes.pop(key, None) or self._read(prompt)
         while len(self._prefixes) >= _KEPT_PREFIXES:
             del self._prefixes[next(iter(self._prefixes))]
@@ -177,7 +198,8 @@ class CausalLanguageModel:
         return prefix
 
     def _read(self, prompt: RenderedPrompt) -> Prefix:
-        return prefill(self.model, prompt.input_ids, prompt.shared_prefix, self._kept)
+        pictures = None if self._sight is None else self._sight.inputs(prompt)
+        return prefill(self.model, prompt.input_ids, prompt.shared_prefix, self._kept, pictures)
 
     def _require_fit(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window
@@ -190,3 +212,7 @@ class CausalLanguageModel:
             f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
             "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
         )
+
+
+def _key(prompt: RenderedPrompt) -> _PromptKey:
+    return prompt.shared_prefix, prompt.input_ids, prompt.pictures

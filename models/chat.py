@@ -1,6 +1,7 @@
 """Any chat model of LangChain as a `LanguageModel`, for all that needs only text: hosted, or on the user's server.
 
-1. A prompt of units becomes messages, as `prompts.render.as_messages` has them; there is no tokenizer.
+1. A prompt of units becomes messages (`models.chat_messages`); there is no tokenizer. Pictures are sent where the user
+   asks for it (`sight=pictures`), or where LangChain's profile of the provider's model has image input.
 2. The reply is a JSON object: by schema where the provider can, and repaired in any case (`models.repair`). One that
    can't be read is asked for again, with what was wrong.
 3. Requests wait for their turn, and are repeated while a failure may pass (`models.remote_requests`); what fails for
@@ -14,24 +15,26 @@ import asyncio
 import importlib.util
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pydantic import SecretStr
 
 from models.answer_limits import client_options, limit_answers
-from models.chat_errors import refuses_schemas, shortened_message
+from models.chat_errors import RefusedPicturesError, refuses_pictures, refuses_schemas, shortened_message
+from models.chat_messages import Content, messages_of, shows_pictures
 from models.chat_names import ADDRESS, PROVIDERS, SEEDED, TRAITS, check_chat_name, key_variable, split_address
 from models.rehearsal import RehearsalTokenizer
 from models.remote_requests import RemoteRequests, event_loop
 from models.repair import UnusableReplyError, read_answer
 from prompts.placeholders import form_of
-from prompts.render import as_messages
-from prompts.shape import ask_again, ask_for, schema_of, shown_form
+from prompts.shape import ask_again, schema_of, shown_form
 from state.errors import AttentionUnavailableError, ModelError, UsageError, extra_hint, nearest_hint
 from state.language_model import (
     NO_ATTENTION,
     GenerationRequest,
+    PictureLookup,
     RenderedPrompt,
     Report,
     ScoringOptions,
@@ -39,10 +42,11 @@ from state.language_model import (
 )
 from state.parameters import Parameters
 from state.records import Reply
-from state.text import whole_characters
 
 #: How often a model is asked again for a reply that can't be read.
 _REPEATS = 4
+
+_Message = tuple[str, Content]
 
 
 def open_chat_model(
@@ -112,15 +116,20 @@ class ChatModel:
     def __init__(
         self, id: str, client: Any, parameters: Parameters, key: str | None, report: Report = ignore_activity
     ) -> None:
-        self.id, self.traits = id, TRAITS
+        self.id, self.traits = id, replace(TRAITS, sees_pictures=_sees(id, client, parameters))
         #: Estimates the number of tokens; the provider's own count comes with each reply.
         self.tokenizer = RehearsalTokenizer()
         self._client = client
         self._requests = RemoteRequests(id, parameters, SecretStr(key or ""), report)
         self._knows_schemas = True
+        self._lookup: PictureLookup | None = None
 
     def __repr__(self) -> str:
         return f"ChatModel({self.id!r})"
+
+    def use_pictures(self, lookup: PictureLookup) -> None:
+        """Take the bytes of pictures from there, in the thread that asks for replies."""
+        self._lookup = lookup if self.traits.sees_pictures else None
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request, each asked for by itself (see the contract)."""
@@ -128,12 +137,17 @@ class ChatModel:
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts, all asked for at the same time; one list per request."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._replies(requests), event_loop()))
+        asked = [
+            (request, messages_of(request, self._lookup)) for request in requests
+        ]  # here: the store is of a thread
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._replies(asked), event_loop()))
 
-    async def _replies(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
-        pending = [self._reply(request, generator) for request in requests for generator in request.generators]
+    async def _replies(self, asked: Sequence[tuple[GenerationRequest, Sequence[_Message]]]) -> list[list[Reply]]:
+        pending = [
+            self._reply(request, messages, generator) for request, messages in asked for generator in request.generators
+        ]
         replies = iter(await asyncio.gather(*pending))
-        return [[next(replies) for _ in request.generators] for request in requests]
+        return [[next(replies) for _ in request.generators] for request, _ in asked]
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
@@ -161,16 +175,9 @@ class ChatModel:
     def _attention_unavailable(self) -> AttentionUnavailableError:
         return AttentionUnavailableError(f"{self.id} {NO_ATTENTION}")
 
-    async def _reply(self, request: GenerationRequest, generator: random.Random) -> Reply:
+    async def _reply(self, request: GenerationRequest, asked: Sequence[_Message], generator: random.Random) -> Reply:
         """Return one reply; one that can't be read is asked for again, with what was wrong."""
-        assert request.prompt.source is not None
-        fields = request.fields
-        messages: list[tuple[str, str]] = [
-            (role, whole_characters("\n".join(unit.text for unit in units)))
-            for role, units in as_messages(request.prompt.source)
-        ]
-        last = messages.pop()[1] + "\n" if messages[-1][0] == "user" else ""
-        messages.append(("user", last + ask_for(fields, request.language)))
+        fields, messages = request.fields, [*asked]
         seed = generator.getrandbits(31)
         prompt_tokens = reply_tokens = 0
         problem, forms = "", (form_of(request.prompt.source), shown_form(fields, request.language))
@@ -184,8 +191,8 @@ class ChatModel:
                 reply = read_answer(text, fields, self.tokenizer, forms)
             except UnusableReplyError as error:
                 problem = str(error)
-                asked = ask_again(fields, error.in_words(request.language), request.language)
-                messages += [("assistant", text.strip()[:2000] or "…"), ("user", asked)]
+                again = ask_again(fields, error.in_words(request.language), request.language)
+                messages += [("assistant", text.strip()[:2000] or "…"), ("user", again)]
                 continue
             return reply.model_copy(update={"usage": (prompt_tokens, reply_tokens) if prompt_tokens else None})
         raise ModelError(
@@ -193,8 +200,16 @@ class ChatModel:
             "or take another model"
         )
 
-    async def _answer(self, messages: Sequence[tuple[str, str]], request: GenerationRequest, seed: int) -> Any:
+    async def _answer(self, messages: Sequence[_Message], request: GenerationRequest, seed: int) -> Any:
         """Return the answer to one request: by JSON Schema, until the model turns out to know none."""
+        try:
+            return await self._answer_as_known(messages, request, seed)
+        except Exception as error:
+            if shows_pictures(messages) and refuses_pictures(error):
+                raise RefusedPicturesError from error
+            raise
+
+    async def _answer_as_known(self, messages: Sequence[_Message], request: GenerationRequest, seed: int) -> Any:
         sampling = self._sampling(request, seed)
         config: Any = {"callbacks": []}  # or events of the graph would carry every prompt
         if self._knows_schemas:
@@ -203,13 +218,13 @@ class ChatModel:
                     messages, schema_of(request.fields, request.language), sampling, config
                 )
             except Exception as error:
-                if not refuses_schemas(error):
+                if not refuses_schemas(error) or (shows_pictures(messages) and refuses_pictures(error)):
                     raise
                 self._knows_schemas = False
         return await self._client.model_copy(update=sampling).ainvoke(messages, config)
 
     async def _answer_by_schema(
-        self, messages: Sequence[tuple[str, str]], schema: dict[str, Any], sampling: dict[str, float], config: Any
+        self, messages: Sequence[_Message], schema: dict[str, Any], sampling: dict[str, float], config: Any
     ) -> Any:
         if self.id.startswith(ADDRESS):
             # The same request, past the library's walks by type through schema and answer: half of what a call took.
@@ -229,6 +244,17 @@ class ChatModel:
             if name not in type(self._client).model_fields:
                 raise ModelError(f"{self.id} takes no {name}; set {name}=1")
         return sampling
+
+
+def _sees(id: str, client: Any, parameters: Parameters) -> bool:
+    """Return whether a model is sent pictures: as the user says, else as its provider's own profile says.
+
+    The name of a model on the user's server says nothing: any model may be served under it.
+    """
+    if parameters.sight != "auto":
+        return parameters.sight == "pictures"
+    profile = None if id.startswith(ADDRESS) else getattr(client, "profile", None)
+    return bool(profile and profile.get("image_inputs"))
 
 
 def _response_format(schema: dict[str, Any]) -> dict[str, Any]:

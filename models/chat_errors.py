@@ -21,6 +21,9 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
 LONGEST_RETRY_AFTER_S = 300.0
 #: Statuses below 500 that may pass: request timeout, conflict, too early, too many requests.
 _TEMPORARY = (408, 409, 425, 429)
+#: How servers refuse pictures: by name, or since the content of a message must be a text; and that they support none.
+_NO_PICTURES = r"image|vision|visual|mmproj|multi-?modal|content\W.{0,60}(string|str)\b"
+_NO_PICTURES_AT_ALL = r"image input|mmproj|(image|vision|multi-?modal)\W+(\w+\W+){0,4}(not |un)support"
 #: Characters of a library's message that an error shows.
 _SHOWN = 200
 
@@ -29,12 +32,18 @@ class RefusedAnswerError(Exception):
     """An answer that is not read, or a redirect that is not followed; the message goes on after the model's name."""
 
 
+class RefusedPicturesError(Exception):
+    """A server refuses pictures; the cause of this error has the server's words."""
+
+
 def is_temporary(error: BaseException) -> bool:
     """Return whether another attempt may succeed.
 
     An answer that was refused would come again: a server sends gigabytes, or redirects, by how it is set up.
     """
     if not isinstance(error, Exception) or getattr(error, "code", None) == "insufficient_quota":
+        return False
+    if isinstance(error, RefusedPicturesError):
         return False
     if _refusal(error) is not None:
         return False
@@ -101,6 +110,11 @@ def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, 
     """
     if (refusal := _refusal(error)) is not None:
         return ModelError(f"{model} {refusal}")
+    if isinstance(error, RefusedPicturesError) and isinstance(cause := error.__cause__, Exception):
+        return ModelError(
+            f"{model} refuses pictures ({_status(cause)}: {shortened_message(cause, key)}); set sight=captions, or "
+            "take a model that sees"
+        )
     status = _status(error)
     times = f" ({attempts} times)" if attempts > 1 else ""
     message = shortened_message(error, key)
@@ -147,6 +161,20 @@ def refuses_schemas(error: Exception) -> bool:
     if isinstance(error, NotImplementedError):
         return True
     return _status(error) in (400, 422) and bool(re.search(r"response_format|schema|json|format", str(error), re.I))
+
+
+def refuses_pictures(error: Exception) -> bool:
+    """Return whether a request with pictures failed because of them, as the server says.
+
+    A failure of the server itself is one of the pictures only where it says that these are not supported.
+    """
+    status = _status(error)
+    if status is None or status > 501 or status in (401, 403, *_TEMPORARY):
+        return False
+    if getattr(error, "code", None) == "context_length_exceeded":
+        return False
+    words = re.sub(r"data:image/\S+", "", str(error))  # what was sent may stand in the answer
+    return bool(re.search(_NO_PICTURES if status < 500 else _NO_PICTURES_AT_ALL, words, re.IGNORECASE | re.DOTALL))
 
 
 def shortened_message(error: BaseException, key: str) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,9 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from models.kept_chunks import Chunk, ChunkKey, KeptChunks
+
+if TYPE_CHECKING:
+    from models.sight import PictureInputs
 
 #: Tokens of a forward pass that reads a prompt, on a processor and on an accelerator: small enough for little to be
 #: read again behind a common beginning, large enough for full matrix products.
@@ -71,12 +74,15 @@ class Prefix:
     Attributes:
         tokens: The prompt's tokens, all of them, the last one included.
         length: Number of tokens whose keys and values are stored.
+        shift: What is to be added to the number of a later token for its position: with pictures, where the tokens of
+            one share positions.
         keys, values: One tensor per layer, `(K, length, d)`.
+        has_pictures: Whether the model itself masks what a token attends to, while they are read.
     """
 
     def __init__(self, tokens: Sequence[int], layers: int) -> None:
         self.tokens = tuple(tokens)
-        self.length = 0
+        self.length, self.shift, self.has_pictures = 0, 0, False
         self.keys: list[Tensor] = [torch.empty(0)] * layers
         self.values: list[Tensor] = [torch.empty(0)] * layers
 
@@ -101,7 +107,11 @@ class Prefix:
 
 
 def prefill(
-    model: PreTrainedModel, tokens: Sequence[int], shared_prefix: int = 0, kept: KeptChunks | None = None
+    model: PreTrainedModel,
+    tokens: Sequence[int],
+    shared_prefix: int = 0,
+    kept: KeptChunks | None = None,
+    pictures: "PictureInputs | None" = None,
 ) -> Prefix:
     """Return the keys and values of a prompt without its last token, which every row of a state reads first.
 
@@ -113,8 +123,12 @@ def prefill(
         tokens: The prompt.
         shared_prefix: The number of tokens at its beginning that other prompts share, if that is known.
         kept: The chunks in memory; those of this prompt are added.
+        pictures: What the model reads of its pictures; such a prompt is read whole, and no chunk of it is kept.
     """
     prefix = Prefix(tokens, _layers(model))
+    if pictures is not None:
+        _read_with_pictures(model, prefix, pictures)
+        return prefix
     whole, length = len(prefix.tokens) - 1, _chunk_length(model)
     shared = 0 if length is None else min(shared_prefix, whole)
     length = length or max(1, whole)
@@ -148,6 +162,21 @@ def _read(model: PreTrainedModel, prefix: Prefix, end: int) -> None:
             use_cache=True,
         )
     prefix.length = end
+
+
+def _read_with_pictures(model: PreTrainedModel, prefix: Prefix, pictures: "PictureInputs") -> None:
+    """Read a prompt in one forward pass, in which the model merges pictures and text, and numbers their positions."""
+    count = len(prefix.tokens) - 1
+    prefix.has_pictures = True
+    with _as_current(prefix), torch.inference_mode():
+        model.base_model(
+            input_ids=torch.tensor([prefix.tokens[:count]], device=model.device),
+            **pictures.for_tokens(count, model),
+            past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
+            use_cache=True,
+        )
+    deltas = getattr(model.base_model, "rope_deltas", None)  # where the tokens of a picture have places in it
+    prefix.length, prefix.shift, prefix.has_pictures = count, 0 if deltas is None else int(deltas.flatten()[0]), False
 
 
 def _chunk_length(model: PreTrainedModel) -> int | None:
@@ -197,6 +226,7 @@ class DecodingState:
             members = [row for row, continued in enumerate(of_row) if continued is prefix]
             self.groups += [Group(prefix, members[i : i + MOST_ROWS]) for i in range(0, len(members), MOST_ROWS)]
         self._prefix_lengths = [prefix.length for prefix in of_row]
+        self._first_positions = [prefix.length + prefix.shift for prefix in of_row]
         shape = (len(of_row), capacity, max(self._prefix_lengths) + 1)
         self.captured_attention = torch.zeros(shape, dtype=torch.float32, device=model.device) if capture else None
 
@@ -240,7 +270,7 @@ class DecodingState:
         device = self.model.device
         order = [row for group in self.groups for row in group.rows if tokens[row]]
         positions = [self.lengths[row] + i for row in order for i in range(len(tokens[row]))]
-        starts = [self._prefix_lengths[row] for row in order for _ in tokens[row]]
+        starts = [self._first_positions[row] for row in order for _ in tokens[row]]
         start = 0
         for group in self.groups:
             start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, device)

@@ -5,20 +5,33 @@ Libraries are imported, and weights loaded, when a model is opened and not befor
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from models import chat_names, embedded
 from models.hub import load, quiet_libraries, uncollected
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, TrustError, UsageError, nearest_hint
-from state.language_model import Embedder, KeptVectors, LanguageModel, ModelTraits, Report, ignore_activity
+from state.language_model import (
+    Embedder,
+    KeptVectors,
+    LanguageModel,
+    ModelTraits,
+    PictureFinder,
+    Report,
+    ignore_activity,
+)
 from state.parameters import Parameters
 from state.text import first_line
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from models.sight import PictureProcessor
+
+T = TypeVar("T")
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
@@ -69,13 +82,9 @@ def open_model(
     if name == embedded.ID:
         with quiet_libraries():
             return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)
-    if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
-        raise NotFoundError(f"no such folder: {name}")
-    if "/" not in name and not Path(name).exists():
-        raise NotFoundError(
-            f"unknown model {name!r}{nearest_hint(name, (embedded.ID, REHEARSAL))}; "
-            "a folder, a hub id such as owner/name, or openai:NAME works too"
-        )
+    _require_source(
+        name, nearest_hint(name, (embedded.ID, REHEARSAL)), "a folder, a hub id such as owner/name, or openai:NAME"
+    )
     with quiet_libraries():
         return _open_causal(name, name, precision, None, report, may_download, with_code)
 
@@ -124,6 +133,37 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
     return SentenceEmbedder.open(name, report or ignore_activity, kept)
 
 
+def open_picture_finder(
+    name: str, *, report: Report | None = None, may_download: bool = True, with_code: bool = False
+) -> PictureFinder:
+    """Return the finder of pictures of that name.
+
+    Args:
+        name: A folder with a model like CLIP or SigLIP, or a hub id `owner/name`.
+        report: Is called when a download begins and ends.
+        may_download: Whether a model that is not on this machine is fetched from the hub.
+        with_code: Whether Python code that comes with the model is executed.
+
+    Raises:
+        NotFoundError: No model of that name.
+        ModelError: It can't be loaded, or does not compare texts with pictures.
+    """
+    _require_source(name, "")
+    with quiet_libraries():
+        from models.picture_finder import ClipPictureFinder, load_clip
+
+        device, _ = device_and_dtype("auto")
+        model, processor = _load_parts(
+            name,
+            lambda local: load_clip(name, device, with_code=with_code, local_files_only=local),
+            remedy="name a folder with the model, or leave picture_model unset",
+            report=report or ignore_activity,
+            may_download=may_download,
+            with_code=with_code,
+        )
+        return ClipPictureFinder(name, model, processor)
+
+
 def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
     """Return the device of this machine, and the given precision or the one that suits the device."""
     import torch
@@ -152,17 +192,59 @@ def _open_causal(
 
     from models.causal import CausalLanguageModel
 
+    model, tokenizer, processor = _load_parts(
+        name,
+        lambda local: _load_causal(source, precision, local, with_code),
+        remedy="name a folder with the model, or take model='smollm2'",
+        report=report,
+        may_download=may_download,
+        with_code=with_code,
+        source=source,
+    )
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
+    if traits is None:
+        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        sees = processor is not None
+        traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
+    try:
+        return CausalLanguageModel(name, model, tokenizer, traits, processor)
+    except AttentionUnavailableError as error:
+        raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
+
+
+def _require_source(name: str, hint: str, works: str = "a folder, or a hub id such as owner/name,") -> None:
+    """Raise a NotFoundError for a name that is neither that of a folder here nor a hub id."""
+    if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
+        raise NotFoundError(f"no such folder: {name}")
+    if "/" not in name and not Path(name).exists():
+        raise NotFoundError(f"unknown model {name!r}{hint}; {works} works too")
+
+
+def _load_parts(
+    name: str,
+    loader: Callable[[bool], T],
+    *,
+    remedy: str,
+    report: Report,
+    may_download: bool,
+    with_code: bool,
+    source: str | None = None,
+) -> T:
+    """Return the parts of a model that a loader returns, what it raises about files as a ModelError.
+
+    Args:
+        name: The name of the model.
+        loader: See `models.hub.load`.
+        remedy, report, may_download: See `models.hub.load`.
+        with_code: Whether code is executed.
+        source: Its folder or hub id, where that is not the name.
+    """
+    source = source or name
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
-    remedy = "name a folder with the model, or take model='smollm2'"
     try:
-        model, tokenizer = load(
-            source,
-            lambda local: _load_causal(source, precision, local, with_code),
-            remedy=remedy,
-            report=report,
-            may_download=may_download,
-        )
+        return load(source, loader, remedy=remedy, report=report, may_download=may_download)
     except (OSError, ValueError, KeyError, ImportError) as error:
         if not with_code and "trust_remote_code" in str(error):
             raise TrustError(
@@ -170,25 +252,20 @@ def _open_causal(
                 f"name it on the command line: --trust-remote-code {shlex.quote(name)}"
             ) from error
         raise ModelError(f"the model {name!r} can't be loaded: {first_line(error) or type(error).__name__}") from error
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise ModelError(f"the model {name!r} can't be used: its tokenizer has no fast form, which the grammar needs")
-    if traits is None:
-        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        traits = ModelTraits(context_window=window, layout="single_message", judge="rating")
-    try:
-        return CausalLanguageModel(name, model, tokenizer, traits)
-    except AttentionUnavailableError as error:
-        raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
 
 
 def _load_causal(
     source: str, precision: Precision, local_files_only: bool, with_code: bool
-) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
-    """Return model and tokenizer of a folder or of a hub id; code that comes with them is executed only `with_code`."""
+) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", "PictureProcessor | None"]:
+    """Return model and tokenizer of a folder or of a hub id, and the processor of its pictures if it sees.
+
+    Code that comes with them is executed only `with_code`.
+    """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
     from models.packed_linear import pack_linear_layers
+    from models.seeing_parts import language_paths, load_processor_if_seeing
 
     device, dtype = device_and_dtype(precision)
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.
@@ -196,7 +273,10 @@ def _load_causal(
     config = AutoConfig.from_pretrained(source, **options)
     # A file could name a kernel of the hub here, which is code.
     config._attn_implementation = config._experts_implementation = None
-    model = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **options).eval()
+    processor = load_processor_if_seeing(source, config, **options)
+    kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText
+    model = kind.from_pretrained(source, config=config, dtype=dtype, **options).eval()
     model.to(torch.device(device))
-    pack_linear_layers(model)
-    return model, AutoTokenizer.from_pretrained(source, **options)
+    pack_linear_layers(model, ("",) if processor is None else language_paths(model))
+    tokenizer = AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
+    return model, tokenizer, processor

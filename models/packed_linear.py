@@ -36,12 +36,18 @@ def weight_bytes(model: nn.Module) -> int:
     return packed + sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
 
 
-def pack_linear_layers(model: nn.Module) -> bool:
+def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",)) -> bool:
     """Replace the linear layers of a model by packed ones, and return whether this machine and its precision have them.
 
     The weights of the layers are dropped, so the model can be neither saved nor moved any more.
+
+    Args:
+        model: The model.
+        paths: How the paths of the layers begin that are replaced; vision parts look at the weights of theirs.
     """
-    layers = [(path, module) for path, module in model.named_modules() if type(module) is nn.Linear]
+    layers = [
+        (path, module) for path, module in model.named_modules() if type(module) is nn.Linear and path.startswith(paths)
+    ]
     if not layers or not all(_can_be_packed(layer.weight) for _, layer in layers):
         return False
     for path, layer in layers:

@@ -58,24 +58,34 @@ class HuggingFaceTokenizer:
         return self._known_markup[key]
 
     def _read_markup(self, roles: tuple[Role, ...]) -> list[list[int]]:
-        if not self.tokenizer.chat_template:
+        if not self._has_template:
             start = self._special_start()
             return [start if i == 0 else self._newline for i in range(len(roles) + 1)]
         contents = [_PLACEHOLDER.format(i) for i in range(len(roles))]
         messages = [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
         try:
-            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            text = self._apply_template(messages)
         except Exception as error:  # templates raise their own errors from Jinja
             if roles[:2] == ("system", "user"):
                 # The template knows no system role: its text opens the first user message.
                 return self._without_system(roles)
             raise ModelError(f"the chat template refuses messages of the roles {', '.join(roles)} ({error})") from None
-        pieces = re.split("|".join(map(re.escape, contents)), str(text))
+        pieces = re.split("|".join(map(re.escape, contents)), text)
         if len(pieces) != len(roles) + 1:
             if roles[:2] == ("system", "user"):
                 return self._without_system(roles)
             raise ModelError(f"the chat template drops messages (roles {', '.join(roles)}); use layout=single_message")
-        return [self._tokens(piece) for piece in pieces]
+        return [self._markup_tokens(piece, is_first=i == 0) for i, piece in enumerate(pieces)]
+
+    @property
+    def _has_template(self) -> bool:
+        return bool(self.tokenizer.chat_template)
+
+    def _apply_template(self, messages: list[dict[str, str]]) -> str:
+        return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+    def _markup_tokens(self, text: str, *, is_first: bool) -> list[int]:
+        return self._tokens(text)
 
     def _without_system(self, roles: tuple[Role, ...]) -> list[list[int]]:
         first, *rest = self._read_markup(roles[1:])

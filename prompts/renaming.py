@@ -46,10 +46,12 @@ class Renaming:
 
     def rename(self, text: str) -> str:
         """Return a text with the new names."""
-        return _replaced(text, _forms(self.names, self.people))
+        return _replaced(text, _forms(self.names, self.people)) if self.names else text
 
     def put_back(self, text: str) -> str:
         """Return a text with the original names; new last names that stand alone are replaced, too."""
+        if not self.names:
+            return text
         originals = {new: old for old, new in self.names.items()}
         called = [self.name_of(person) for person in self.people]
         counts = Counter(name.split()[-1] for name in called)

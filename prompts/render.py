@@ -1,13 +1,14 @@
 """Rendering: units to messages to tokens, with the exact token span of every unit.
 
 Each unit is tokenised by itself, so that no token straddles two units and nothing in a unit's text is read as chat
-markup. Line breaks between units and the markup around messages belong to no unit.
+markup, or as a picture. Line breaks between units and the markup around messages belong to no unit. The tokens of a
+unit with a picture are the picture's where the tokenizer has some, and those of its text where not.
 """
 
 import json
 from itertools import chain, groupby
 
-from state.language_model import RenderedPrompt, Role, Tokenizer
+from state.language_model import RenderedPrompt, Role, SeeingTokenizer, Tokenizer
 from state.records import Prompt, Reply, Unit
 
 
@@ -25,13 +26,18 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
     line_break = tokenizer.encode("\n")
     tokens: list[int] = []
     spans: dict[str, tuple[int, int]] = {}
+    pictures: list[tuple[int, str]] = []
     for before, (_, units) in zip(markup, messages, strict=False):
         tokens += before
         for index, unit in enumerate(units):
             if index:
                 tokens += line_break
             start = len(tokens)
-            tokens += tokenizer.encode(unit.text)
+            if unit.picture is not None and isinstance(tokenizer, SeeingTokenizer):
+                pictures.append((start, unit.picture))
+                tokens += tokenizer.encode_picture(unit.picture)
+            else:
+                tokens += tokenizer.encode(unit.text)
             spans[unit.id] = (start, len(tokens))
     tokens += markup[-1]
     tokens += tokenizer.encode(reply_prefix)
@@ -44,6 +50,7 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
         reply_prefix=reply_prefix,
         shared_prefix=shared_prefix,
         source=prompt,
+        pictures=tuple(pictures),
     )
 
 

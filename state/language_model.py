@@ -7,7 +7,7 @@ Nothing here knows torch.
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from state.errors import SettingError, UsageError
 from state.languages import DEFAULT
@@ -60,6 +60,9 @@ class Activity:
     fraction: float | None = None
 
 
+#: Returns the bytes of the picture of a content hash (`state.store.PictureStore.picture`).
+PictureLookup = Callable[[str], bytes]
+
 #: Is called with what a model is doing whenever that changes. It must return quickly and raise nothing, and it may be
 #: called from another thread (that of remote requests), so what it touches must be safe for threads.
 Report = Callable[[Activity], None]
@@ -89,6 +92,18 @@ class Tokenizer(Protocol):
         """
 
 
+@runtime_checkable
+class SeeingTokenizer(Tokenizer, Protocol):
+    """The tokenizer of a model that sees: a picture is tokens that no text can have."""
+
+    def encode_picture(self, content: str) -> list[int]:
+        """Return the tokens in the place of the picture of that content hash.
+
+        Raises:
+            ModelError: It can't be read.
+        """
+
+
 @dataclass(frozen=True)
 class RenderedPrompt:
     """A prompt as fed to a model.
@@ -101,6 +116,7 @@ class RenderedPrompt:
         shared_prefix: The number of tokens at the beginning that other prompts are known to share. They are always read
             by themselves first, so that what others need is kept to the token.
         source: The prompt that was rendered; `None` where it is made of tokens alone.
+        pictures: The pictures that stand as tokens in it, in order: where each begins, and its content hash.
     """
 
     input_ids: tuple[int, ...]
@@ -109,6 +125,7 @@ class RenderedPrompt:
     reply_prefix: str = ""
     shared_prefix: int = 0
     source: Prompt | None = None
+    pictures: tuple[tuple[int, str], ...] = ()
 
     def block_lengths(self) -> dict[str, int]:
         """Return the number of tokens in the units of each block."""
@@ -202,9 +219,9 @@ class ModelTraits:
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
-        sees_pictures: Whether it can be shown pictures.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
+        sees_pictures: Whether it is shown the pictures of units; then it is a `SeeingModel`.
     """
 
     context_window: int | None
@@ -246,6 +263,16 @@ class ModelTraits:
         if self.text_only and (name := next((name for name, value in changed.items() if value), None)):
             problem = " needs the probabilities of tokens, which a remote model does not show; leave it out"
             raise SettingError(name, getattr(parameters, name), problem)
+
+    def require_sight(self, parameters: Parameters) -> None:
+        """Check that such a model is shown pictures, where that is asked for.
+
+        Raises:
+            SettingError: It takes no pictures. A rehearsal stands in for a model that may.
+        """
+        if parameters.sight == "pictures" and not self.sees_pictures and not self.rehearsed:
+            problem = " needs a model that sees pictures, and this one reads text alone; take another model, or set "
+            raise SettingError("sight", parameters.sight, f"{problem}sight=captions")
 
     def resolve(self, parameters: Parameters) -> Parameters:
         """Return the parameters with every `auto` replaced by what suits the model, and with its thresholds.
@@ -340,6 +367,28 @@ class LanguageModel(Protocol):
         """Return the probability that each option comes next, among these options; they sum to 1."""
 
 
+class SeeingModel(LanguageModel, Protocol):
+    """A language model that is shown pictures (`ModelTraits.sees_pictures`)."""
+
+    def use_pictures(self, lookup: PictureLookup) -> None:
+        """Take the bytes of pictures from there, by content hash, from now on."""
+
+
+class PictureFinder(Protocol):
+    """A finder of the pictures that a text means."""
+
+    @property
+    def id(self) -> str:
+        """The name under which the finder is chosen again."""
+
+    def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
+        """Return the similarity of each picture to a text, a cosine.
+
+        Raises:
+            ModelError: A picture can't be read.
+        """
+
+
 class Embedder(Protocol):
     """An embedder: texts to vectors of unit length."""
 
@@ -352,17 +401,6 @@ class Embedder(Protocol):
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
-
-
-class PictureFinder(Protocol):
-    """A model of texts and pictures in one space, such as CLIP."""
-
-    @property
-    def id(self) -> str:
-        """The name under which it is chosen again."""
-
-    def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
-        """Return the cosine of a text to each picture."""
 
 
 class KeptVectors(Protocol):

@@ -12,6 +12,7 @@ from state.errors import StorageError
 from state.records import Record, Reply
 from state.store import CallStore
 from state.text import first_line
+from storage.cognition import NO_LIMIT
 from storage.contents import Contents, verified
 from storage.faults import DAMAGED
 from storage.tables import Table
@@ -51,9 +52,9 @@ class Journal(Contents, CallStore):
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
-            WHERE lineage.run = ? AND (? IS NULL OR round = ?) AND (depth = 0 OR NOT ?)
+            WHERE lineage.run = ? AND round BETWEEN ? AND ? AND (depth = 0 OR NOT ?)
             ORDER BY depth DESC, calls.id""",
-            *(run, round, round, without_shared),
+            *(run, 0 if round is None else round, NO_LIMIT if round is None else round, without_shared),
             also="hash, text",
         )
         calls = [self._call(row) for row in rows]

@@ -57,6 +57,11 @@ def _check_parameters(text: str) -> None:
     parameters["removal_factor"]  # shown of every run
 
 
+@lru_cache(maxsize=4)  # a command asks again and again, and a population may have ten thousand pictures
+def _start_of(text: str) -> Start:
+    return _START.validate_python(parsed(text))
+
+
 class Runs(Contents, RunStore):
     """Runs of a store file."""
 
@@ -179,7 +184,7 @@ class Runs(Contents, RunStore):
         if not rows:
             raise self._no_such_run(run, self._run_ids())
         with record_faults(self.path):
-            return _START.validate_python(parsed(rows[0]["text"]))
+            return _start_of(rows[0]["text"])
 
     @override
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:

@@ -47,8 +47,9 @@ class Turns(Runs, Cognition, TurnStore):
     @override
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
         rows = Table(self.file, "candidates").select(
-            f"{_OF_A_RUN.format('candidates')} AND turn = ? AND part = ? ORDER BY attempt",
-            *(run, turn, part),
+            # BETWEEN: with `=`, SQLite reads all turns up to the last that the lineage allows.
+            f"{_OF_A_RUN.format('candidates')} AND turn BETWEEN ? AND ? AND part = ? ORDER BY attempt",
+            *(run, turn, turn, part),
             also="hash, text",
         )
         with record_faults(self.path):
@@ -175,7 +176,7 @@ class Turns(Runs, Cognition, TurnStore):
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
     """Return an utterance of a turn as it stands in `parts`."""
-    return record_of(Turn, {**turn.model_dump(), "speaker": row["speaker"], "text": row["text"]})
+    return turn.model_copy(update={"speaker": row["speaker"], "text": row["text"]})
 
 
 def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:

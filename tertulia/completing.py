@@ -18,10 +18,11 @@ _MOST = 200
 
 def scenarios(typed: str) -> Iterator[tuple[str, str]]:
     """Yield shipped scenarios, and scenario files in the folder that is being typed."""
-    from worlds.catalog import FILE_ENDINGS, MEETINGS
+    from worlds.catalog import FILE_ENDINGS, MEETINGS, POPULATIONS
 
     yield from towns()
-    yield from ((name, "a meeting") for name in MEETINGS)
+    for what, names in (("a meeting", MEETINGS), ("a population", POPULATIONS)):
+        yield from ((name, what) for name in names)
     with suppress(OSError):
         yield from (
             (str(file), "a file") for file in sorted(Path(typed).parent.iterdir()) if file.suffix in FILE_ENDINGS

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from state.errors import ModelError, SettingError, TertuliaError, TrustError
-from state.language_model import Embedder, LanguageModel, ModelRole, Report, ignore_activity
+from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder, Report, SeeingModel, ignore_activity
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import ParticipantModel, RunRecord
@@ -112,10 +112,26 @@ class ModelAccess:
         with _errors_explained(f"the embedder {name!r}"):
             return open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"))
 
+    def picture_finder(self, name: str) -> PictureFinder:
+        """Return the finder of pictures of that name.
+
+        Raises:
+            TertuliaError: There is none, or it can't be loaded.
+        """
+        from models.loading import open_picture_finder
+
+        with _errors_explained(f"the model {name!r}"):
+            return open_picture_finder(
+                name,
+                report=self.report,
+                may_download=name in self.named or name in self.trust.read().places,
+                with_code=name in self.with_code,
+            )
+
 
 def named_models(settings: Mapping[str, Any], *models: str | None) -> frozenset[str]:
     """Return the names of models that a user gives: as everybody's, and by settings for a role."""
-    given = (*models, *(settings.get(setting) for setting in ROLES.values()))
+    given = (*models, *(settings.get(setting) for setting in (*ROLES.values(), "picture_model")))
     return frozenset(name for name in given if isinstance(name, str))
 
 
@@ -145,12 +161,20 @@ class Engines:
         participant_models: Models that participants have to themselves, by participant.
         embedder: For retrieval, perception and willingness.
         roles: Models that take a role for everybody, by role.
+        picture_finder: Finds the picture that a plan means; `None`: the embedder does, by captions.
     """
 
     model: LanguageModel
     participant_models: Mapping[str, LanguageModel]
     embedder: Embedder
     roles: Mapping[ModelRole, LanguageModel] = field(default_factory=dict)
+    picture_finder: PictureFinder | None = None
+
+    @property
+    def seeing(self) -> list[SeeingModel]:
+        """The models that are shown pictures."""
+        models = (self.model, *self.participant_models.values(), *self.roles.values())
+        return [cast(SeeingModel, model) for model in models if model.traits.sees_pictures]
 
     def check(self, parameters: Parameters) -> None:
         """Refuse parameters that ask of a model what it can't do.
@@ -162,6 +186,7 @@ class Engines:
         for speaker in (self.model, *self.participant_models.values()):
             speaker.traits.require_scores(parameters)
             speaker.traits.require_logits(parameters)
+            speaker.traits.require_sight(parameters)
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             suited = self.suited(speaker, parameters)
             _require_dialogue_last(suited, speaker.id)
@@ -232,7 +257,14 @@ def _open(
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
     embedder = REHEARSAL if opened[name].traits.rehearsed else embedder
-    return Engines(opened[name], each(participants), access.embedder(embedder), each(roles))
+    finder = None if name == REHEARSAL or parameters.picture_model is None else parameters.picture_model
+    return Engines(
+        model=opened[name],
+        participant_models=each(participants),
+        embedder=access.embedder(embedder),
+        roles=each(roles),
+        picture_finder=None if finder is None else access.picture_finder(finder),
+    )
 
 
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:

@@ -1,18 +1,17 @@
 """Where a run begins: at its scenario's beginning, or where a fork leaves its parent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from nodes.belongings import belongings_at
+from nodes.record_round import end_of_round_s
 from nodes.seat import BY_HAND
-from nodes.turns import speaking_time_s
 from state.album import Exchange, Population
 from state.context import Context
 from state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state
 from state.meeting import Attendee, Meeting
-from state.records import Turn
 
 #: What a participant is prepared from: where a fork changes it, they are prepared again.
 _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
@@ -77,30 +76,18 @@ def album_state(context: Context) -> AlbumState:
     if rounds and len(shared) < rounds.index(round) + len(population.names) // 2:
         round -= 1  # the fork begins in the middle of a round
     before = sum(number <= round for number in rounds)
-    exchanges = store.steps(run, "exchange", Exchange, 1, before) if before else {}
+    now_s = end_of_round_s(context, rounds.index(round) + 1, before) if round else 0.0
+    exchanges = store.steps(run, "exchange", Exchange, 1, len(shared)) if shared else {}
     return {
         "round": round,
         "turn": before,
         "kept": len(shared) - before,
         "pairs": [],
-        "sim_time_s": _time_after(context, shared[:before], shared[before:]),
+        "sim_time_s": now_s,
         "finished": False,
         "belongings": belongings_at(population, ((turn, met) for (turn, _), met in exchanges.items()), parameters),
         "exchanges": {},
     }
-
-
-def _time_after(context: Context, turns: Sequence[Turn], later: Sequence[Turn]) -> float:
-    """Return the moment in seconds at which the round begins that follows some turns."""
-    if later:
-        return later[0].sim_time_s
-    if not turns:
-        return 0.0
-    last = [turn.turn for turn in turns if turn.round == turns[-1].round]
-    answers = context.store.part_turns(context.run, last[0], last[-1])
-    rate = context.parameters.speaking_rate_wpm
-    spoken = [turn for (_, part), turn in answers.items() if part == "answer"]
-    return max(turn.sim_time_s + speaking_time_s(turn.text, rate) for turn in spoken)
 
 
 def _is_other(now: Attendee, was: Attendee) -> bool:

@@ -195,8 +195,8 @@ def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Map
             raise UsageError(
                 f"run {parent.run} is an album chat: its forks take settings, a model and a seed, no {name}"
             )
-    if name := next((name for name in ("villagers", "pictures", "agents") if name in settings), None):
-        raise SettingError(name, settings[name], ": a fork has the villagers of its parent; begin a run with others")
+    if fixed := next((name for name in ("villagers", "pictures", "agents") if name in settings), None):
+        raise SettingError(fixed, settings[fixed], ": a fork has the villagers of its parent; begin a run with others")
 
 
 def _check_limits(

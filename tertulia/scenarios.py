@@ -1,4 +1,4 @@
-"""What there is to run: shipped towns and meetings, scenario files and logs, with their cases."""
+"""What there is to run: what is shipped, scenario files and logs, with their cases."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -24,10 +24,10 @@ def list_scenarios(source: str | None = None, sample: int | None = None) -> "dic
         ScenarioError: It can't be read.
         UsageError: `sample` is not positive.
     """
-    from worlds.catalog import MEETINGS, TOWNS, Listing, extensions_of, list_cases, sample_evenly
+    from worlds.catalog import SHIPPED, Listing, extensions_of, list_cases, sample_evenly
 
     if source is None:
-        listings = {name: list_cases(name) for name in (*TOWNS, *MEETINGS)}
+        listings = {name: list_cases(name) for name in SHIPPED}
     else:
         # What extensions bring is not known here: nothing of theirs is executed to list a scenario.
         known = None if extensions_of(source) else _mechanisms()

@@ -320,6 +320,8 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
     from state.context import Context
 
     parameters = Parameters.of_record(run.parameters)
+    for model in engines.seeing:
+        model.use_pictures(store.picture)
     ancestors = _ancestors_of_same_seed(store, run) if run.kind == "album_chat" else []
     return Context(
         run=run.run,
@@ -337,6 +339,7 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
         roles={role: (model, engines.suited(model, parameters)) for role, model in engines.roles.items()},
         nodes=registry.functions(parameters, run.kind),
         mechanisms=registry.own_mechanisms,
+        picture_finder=engines.picture_finder,
     )
 
 

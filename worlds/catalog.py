@@ -1,8 +1,9 @@
-"""Resolve what a user names as a SCENARIO: a shipped town or meeting, a YAML file, or a Generative Agents run.
+"""Resolve what a user names as a SCENARIO: what is shipped, a YAML file, or a Generative Agents run.
 
 | scenario | case |
 |---|---|
 | `team_building` | the shipped meeting |
+| `villagers` | a population with albums of pictures: the shipped one, or those of the parameters |
 | `tidewell` | the last case of the shipped town: there the two have the most to remember |
 | `tidewell:N` | its case N |
 | `ga:FOLDER` | case 0 of the run in FOLDER |
@@ -12,13 +13,16 @@
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from state.album import Population
 from state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from state.meeting import Meeting, Start
+from state.parameters import ALBUM_CHAT
+from state.parameters.album import AlbumParameters
 from worlds.generative_agents import Log, read_log
 from worlds.meeting_file import MeetingScenario
 from worlds.scenario_file import TwoPartyScenario, read_scenario_file
@@ -32,6 +36,12 @@ MEETINGS = {
     name: Path(__file__).parent / "meetings" / f"{name}.yaml"
     for name in ("team_building", "ferry_timetable", "mothers_house")
 }
+
+#: The populations that meet in pairs, by name, and what each sets.
+POPULATIONS = {"villagers": ALBUM_CHAT}
+
+#: All that is shipped, in the order in which it is listed.
+SHIPPED = (*TOWNS, *MEETINGS, *POPULATIONS)
 
 #: Suffixes of scenario files.
 FILE_ENDINGS = (".yaml", ".yml")
@@ -62,18 +72,30 @@ class Listing:
     skipped: Mapping[str, int]
 
 
-def resolve(scenario: str, mechanisms: Collection[str] | None = None) -> Start:
-    """Return the case or the meeting that a scenario names; its `scenario` field is what was given.
+def resolve(
+    scenario: str,
+    mechanisms: Collection[str] | None = None,
+    parameters: AlbumParameters | None = None,
+    pictures: MutableMapping[str, bytes] | None = None,
+) -> Start:
+    """Return the case, meeting or population that a scenario names; its `scenario` field is what was given.
 
     Args:
         scenario: What the user named.
         mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
             accepted.
+        parameters: Of the run; a population has its villagers and pictures from them.
+        pictures: Gets the pictures of a population that a run stores, by their hash.
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
         ScenarioError: What it names can't be read, or a participant remembers nothing.
+        SettingError: The parameters ask for more villagers than there are, or for one.
     """
+    if scenario in POPULATIONS:
+        from worlds.villagers import read_population  # takes numpy and Pillow
+
+        return read_population(scenario, parameters or AlbumParameters(), {} if pictures is None else pictures)
     source, number = _open(scenario, mechanisms)
     if isinstance(source, MeetingScenario):
         return source.meeting(scenario, mechanisms)
@@ -90,19 +112,19 @@ def resolve(scenario: str, mechanisms: Collection[str] | None = None) -> Start:
 
 
 def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listing:
-    """Return the cases of a source, or the single case that it names. A meeting counts as a case.
+    """Return the cases of a source, or the single case that it names. A meeting or a population counts as a case.
 
     Args:
-        source: A shipped town or meeting, a scenario file or a run.
+        source: A shipped name, a scenario file or a run.
         mechanisms: As for `resolve`.
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
         ScenarioError: What it names can't be read.
     """
-    opened, number = _open(source, mechanisms)
-    if isinstance(opened, TwoPartyScenario | MeetingScenario):
-        case = opened.case(source) if isinstance(opened, TwoPartyScenario) else opened.meeting(source, mechanisms)
+    opened, number = (None, None) if source in POPULATIONS else _open(source, mechanisms)
+    if not isinstance(opened, Log):
+        case = resolve(source, mechanisms)
         counts = {name: len(case.participant(name).memories) for name in case.names}
         return Listing(cases=(ListedCase(0, case, counts),), skipped={})
     numbers = range(len(opened.dialogues)) if number is None else (number,)
@@ -120,7 +142,7 @@ def describe(listing: Listing) -> dict[str, Any]:
 
 def _row(listed: ListedCase) -> dict[str, Any]:
     case = listed.case
-    if isinstance(case, Meeting):
+    if isinstance(case, Meeting | Population):
         return {
             "case": listed.number,
             "scenario": case.scenario,
@@ -150,7 +172,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
 def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dict[str, Any]:
     """Return the parameters that a scenario sets, for `Parameters.with_settings`; none for towns and runs.
 
-    Those of a meeting are `GROUP_CHAT` with what its file sets over it.
+    Those of a meeting are `GROUP_CHAT` with what its file sets over it; those of a population are `ALBUM_CHAT`.
 
     Args:
         scenario: What the user named.
@@ -160,6 +182,8 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
         NotFoundError: There is no such file.
         ScenarioError: It can't be read.
     """
+    if scenario in POPULATIONS:
+        return dict(POPULATIONS[scenario])
     path = _file_of(scenario)
     return {} if path is None else read_scenario_file(path, mechanisms).settings()
 
@@ -211,12 +235,13 @@ def _open(
     town, colon, case = scenario.partition(":")
     if town in TOWNS and colon:
         raise ScenarioError(f"{scenario!r}: {case!r} is not the number of a case; write {town}:0, for example")
-    if town in MEETINGS and colon:
-        raise ScenarioError(f"{scenario!r}: a meeting is a single case; write {town}")
+    if town in (*MEETINGS, *POPULATIONS) and colon:
+        kind = "meeting" if town in MEETINGS else "population"
+        raise ScenarioError(f"{scenario!r}: a {kind} is a single case; write {town}")
     if os.path.isdir(scenario):
         raise NotFoundError(f"unknown scenario {scenario!r}; for a Generative Agents run write ga:{scenario}")
     raise NotFoundError(
-        f"unknown scenario {scenario!r}{nearest_hint(name, (*TOWNS, *MEETINGS))}; "
+        f"unknown scenario {scenario!r}{nearest_hint(name, SHIPPED)}; "
         "give a shipped name, a YAML file, or ga:FOLDER:CASE"
     )
 
@@ -226,7 +251,7 @@ def _file_of(scenario: str) -> Path | None:
 
 
 def _is_file(scenario: str) -> bool:
-    if scenario.startswith("ga:") or scenario in TOWNS or scenario in MEETINGS:
+    if scenario.startswith("ga:") or scenario in SHIPPED:
         return False
     return scenario.endswith(FILE_ENDINGS) or os.path.isfile(scenario)
 

@@ -9,10 +9,12 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from state.album import Population, Villager
 from state.errors import NotFoundError, UsageError, nearest_hint
 from state.meeting import Attendee, Meeting, Start
 from state.records import Case, Memory, Participant, Persona, Stream
 from worlds.meeting_file import MeetingPerson
+from worlds.pictures import checked_text
 from worlds.scenario_file import DialoguePerson
 from worlds.scenario_parts import LONG_KNOWN
 from worlds.yaml_file import message_of, unknown
@@ -26,11 +28,11 @@ _FIXED = {
 
 
 def with_person(start: Start, path: str, value: str) -> Start:
-    """Return the start of a run with a field of a participant changed.
+    """Return the start of a run with a field of a participant changed; of a villager, with a property.
 
     Args:
-        start: The case or the meeting.
-        path: `NAME.FIELD`, or `NAME.weights.PART`.
+        start: The case, the meeting, or the population.
+        path: `NAME.FIELD`, or `NAME.weights.PART`; `NAME.PROPERTY` of a villager.
         value: The new value, in YAML.
 
     Raises:
@@ -38,6 +40,8 @@ def with_person(start: Start, path: str, value: str) -> Start:
         UsageError: There is no such field, it can't change, or the value is not acceptable.
     """
     name, field = _split(start, path)
+    if isinstance(start, Population):
+        return _with_property(start, start.participant(name), path, field, value)
     head, _, part = field.partition(".")
     kind = DialoguePerson if isinstance(start, Case) else MeetingPerson
     if head in _FIXED:
@@ -81,6 +85,8 @@ def _changed_fields(person: MeetingPerson | DialoguePerson, field: str, particip
 def with_memory(start: Start, name: str, text: str) -> Start:
     """Return the start of a run with a memory added that a participant has had for a day."""
     participant = start.participant(_participant_name(start, name))
+    if isinstance(start, Population):
+        raise UsageError("a villager remembers the exchanges they had, and nothing else; leave remember=… out")
     if not text:
         raise UsageError(f"{name} is to remember nothing; give the words of the memory")
     number = 1 + sum(memory.id.startswith("added_") for memory in participant.memories)
@@ -123,7 +129,8 @@ def with_mechanisms(start: Start, names: Sequence[str], available: Sequence[str]
         UsageError: It is a dialogue, or there is no such mechanism.
     """
     if not isinstance(start, Meeting):
-        raise UsageError("a dialogue of two has no mechanisms; leave --mechanisms out")
+        kind = "an album chat" if isinstance(start, Population) else "a dialogue of two"
+        raise UsageError(f"{kind} has no mechanisms; leave --mechanisms out")
     for name in names:
         if name not in available:
             raise UsageError(unknown("mechanism", name, available))
@@ -135,8 +142,27 @@ def _with_participant(start: Start, changed: Participant) -> Start:
     if isinstance(start, Case):
         role = "initiator" if start.initiator.persona.name == name else "partner"
         return start.model_copy(update={role: changed})
-    participants = tuple(changed if person.persona.name == name else person for person in start.participants)
-    return start.model_copy(update={"participants": participants})
+    if isinstance(start, Population):  # made anew, as a copy would keep what it has looked up
+        fields = {field: getattr(start, field) for field in Population.model_fields}
+        return Population(**fields | {"villagers": tuple(_replaced(start.villagers, changed))})
+    return start.model_copy(update={"participants": tuple(_replaced(start.participants, changed))})
+
+
+def _replaced(people: Sequence[Participant], changed: Participant) -> list[Participant]:
+    return [changed if person.persona.name == changed.persona.name else person for person in people]
+
+
+def _with_property(start: Population, villager: Villager, path: str, property: str, value: str) -> Start:
+    known = {name.casefold(): name for name, _ in villager.properties}
+    changed = known.get(property.casefold())
+    if changed is None:
+        raise UsageError(f"{path}: unknown property{nearest_hint(property, known.values())}")
+    try:
+        text = checked_text(value)
+    except ValueError as error:
+        raise UsageError(f"{path}={value}: {error}") from None
+    properties = tuple((name, text if name == changed else kept) for name, kept in villager.properties)
+    return _with_participant(start, villager.model_copy(update={"properties": properties}))
 
 
 def _split(start: Start, path: str) -> tuple[str, str]:

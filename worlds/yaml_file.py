@@ -47,11 +47,13 @@ class YamlFile:
         path: Its path.
         root: The root node; `None` for an empty file.
         values: The plain values; an empty mapping for an empty file.
+        has_lines: Whether an error names the line; it can't where the values are not of YAML.
     """
 
     path: Path
     root: yaml.Node | None
     values: Any
+    has_lines: bool = True
 
     @classmethod
     def read(cls, path: Path) -> "YamlFile":
@@ -104,10 +106,9 @@ class YamlFile:
         """Return a problem as an error that names file, line and field."""
         location, words = problem
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
-        field = field[:_SHOWN]
-        return ScenarioError(
-            f"{self.path}:{_line(self.root, location)}: {_without_breaks(f'{field}: ' * bool(field) + words)}"
-        )
+        line = f":{_line(self.root, location)}" if self.has_lines else ""
+        words = f"{field[:_SHOWN]}: " * bool(field) + words
+        return ScenarioError(f"{self.path}{line}: {_without_breaks(words)}")
 
 
 def shown(value: Any) -> str:

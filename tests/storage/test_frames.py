@@ -17,6 +17,7 @@ from sqlite_utils.cli import cli as sqlite_utils_cli
 from support.commands import Cli
 from support.group_stored import write_meeting
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
+from support.stored_exchange import a_population, an_album_run, write_exchange
 
 from metrics.diversity import distinct_n
 from state.cognition import Assessment
@@ -29,6 +30,7 @@ DOC = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8
 READERS: dict[str, Callable[..., pandas.DataFrame]] = {
     "each_run": frames.runs,
     "each_turn": frames.turns,
+    "each_part": frames.parts,
     "each_agent_round": frames.agent_rounds,
     "each_unit": frames.units,
     "each_call": frames.calls,
@@ -61,7 +63,7 @@ def documented(view: str) -> dict[str, str]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with a dialogue, two forks of it, and a meeting."""
+    """A store with a dialogue, a fork of it, a meeting, and an exchange of an album chat."""
     path = tmp_path / "tertulia.db"
     with SqliteStore.open(path, create=True) as store:
         store.create_run(a_run(seed=2**70), a_case())
@@ -69,6 +71,8 @@ def path(tmp_path: Path) -> Path:
         store.create_run(a_run("f0rk", parent=("k3f9", 3), parameters={"removal_factor": 1, "seed": 3}), a_case())
         write_turns(store, "f0rk", 3, 3)
         write_meeting(store)
+        store.create_run(an_album_run("aaaa"), a_population())
+        write_exchange(store, "aaaa", 1)
     return path
 
 
@@ -100,11 +104,11 @@ def test_a_frame_has_the_documented_types_whether_it_is_empty_or_not(path: Path,
 
 def test_values_come_as_python_and_pandas_have_them(path: Path) -> None:
     runs = frames.runs(path).set_index("run")
-    assert list(runs.index) == ["k3f9", "f0rk", "m33t"]
+    assert list(runs.index) == ["k3f9", "f0rk", "m33t", "aaaa"]
     assert runs.loc["k3f9", "seed"] == 2**70
     assert runs.loc["k3f9", "created"] == pandas.Timestamp(NOW)
     assert runs.loc["f0rk", "parameters"] == {"removal_factor": 1, "seed": 3}
-    assert runs["parent_turn"].isna().tolist() == [True, False, True]
+    assert runs["parent_turn"].isna().tolist() == [True, False, True, True]
     minds = frames.agent_rounds(path)
     assert minds["mechanisms"].map(type).eq(list).all()
     assert minds["latency_s"].isna().any()
@@ -144,6 +148,8 @@ def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
         ("UPDATE units SET block = 'goals' WHERE unit = 'memory.m1'", frames.units),
         ("UPDATE contents SET text = 'A swan.' WHERE text LIKE 'Ana saw heron number 1.%'", frames.units),
         ("UPDATE steps SET record = '{}' WHERE round = 1 AND agent = 'Ada' AND node = 'bid'", frames.agent_rounds),
+        ("UPDATE parts SET rollbacks = 9 WHERE turn = 1 AND part = 'plan'", frames.parts),
+        ("UPDATE contents SET text = 'No.' WHERE text = 'The plan of turn 1.'", frames.parts),
         ("UPDATE calls SET seconds = 9 WHERE round = 1 AND agent = 'Ada'", frames.calls),
         ("UPDATE lineage SET turns = 9 WHERE run = 'f0rk' AND depth = 1", frames.turns),
     ],

@@ -148,16 +148,48 @@ def test_every_version_becomes_what_a_new_store_is(tmp_path: Path, version: int)
         ("UPDATE traces SET checksum = checksum + 1 WHERE run = 'cbmy' AND turn = 1", "trace"),
         ("UPDATE calls SET tokens = substr(tokens, 2) WHERE run = 'cbmy'", "calls"),
         ("UPDATE runs SET scenario = 'elsewhere' WHERE run = 'cbmy'", "run"),
+        ("UPDATE unit_scores SET score = score + 1 WHERE run = 'cbmy' AND turn = 1", "turn_record"),
+        ("UPDATE candidates SET comment = 'No.' WHERE run = 'cbmy' AND turn = 1", "candidates"),
+        ("UPDATE candidates SET turn = 9 WHERE run = 'cbmy' AND turn = 1", "turn_record"),
     ],
 )
-def test_what_was_damaged_before_is_still_told(path: Path, damage: str, reads: str) -> None:
+@pytest.mark.parametrize("version", [5, 6])
+def test_what_was_damaged_before_is_still_told(path: Path, version: int, damage: str, reads: str) -> None:
+    bring_to(path, version)
     with closing(sqlite3.connect(path)) as connection, connection:
         assert connection.execute(damage).rowcount
     with SqliteStore.open(path) as store:
-        arguments = ("cbmy", 1) if reads == "trace" else ("cbmy",)
+        arguments = ("cbmy",) if reads in ("run", "calls") else ("cbmy", 1)
         with pytest.raises(StorageError, match="damaged or was altered"):
             getattr(store, reads)(*arguments)
         assert store.run("wtdr").turns == 3
+
+
+def bring_to(path: Path, version: int) -> None:
+    """Migrate a store to a version as the program of that version did, views and all."""
+    names = [migration.name for migration in migrations.MIGRATIONS.pending(Database(memory=True))]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        migrations.MIGRATIONS.apply(Database(connection), stop_before=names[version])
+        if version == 6:
+            connection.execute("CREATE VIEW each_turn AS SELECT attempt FROM turns JOIN candidates USING (run, turn)")
+            connection.execute("CREATE VIEW each_unit AS SELECT position FROM unit_scores")
+
+
+def test_a_store_of_version_6_becomes_what_one_of_version_5_does(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes(OLDER)
+    bring_to(path, 6)
+    dumps = []
+    for at in (path, other):
+        with SqliteStore.open(at) as store:
+            assert {
+                row["part"]
+                for row in store.file.rows("SELECT part FROM candidates UNION ALL SELECT part FROM unit_scores")
+            } == {""}
+            assert store.parts("cbmy", 1) == {}
+            dumps.append(sorted(store.file.database.conn.iterdump()))
+    assert dumps[0] == dumps[1]
+    assert sum(line.startswith('INSERT INTO "unit_scores"') for line in dumps[0]) > 100
 
 
 OPEN = "import sys; from storage.store import SqliteStore; print(len(SqliteStore.open(sys.argv[1]).runs()))"

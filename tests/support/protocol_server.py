@@ -34,6 +34,7 @@ class Served:
         key: The key that is wanted; `None`: none.
         models: Who is served.
         knows_schemas: Whether `response_format` is known.
+        refuses_pictures: Status and words with which a request with a picture is refused; `None`: it is answered.
         answer: The text of an answer; by default, values drawn for each field of the form in the last message.
         hold_from: From so many answers on, requests are held until `release` is set: asked, and never answered.
         requests, answered: What came, and how often each whole answer was given, by the request's messages and seed.
@@ -47,6 +48,7 @@ class Served:
     key: str | None = None
     models: tuple[str, ...] = ("parrot",)
     knows_schemas: bool = True
+    refuses_pictures: tuple[int, str] | None = None
     answer: Answer | None = None
     hold_from: int | None = None
     release: threading.Event = field(default_factory=threading.Event)
@@ -82,9 +84,14 @@ class Served:
             return self._random.choice(self.drawn) if self._random.random() < self.failure_rate else None
 
 
+def text_of(content: str | list[dict[str, Any]]) -> str:
+    """The text of a message, without pictures."""
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
 def values_for(request: dict[str, Any]) -> dict[str, Any]:
     """Values for the form that the last message shows; the same for the same request."""
-    content = request["messages"][-1]["content"]
+    content = text_of(request["messages"][-1]["content"])
     generator = random.Random(json.dumps(request["messages"]) + str(request.get("seed")))
     form = json.loads(re.findall(r"\{.*\}", content)[-1])
     values: dict[str, Any] = {}
@@ -143,6 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(404, "model_not_found", f"The model {request['model']} does not exist")
         if "response_format" in request and not served.knows_schemas:
             return self._refuse(400, "unsupported", "response_format is not supported")
+        if served.refuses_pictures and "image_url" in json.dumps(request["messages"]):
+            return self._refuse(served.refuses_pictures[0], "unsupported", served.refuses_pictures[1])
         failure = served.next_failure()
         if failure == "429":
             return self._refuse(429, "rate_limit_exceeded", "Too many requests", {"Retry-After": served.retry_after})

@@ -1,0 +1,72 @@
+"""The messages of a request to a chat model of LangChain: texts, and the pictures of units where it is to see them."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from models.picture_bytes import as_base64
+from prompts.render import as_messages
+from prompts.shape import ask_for
+from state.language_model import GenerationRequest, PictureLookup
+from state.records import Prompt, Unit
+from state.text import whole_characters
+
+#: The content of a message: a text, or blocks of LangChain in order.
+Content = str | list[dict[str, Any]]
+
+
+def messages_of(request: GenerationRequest, lookup: PictureLookup | None) -> list[tuple[str, Content]]:
+    """Return the messages that ask for a reply; the last one is the user's, and says what form the reply has.
+
+    Args:
+        request: The request; its prompt has a source.
+        lookup: Where the bytes of pictures are; `None` for a model that is sent their captions.
+
+    Raises:
+        ModelError: A picture can't be read.
+    """
+    assert request.prompt.source is not None
+    messages = _user_shows_pictures(request.prompt.source) if lookup else as_messages(request.prompt.source)
+    made: list[tuple[str, Content]] = [(role, _content(units, lookup)) for role, units in messages]
+    last: Content = made.pop()[1] if made[-1][0] == "user" else ""
+    asked = ask_for(request.fields, request.language)
+    if isinstance(last, str):
+        made.append(("user", f"{last}\n{asked}" if last else asked))
+    else:
+        made.append(("user", [*last, {"type": "text", "text": asked}]))
+    return made
+
+
+def shows_pictures(messages: Sequence[tuple[str, Content]]) -> bool:
+    """Return whether there is a picture in messages."""
+    return any(block["type"] == "image" for _, content in messages if isinstance(content, list) for block in content)
+
+
+def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:
+    """Return the texts of units by lines, and their pictures between them."""
+    if lookup is None or all(unit.picture is None for unit in units):
+        return whole_characters("\n".join(unit.text for unit in units))
+    blocks: list[dict[str, Any]] = []
+    for picture, group in groupby(units, key=lambda unit: unit.picture):
+        if picture is None:
+            blocks.append({"type": "text", "text": whole_characters("\n".join(unit.text for unit in group))})
+            continue
+        for _ in group:
+            media_type, encoded = as_base64(lookup(picture))
+            blocks.append({"type": "image", "base64": encoded, "mime_type": media_type})
+    return blocks
+
+
+def _user_shows_pictures(prompt: Prompt) -> list[tuple[str, list[Unit]]]:
+    """Return the units as messages, in which pictures are the user's, and so is what the system says behind them.
+
+    Servers take pictures in no other message, and many take the system's first or not at all.
+    """
+    roles: list[tuple[str, Unit]] = []
+    shown = False
+    for role, units in as_messages(prompt):
+        for unit in units:
+            shown = shown or unit.picture is not None
+            is_users = unit.picture is not None or (shown and role == "system")
+            roles.append(("user" if is_users else role, unit))
+    return [(role, [unit for _, unit in group]) for role, group in groupby(roles, key=lambda pair: pair[0])]

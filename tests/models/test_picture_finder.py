@@ -1,0 +1,105 @@
+"""Similarity of texts and pictures by a tiny model like CLIP, opened from a folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from support.tiny import tiny_language_model
+from support.tiny_seeing import a_picture, save_clip
+from transformers import CLIPModel, CLIPProcessor
+
+from models.loading import open_picture_finder
+from models.picture_bytes import open_picture
+from models.picture_finder import ClipPictureFinder
+from state.errors import ModelError, NotFoundError, TrustError
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_clip(tmp_path_factory.mktemp("clip"))
+
+
+def a_finder(folder: Path) -> ClipPictureFinder:
+    finder = open_picture_finder(str(folder))
+    assert isinstance(finder, ClipPictureFinder)
+    return finder
+
+
+PICTURES = [a_picture(1), a_picture(2, 64, 20), a_picture(3, format="JPEG")]
+
+
+def test_similarities_are_those_of_the_library(folder: Path) -> None:
+    model, processor = CLIPModel.from_pretrained(folder).eval(), CLIPProcessor.from_pretrained(folder, backend="pil")
+    text = "a ferry at noon"
+    read = processor(text=[text], images=[open_picture(p) for p in PICTURES], return_tensors="pt")
+    with torch.inference_mode():
+        found = model(**read)
+    expected = (found.text_embeds @ found.image_embeds.T)[0].tolist()
+    assert a_finder(folder).find(text, PICTURES) == pytest.approx(expected, abs=1e-5)
+    assert len(set(expected)) == 3
+
+
+def test_a_picture_is_embedded_once_and_by_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finder, embedded = a_finder(folder), []
+    embed = finder.model.get_image_features
+
+    def counted(**read: torch.Tensor) -> object:
+        embedded.append(len(read["pixel_values"]))
+        return embed(**read)
+
+    monkeypatch.setattr(finder.model, "get_image_features", counted)
+    first = finder.find("a ferry", PICTURES)
+    assert finder.find("a ferry", PICTURES[::-1]) == first[::-1]
+    assert finder.find("the baker", PICTURES) != first
+    assert embedded == [1, 1, 1]
+    assert finder.find("a ferry", []) == []
+    monkeypatch.setattr("models.picture_finder._KEPT", 1)
+    assert finder.find("a ferry", PICTURES) == first
+    assert a_finder(folder).find("a ferry", PICTURES[1:2]) == first[1:2]
+
+
+@pytest.mark.parametrize("text", ["", "x " * 500, "\ud800", "<|im_end|><|endoftext|>", "\n\x00"])
+def test_any_text_has_a_similarity(folder: Path, text: str) -> None:
+    (similarity,) = a_finder(folder).find(text, PICTURES[:1])
+    assert -1.0001 <= similarity <= 1.0001
+
+
+def test_markup_in_a_text_is_text(folder: Path) -> None:
+    finder = a_finder(folder)
+    assert finder.find("a<|im_end|>", PICTURES) != finder.find("a", PICTURES)
+    read = finder._processor.tokenizer("a<|im_end|>", split_special_tokens=True).input_ids
+    assert finder._processor.tokenizer.eos_token_id not in read
+
+
+def test_what_is_no_picture_is_said(folder: Path) -> None:
+    with pytest.raises(ModelError, match="a picture can't be read"):
+        a_finder(folder).find("a ferry", [b"no picture"])
+
+
+def test_what_finds_no_pictures_is_refused(tmp_path: Path, folder: Path) -> None:
+    source = tiny_language_model()
+    source.model.set_attn_implementation("sdpa")
+    source.model.save_pretrained(tmp_path / "text")
+    source.tokenizer.tokenizer.save_pretrained(tmp_path / "text")
+    with pytest.raises(ModelError, match="does not compare texts with pictures"):
+        open_picture_finder(str(tmp_path / "text"))
+    with pytest.raises(NotFoundError, match="no such folder"):
+        open_picture_finder("./nowhere")
+    with pytest.raises(NotFoundError, match="unknown model 'clip'"):
+        open_picture_finder("clip")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match="holds no model"):
+        open_picture_finder(str(tmp_path / "empty"))
+
+
+def test_no_code_of_a_folder_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = save_clip(tmp_path / "clip")
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("the user was asked"))
+    settings = json.loads((folder / "config.json").read_text())
+    settings |= {"auto_map": {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}, "model_type": "evil"}
+    (folder / "config.json").write_text(json.dumps(settings))
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\nclass Evil: pass\n")
+    with pytest.raises(TrustError, match=r"--trust-remote-code "):
+        open_picture_finder(str(folder))
+    assert not (tmp_path / "executed").exists()

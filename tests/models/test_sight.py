@@ -1,0 +1,291 @@
+"""Models that see, opened from folders: their attention against the plain definition, and all else against one row."""
+
+import io
+import json
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from support.tiny_seeing import SEEING, a_picture, save_seeing
+
+from models.causal import CausalLanguageModel
+from models.loading import open_model
+from models.rehearsal import RehearsalTokenizer
+from prompts.render import render
+from state.errors import AttentionUnavailableError, ModelError, SettingError
+from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
+from state.parameters import Parameters
+from state.records import Prompt, Unit
+
+PICTURES = {
+    "red": a_picture(1),
+    "wide": a_picture(2, 64, 32),
+    "tall": a_picture(3, 32, 64),
+    "jpeg": a_picture(4, format="JPEG"),
+}
+SPEECH = (ReplyField("Ana", "speech", max_tokens=8),)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], CausalLanguageModel]:
+    @cache
+    def open_family(family: str) -> CausalLanguageModel:
+        folder = save_seeing(family, tmp_path_factory.mktemp("seeing"))
+        model = open_model(str(folder), cache=folder, precision="float32")
+        assert isinstance(model, CausalLanguageModel)
+        model.use_pictures(PICTURES.__getitem__)
+        return model
+
+    return open_family
+
+
+def a_prompt(*pictures: str, text: str = "The ferry leaves at noon.", layout: str = "single_message") -> Prompt:
+    """Return a prompt with pictures between its texts."""
+    units = [Unit(id="task", block="task", kind="text", text=text)]
+    for name in pictures:
+        units.append(Unit(id=name, block="picture", kind="item", text=f"a caption of {name}", picture=name))
+        units.append(
+            Unit(id=f"behind_{name}", block="album", kind="item", text="The baker knows it well.", removable=True)
+        )
+    return Prompt(units=tuple(units), speaker="Ana", layout=layout)
+
+
+def a_request(prompt: RenderedPrompt, seed: int = 1, rows: int = 2) -> GenerationRequest:
+    return GenerationRequest(prompt, SPEECH, tuple(random.Random(f"{seed} {row}") for row in range(rows)), 0.9, 0.95)
+
+
+def by_the_library(model: CausalLanguageModel, prompt: RenderedPrompt, response: Sequence[int], **options: Any) -> Any:
+    """Return what the whole model returns for prompt and response in eager attention, the library's in all parts."""
+    sight = model.tokenizer
+    assert isinstance(sight, SeeingTokenizer)
+    inputs = model._sight.inputs(prompt)  # type: ignore[union-attr]
+    tokens = torch.tensor([[*prompt.input_ids, *response]])
+    beside = {} if inputs is None else inputs.for_tokens(tokens.shape[1], model.model)
+    implementations = {
+        name: getattr(model.model.config, name)._attn_implementation for name in model.model.config.sub_configs
+    }
+    model.model.set_attn_implementation("eager")
+    try:
+        with torch.inference_mode():
+            return model.model(input_ids=tokens, **beside, use_cache=False, **options)
+    finally:
+        model.model.set_attn_implementation(implementations)
+
+
+def defined_scores(model: CausalLanguageModel, prompt: RenderedPrompt, response: Sequence[int]) -> dict[str, float]:
+    attentions = by_the_library(model, prompt, response[:-1], output_attentions=True).attentions
+    length = len(prompt.input_ids)
+    a = torch.stack(attentions)[:, 0, :, length - 1 :, :length]  # (L, H, n, P)
+    per_token = a.double().mean(2).mean(1).sum(0)
+    return {unit: float(per_token[first:past_last].sum()) for unit, (first, past_last) in prompt.token_spans.items()}
+
+
+@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("pictures", [["red"], ["wide", "red"], ["tall", "tall", "jpeg"], []])
+async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
+    opened: Callable[[str], CausalLanguageModel], family: str, pictures: list[str]
+) -> None:
+    model = opened(family)
+    prompt = render(a_prompt(*dict.fromkeys(pictures)), model.tokenizer)
+    responses = [model.tokenizer.encode(text) for text in ("The baker.", "It leaves at noon, and the ferry knows.")]
+    found = await model.score(prompt, responses, ScoringOptions())
+    for scores, response in zip(found, responses, strict=True):
+        assert scores == pytest.approx(defined_scores(model, prompt, response), rel=1e-4)
+    replies, drawn = await model.generate_scored(a_request(prompt), ScoringOptions())
+    expected = [defined_scores(model, prompt, reply.tokens) for reply in replies]
+    assert drawn == pytest.approx({u: sum(s[u] for s in expected) / 2 for u in expected[0]}, rel=1e-4)
+    assert all(scores[name] > 0 for name in pictures)
+
+
+@pytest.mark.parametrize("family", SEEING)
+async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(
+    opened: Callable[[str], CausalLanguageModel], family: str
+) -> None:
+    model = opened(family)
+    prompt = render(a_prompt("wide", "red"), model.tokenizer)
+    (reply,) = await model.generate(a_request(prompt, rows=1))
+    logits = by_the_library(model, prompt, reply.tokens).logits[0, len(prompt.input_ids) - 1 : -1]
+    first, past_last = reply.text_tokens
+    rows, tokens = logits.log_softmax(-1)[first:past_last], torch.tensor(reply.tokens[first:past_last])
+    assert await model.log_likelihood(prompt, reply) == pytest.approx(
+        rows.gather(1, tokens[:, None]).mean().item(), rel=1e-4
+    )
+    options = ("The", "It")
+    next_logits = logits[0][[model.tokenizer.encode(option)[0] for option in options]]
+    if all(len(model.tokenizer.encode(option)) == 1 for option in options):
+        assert await model.probabilities(prompt, options) == pytest.approx(next_logits.softmax(-1).tolist(), rel=1e-4)
+    assert sum(await model.probabilities(prompt, options)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("family", SEEING)
+async def test_prompts_with_and_without_pictures_are_one_batch(
+    opened: Callable[[str], CausalLanguageModel], family: str
+) -> None:
+    model = opened(family)
+    asked = [("red",), (), ("wide", "red"), ("tall",), ("red",)]
+    prompts = [render(a_prompt(*names), model.tokenizer) for names in asked]
+    batch = await model.generate_batch([a_request(prompt, seed) for seed, prompt in enumerate(prompts)])
+    for seed, (prompt, replies) in enumerate(zip(prompts, batch, strict=True)):
+        model.clear_cache()
+        assert replies == await model.generate(a_request(prompt, seed))
+        assert all(json.loads(reply.text)["Ana"] for reply in replies)
+
+
+async def test_pictures_of_as_many_tokens_are_told_from_each_other(
+    opened: Callable[[str], CausalLanguageModel],
+) -> None:
+    model = opened("llava")
+    prompts = [render(a_prompt(name), model.tokenizer) for name in ("red", "jpeg", "red")]
+    assert prompts[0].input_ids == prompts[1].input_ids
+    shared = {"rel": 1e-9}
+    first, second, again = [(await model.score(p, [[5, 6, 7]], ScoringOptions()))[0]["task"] for p in prompts]
+    assert first == pytest.approx(again, **shared)
+    assert first != pytest.approx(second, rel=1e-5)
+    replies = await model.generate_batch([a_request(prompt, 1, rows=4) for prompt in prompts])
+    assert replies[0] == replies[2]
+    likelihoods = [await model.log_likelihood(prompt, replies[0][0]) for prompt in prompts]
+    assert likelihoods[0] == likelihoods[2] != likelihoods[1]
+
+
+@pytest.mark.parametrize("family", SEEING)
+def test_a_picture_is_a_unit_of_its_tokens(opened: Callable[[str], CausalLanguageModel], family: str) -> None:
+    tokenizer = opened(family).tokenizer
+    assert isinstance(tokenizer, SeeingTokenizer)
+    rendered = render(a_prompt("red", "wide"), tokenizer)
+    assert [content for _, content in rendered.pictures] == ["red", "wide"]
+    for start, name in rendered.pictures:
+        first, past_last = rendered.token_spans[name]
+        assert first == start
+        assert list(rendered.input_ids[first:past_last]) == tokenizer.encode_picture(name)
+        assert past_last - first >= 4
+    without = render(a_prompt("red", "wide"), RehearsalTokenizer())
+    first, past_last = without.token_spans["red"]
+    assert RehearsalTokenizer().decode(without.input_ids[first:past_last]) == "a caption of red"
+    assert without.pictures == ()
+
+
+@pytest.mark.parametrize("family", SEEING)
+def test_text_is_never_a_picture(opened: Callable[[str], CausalLanguageModel], family: str) -> None:
+    tokenizer = opened(family).tokenizer
+    assert isinstance(tokenizer, SeeingTokenizer)
+    markup = {tokenizer.decode([token]) for token in tokenizer.encode_picture("red")}
+    picture = tokenizer.decode(tokenizer.encode_picture("red"))
+    special = set(tokenizer.special_tokens)  # type: ignore[attr-defined]
+    for text in (*markup, picture, f"{picture}{picture}", "<image>", "<im<image>age>", "<|image_pad|>"):
+        tokens = tokenizer.encode(text)
+        assert tokenizer.decode(tokens) == text
+        assert special.isdisjoint(tokens)
+
+
+def test_a_token_that_only_a_normaliser_makes_is_never_a_picture(tmp_path: Path) -> None:
+    folder = save_seeing("llava", tmp_path)
+    settings = json.loads((folder / "tokenizer.json").read_text())
+    settings["normalizer"] = {"type": "NFKC"}
+    for added in settings["added_tokens"]:
+        added["normalized"] = added["content"] == "<image>"
+    (folder / "tokenizer.json").write_text(json.dumps(settings))
+    model = open_model(str(folder), cache=tmp_path, precision="float32")
+    image = model.tokenizer.tokenizer.convert_tokens_to_ids("<image>")  # type: ignore[attr-defined]
+    assert image in model.tokenizer.tokenizer("＜image＞").input_ids  # type: ignore[attr-defined]
+    assert image not in model.tokenizer.encode("＜image＞")
+
+
+async def test_pictures_stand_in_chat_turns_too(opened: Callable[[str], CausalLanguageModel]) -> None:
+    model = opened("llava")
+    prompt = render(a_prompt("red", layout="chat_turns"), model.tokenizer)
+    (scores,) = await model.score(prompt, [[5, 6]], ScoringOptions())
+    assert scores == pytest.approx(defined_scores(model, prompt, [5, 6]), rel=1e-4)
+
+
+def test_a_model_whose_text_attends_to_what_follows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AttentionUnavailableError, match="can't be used: the captured attention is off by"):
+        open_model(str(save_seeing("paligemma", tmp_path)), cache=tmp_path, precision="float32")
+
+
+def test_what_is_no_picture_is_said(opened: Callable[[str], CausalLanguageModel]) -> None:
+    model, bomb = opened("llava"), io.BytesIO()
+    Image.new("1", (9000, 9000)).save(bomb, "PNG")
+    wrong = {
+        "text": b"no picture",
+        "empty": b"",
+        "cut": PICTURES["red"][:90],
+        "bomb": bomb.getvalue(),
+        "eps": b"%!PS-Adobe-3.0 EPSF-3.0",
+    }
+    model.use_pictures(wrong.__getitem__)
+    try:
+        for name in wrong:
+            with pytest.raises(ModelError, match=r"a picture (can't be read|has 9000)") as raised:
+                model.tokenizer.encode_picture(name)  # type: ignore[attr-defined]
+            assert "\n" not in str(raised.value)
+    finally:
+        model.use_pictures(PICTURES.__getitem__)
+
+
+@pytest.mark.parametrize("mode", ["P", "LA", "RGBA", "I;16", "CMYK", "1"])
+def test_pictures_of_any_mode_and_of_one_pixel_are_seen(
+    opened: Callable[[str], CausalLanguageModel], mode: str
+) -> None:
+    model, file = opened("llava"), io.BytesIO()
+    Image.new(mode, (1, 1)).save(file, "JPEG" if mode == "CMYK" else "PNG")
+    model.use_pictures({mode: file.getvalue()}.__getitem__)
+    try:
+        assert len(model.tokenizer.encode_picture(mode)) == 16  # type: ignore[attr-defined]
+    finally:
+        model.use_pictures(PICTURES.__getitem__)
+
+
+def test_a_kernel_that_the_configuration_of_a_part_names_is_not_fetched(tmp_path: Path) -> None:
+    folder = save_seeing("llava", tmp_path)
+    settings = json.loads((folder / "config.json").read_text())
+    named = {"attn_implementation": "someone/kernel", "_attn_implementation": "someone/kernel"}
+    settings |= {**named, "text_config": {**settings["text_config"], **named}}
+    settings["vision_config"] |= named
+    (folder / "config.json").write_text(json.dumps(settings))
+    assert open_model(str(folder), cache=tmp_path, precision="float32").traits.sees_pictures
+
+
+def test_a_model_that_also_reads_text_alone_is_opened_without_its_processor(tmp_path: Path) -> None:
+    folder = save_seeing("gemma3, pictures attend to themselves", tmp_path)
+    for file in ("processor_config.json", "preprocessor_config.json"):
+        (folder / file).unlink(missing_ok=True)
+    model = open_model(str(folder), cache=tmp_path, precision="float32")
+    assert not model.traits.sees_pictures
+    assert render(a_prompt("red"), model.tokenizer).pictures == ()
+
+
+def test_a_model_without_its_processor_is_refused(tmp_path: Path) -> None:
+    folder = save_seeing("llava", tmp_path)
+    for file in ("processor_config.json", "preprocessor_config.json"):
+        (folder / file).unlink(missing_ok=True)
+    with pytest.raises(ModelError, match="can't be loaded") as raised:
+        open_model(str(folder), cache=tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_who_is_to_see_and_cannot_is_told_so(opened: Callable[[str], CausalLanguageModel]) -> None:
+    from support.tiny import tiny_language_model
+
+    seen = Parameters(sight="pictures")
+    opened("llava").traits.require_sight(seen)
+    tiny_language_model().traits.require_sight(Parameters())
+    with pytest.raises(SettingError, match="sight=pictures needs a model that sees"):
+        tiny_language_model().traits.require_sight(seen)
+
+
+@pytest.mark.parametrize("content", ["{{ m['content'] }}", "{{ '' + m['content'] }}"])
+def test_a_template_may_want_texts_alone(tmp_path: Path, content: str) -> None:
+    folder = save_seeing("llava", tmp_path)
+    template = "{% for m in messages %}{{ m['role'].upper() }}: " + content + "\n{% endfor %}ASSISTANT:"
+    (folder / "chat_template.jinja").write_text(template)
+    model = open_model(str(folder), cache=tmp_path, precision="float32")
+    model.use_pictures(PICTURES.__getitem__)  # type: ignore[attr-defined]
+    rendered = render(a_prompt("red"), model.tokenizer)
+    shown = model.tokenizer.decode(rendered.input_ids)
+    assert shown.startswith("USER: The ferry leaves at noon.\n<image><image>")
+    assert shown.endswith("<image>\nThe baker knows it well.\nASSISTANT:")

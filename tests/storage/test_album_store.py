@@ -1,0 +1,296 @@
+"""Album chats in the store: parts of turns, pictures, populations, and one transaction for a round."""
+
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record
+from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
+
+from state.album import Exchange
+from state.errors import NotFoundError, StorageError
+from state.records import Prompt, TurnRecord, Unit
+from storage.schema import TABLES
+from storage.search import Passage, search
+from storage.store import SqliteStore
+
+PNG = b"\x89PNG\r\n\x1a\n\x00 not a text \xff"
+
+
+@pytest.fixture
+def album(store: SqliteStore) -> SqliteStore:
+    """A store with an album chat of three exchanges."""
+    store.create_run(an_album_run(), a_population())
+    for turn in (1, 2, 3):
+        write_exchange(store, "k3f9", turn)
+    return store
+
+
+def rows(store: SqliteStore) -> dict[str, int]:
+    return {name: store.file.rows(f"SELECT count(*) AS n FROM {name}")[0]["n"] for name in TABLES}
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_parts_come_back_as_they_were_written(album: SqliteStore) -> None:
+    for turn in (1, 2, 3):
+        question, parts = an_exchange(album, turn)
+        assert album.turn_record("k3f9", turn) == question
+        assert album.parts("k3f9", turn) == parts
+        assert list(album.parts("k3f9", turn)) == ["answer", "plan"]
+    written = {(turn, part): record.turn for turn in (1, 2, 3) for part, record in an_exchange(album, turn)[1].items()}
+    assert album.part_turns("k3f9") == written
+    assert list(album.part_turns("k3f9")) == sorted(written)
+    assert album.part_turns("k3f9", 2, 2) == {key: turn for key, turn in written.items() if key[0] == 2}
+    assert album.part_turns("k3f9", 4) == {}
+
+
+def test_candidates_of_a_part_are_its_own(album: SqliteStore) -> None:
+    texts = {part: [c.text for c in album.candidates("k3f9", 2, part)] for part in ("", "answer", "plan")}
+    assert texts == {"": [" 0"], "answer": ["answer 0", "answer 1"], "plan": ["plan 0", "plan 1", "plan 2"]}
+    album.save_candidate("k3f9", 2, a_candidate(1, comment="Judged again."), "plan")
+    assert album.candidates("k3f9", 2, "plan")[1].comment == "Judged again."
+    assert [c.comment for c in album.candidates("k3f9", 2, "answer")] == [None, None]
+
+
+def test_a_dialogue_has_no_parts(store: SqliteStore) -> None:
+    store.create_run(a_run(), a_case())
+    store.save_turn("k3f9", a_turn_record())
+    assert store.parts("k3f9", 1) == store.part_turns("k3f9") == {}
+    for turn in (0, 2):
+        with pytest.raises(NotFoundError, match=f"no turn {turn}; it has turns 1 to 1"):
+            store.parts("k3f9", turn)
+
+
+def test_written_twice_an_exchange_stays_as_it_was(album: SqliteStore) -> None:
+    before = set(album.file.database.conn.iterdump())
+    for turn in (1, 2, 3):
+        write_exchange(album, "k3f9", turn)
+    question, parts = an_exchange(album, 2)
+    album.save_turn("k3f9", question, {"plan": parts["answer"]})
+    assert set(album.file.database.conn.iterdump()) == before
+
+
+def test_what_a_fork_shares_has_its_parts(album: SqliteStore) -> None:
+    album.create_run(an_album_run("f0rk", parent=("k3f9", 3)), a_population())
+    assert {turn for turn, _ in album.part_turns("f0rk")} == {1, 2}
+    assert album.parts("f0rk", 2) == album.parts("k3f9", 2)
+    assert album.candidates("f0rk", 3, "plan") == []
+    assert len(search(album.file, "plan", "f0rk")) == 2
+    with pytest.raises(NotFoundError):
+        album.parts("f0rk", 3)
+
+
+def test_a_fork_that_rewrites_a_question_has_its_plan_once(album: SqliteStore) -> None:
+    album.create_run(an_album_run("f0rk", parent=("k3f9", 2), rewritten=True), a_population())
+    assert [found.turn for found in search(album.file, "plan", "f0rk")] == [1]
+    write_exchange(album, "f0rk", 2)
+    assert [found.turn for found in search(album.file, "plan", "f0rk")] == [1, 2]
+
+
+def test_questions_answers_and_plans_are_found(album: SqliteStore) -> None:
+    for word, agent, kind in (
+        ("question", ASKER, "utterance"),
+        ("answer", ANSWERER, "utterance"),
+        ("plan", ASKER, "thought"),
+    ):
+        expected = [Passage("k3f9", turn, agent, kind, f"The {word} of turn {turn}.") for turn in (1, 2, 3)]
+        assert search(album.file, word) == search(album.file, word, "k3f9") == expected
+
+
+def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: SqliteStore) -> None:
+    columns = "text, removed_units, rollbacks, inconsistency, scored_by, judged_by"
+    turns = album.file.rows(f"SELECT {columns} FROM each_turn WHERE run = 'k3f9'")
+    assert [tuple(row.values()) for row in turns] == [
+        (f"The question of turn {turn}.", 2, 0, 3.0, "scorer 0", "judge 0") for turn in (1, 2, 3)
+    ]
+    parts = album.file.rows(f"SELECT turn, part, speaker, {columns} FROM each_part")
+    assert [tuple(row.values()) for row in parts] == [
+        (
+            turn,
+            part,
+            speaker,
+            f"The {part} of turn {turn}.",
+            removed,
+            number,
+            3.0,
+            f"scorer {number}",
+            f"judge {number}",
+        )
+        for turn in (1, 2, 3)
+        for part, speaker, removed, number in (("answer", ANSWERER, 1, 1), ("plan", ASKER, 0, 2))
+    ]
+    units = album.file.rows("SELECT turn, unit, score FROM each_unit WHERE turn = 2 ORDER BY position")
+    assert [row["score"] for row in units] == [0.1, 0.2, None, None]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE parts SET speaker = 'Eve' WHERE turn = 2 AND part = 'plan'",
+        "UPDATE parts SET part = 'answers' WHERE turn = 2 AND part = 'answer'",
+        "UPDATE parts SET turn = 9 WHERE turn = 2 AND part = 'answer'",
+        "UPDATE parts SET content_id = 999 WHERE turn = 2 AND part = 'answer'",
+        "DELETE FROM parts WHERE turn = 2 AND part = 'answer'",
+        "DELETE FROM parts WHERE turn = 2",
+        "UPDATE contents SET text = 'The plan of turn 9.' WHERE text = 'The plan of turn 2.'",
+    ],
+)
+def test_a_damaged_part_is_refused(album: SqliteStore, damage: str) -> None:
+    album.file.write(damage)
+    for read in (lambda: album.parts("k3f9", 2), lambda: album.part_turns("k3f9")):
+        with pytest.raises(StorageError, match="damaged or was altered"):
+            read()
+    assert len(album.parts("k3f9", 1)) == 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "read"),
+    [
+        ("UPDATE unit_scores SET part = '' WHERE turn = 2 AND part = 'plan'", "parts"),
+        ("UPDATE unit_scores SET score = 9 WHERE turn = 2 AND part = 'plan'", "parts"),
+        ("DELETE FROM unit_scores WHERE turn = 2 AND part = 'plan'", "parts"),
+        ("UPDATE candidates SET part = 'plan' WHERE turn = 2 AND part = ''", "turn_record"),
+    ],
+)
+def test_what_belongs_to_a_part_stays_with_it(album: SqliteStore, damage: str, read: str) -> None:
+    album.file.write(damage.replace("UPDATE", "UPDATE OR REPLACE"))
+    with pytest.raises(StorageError, match="damaged or was altered"):
+        getattr(album, read)("k3f9", 2)
+
+
+# --- transactions -----------------------------------------------------------------------------------------------------
+
+
+def _save_and_fail(store: SqliteStore, question: TurnRecord, parts: dict[str, TurnRecord]) -> None:
+    with store.transaction():
+        store.save_turn("k3f9", question, parts)
+        store.set_label("k3f9", "gone")
+        raise AssertionError
+
+
+def test_a_round_is_stored_whole_or_not_at_all(album: SqliteStore) -> None:
+    question, parts = an_exchange(album, 4)
+    stored = rows(album)
+    with pytest.raises(AssertionError):
+        _save_and_fail(album, question, parts)
+    assert rows(album) == stored
+    assert album.run("k3f9").label is None
+    assert not album.file.rows("SELECT 1 FROM passages WHERE turn = 4")
+
+
+def test_what_fails_inside_a_transaction_is_undone_by_itself(album: SqliteStore) -> None:
+    question, parts = an_exchange(album, 4)
+    with album.transaction():
+        album.set_label("k3f9", "kept")
+        with pytest.raises(AssertionError):
+            _save_and_fail(album, question, parts)
+        album.set_status("k3f9", "interrupted")
+    assert (album.run("k3f9").turns, album.run("k3f9").label, album.run("k3f9").status) == (3, "kept", "interrupted")
+
+
+def test_a_run_is_created_inside_a_transaction(path: Path) -> None:
+    with SqliteStore.open(path, create=True) as store:
+        with store.transaction():
+            start = a_population(store.save_picture(PNG))
+            store.create_run(an_album_run(), start)
+        assert store.start("k3f9") == start
+    with SqliteStore.open(path) as store:
+        assert store.start("k3f9") == start
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_come_back_and_are_stored_once(store: SqliteStore) -> None:
+    hashes = {store.save_picture(picture): picture for picture in (PNG, PNG, PNG + b"\0", b"plain", b"")}
+    assert len(hashes) == rows(store)["pictures"] == 4
+    assert {content: store.picture(content) for content in hashes} == hashes
+
+
+@pytest.mark.parametrize("damage", ["image = x'00'", "image = 'text'", "image = 7", "hash = hash || '0'"])
+def test_a_damaged_picture_is_refused(store: SqliteStore, damage: str) -> None:
+    content = store.save_picture(PNG)
+    store.file.write(f"UPDATE pictures SET {damage}")
+    with pytest.raises(StorageError, match=f"damaged or was altered .the picture {content} "):
+        store.picture(content)
+
+
+def test_a_picture_too_large_is_told(store: SqliteStore) -> None:
+    with pytest.raises(StorageError, match="more than 64 MB"):
+        store.save_picture(bytes((64 << 20) + 1))
+    assert rows(store)["pictures"] == 0
+
+
+def test_a_unit_with_a_picture_comes_back(store: SqliteStore) -> None:
+    content = store.save_picture(PNG)
+    plain = Unit(id="picture.image", block="picture", kind="item", text="a heron")
+    prompts = [
+        Prompt(units=(unit,), speaker="Ada", layout="l")
+        for unit in (plain, plain.model_copy(update={"picture": content}))
+    ]
+    hashes = [store.save_prompt(prompt) for prompt in prompts]
+    assert [store.prompt(hash) for hash in hashes] == prompts
+    store.file.write("UPDATE units SET picture = NULL")
+    assert store.prompt(hashes[0]) == prompts[0]
+    with pytest.raises(StorageError, match="damaged or was altered"):
+        store.prompt(hashes[1])
+
+
+def test_pictures_go_with_the_last_run_that_needs_them(store: SqliteStore) -> None:
+    in_both, in_one, in_prompt, of_nobody = (store.save_picture(bytes([i])) for i in range(4))
+    store.create_run(an_album_run("a"), a_population(in_both, in_one))
+    store.create_run(an_album_run("b"), a_population(in_both))
+    for run in ("a", "b"):
+        write_exchange(store, run, 1, in_prompt)
+    store.create_run(an_album_run("c", parent=("b", 2)), a_population(in_both))
+
+    def held() -> set[str]:
+        return {row["hash"] for row in store.file.rows("SELECT hash FROM pictures")}
+
+    store.remove_run("a")
+    assert held() == {in_both, in_prompt, of_nobody}
+    store.remove_run("c")
+    assert held() == {in_both, in_prompt, of_nobody}
+    assert store.picture(in_both)
+    store.remove_run("b")
+    assert held() == {of_nobody}, "nobody has removed a run that pointed to it"
+    assert {name for name, count in rows(store).items() if count} == {"pictures"}
+
+
+# --- size -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_population_of_a_thousand_is_read_quickly(store: SqliteStore) -> None:
+    start = a_population(*(f"{i:032x}" for i in range(10_240)), villagers=1024, each=10)
+    store.create_run(an_album_run(), start)
+    assert store.start("k3f9") == start
+    begun = time.process_time()
+    for _ in range(5):
+        store.start("k3f9")
+    assert time.process_time() - begun < 1.5
+
+
+def test_reading_an_exchange_looks_at_no_other(store: SqliteStore) -> None:
+    """What SQLite executes for one exchange is the same among few and among many."""
+    store.create_run(an_album_run(), a_population())
+    steps = itertools.count()
+    costs = []
+    for first, last in ((1, 20), (21, 300)):
+        for turn in range(first, last + 1):
+            write_exchange(store, "k3f9", turn)
+            store.save_calls("k3f9", [a_call(ASKER, turn)])
+        begun = next(steps)
+        store.file._connection.set_progress_handler(lambda: next(steps) < 0, 10)
+        store.part_turns("k3f9", 7, 7)
+        store.parts("k3f9", 7)
+        store.step("k3f9", 7, "", "exchange", Exchange)
+        store.candidates("k3f9", 7, "plan")
+        store.calls("k3f9", 7)
+        store.trace("k3f9", 7)
+        write_exchange(store, "k3f9", 7)
+        store.file._connection.set_progress_handler(None, 0)
+        costs.append(next(steps) - begun)
+    assert costs[1] < 1.3 * costs[0]

@@ -1,0 +1,298 @@
+"""Tiny models that see, with random weights, and their processors, saved to folders as those of the hub are."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from transformers import (
+    CLIPConfig,
+    CLIPImageProcessorPil,
+    CLIPModel,
+    CLIPProcessor,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    Gemma3ImageProcessorPil,
+    Gemma3Processor,
+    Idefics3Config,
+    Idefics3ForConditionalGeneration,
+    Idefics3ImageProcessorPil,
+    Idefics3Processor,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
+    LlavaNextConfig,
+    LlavaNextForConditionalGeneration,
+    LlavaNextImageProcessorPil,
+    LlavaNextProcessor,
+    LlavaProcessor,
+    PaliGemmaConfig,
+    PaliGemmaForConditionalGeneration,
+    PaliGemmaProcessor,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    ProcessorMixin,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen2VLImageProcessorPil,
+    Qwen2VLProcessor,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
+    SiglipImageProcessorPil,
+)
+
+from benchmarks.tiny_tokenizer import tiny_tokenizer
+
+#: The template writes a part of a message after another, a picture as the token of the family.
+_TEMPLATE = (
+    "{{% for m in messages %}}<|im_start|>{{{{ m['role'] }}}}\n"
+    "{{% if m['content'] is string %}}{{{{ m['content'] }}}}{{% else %}}{{% for part in m['content'] %}}"
+    "{{% if part['type'] == 'image' %}}{picture}{{% else %}}{{{{ part['text'] }}}}{{% endif %}}"
+    "{{% endfor %}}{{% endif %}}<|im_end|>\n{{% endfor %}}"
+    "{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}"
+)
+_VOCABULARY = 440
+_TEXT: dict[str, Any] = {
+    "vocab_size": _VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2048,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+_VISION: dict[str, Any] = {
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "image_size": 32,
+    "patch_size": 8,
+}
+_SIZE = {"height": 32, "width": 32}
+
+
+def _tokenizer(named: dict[str, str], *others: str) -> PreTrainedTokenizerFast:
+    """Return the tiny tokenizer with the tokens of a family, those with names reached as attributes."""
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=type(tiny_tokenizer().backend_tokenizer).from_str(tiny_tokenizer().backend_tokenizer.to_str()),
+        bos_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        extra_special_tokens={"start": "<|im_start|>", **named},
+    )
+    tokenizer.add_special_tokens({"additional_special_tokens": list(others)}, replace_extra_special_tokens=False)
+    return tokenizer
+
+
+def _id(tokenizer: PreTrainedTokenizerFast, token: str) -> int:
+    return int(tokenizer.convert_tokens_to_ids(token))
+
+
+def _llava() -> tuple[PreTrainedModel, ProcessorMixin]:
+    tokenizer = _tokenizer({"image_token": "<image>"})
+    config = LlavaConfig(
+        vision_config={"model_type": "clip_vision_model", **_VISION},
+        text_config={"model_type": "llama", **_TEXT},
+        image_token_index=_id(tokenizer, "<image>"),
+        image_seq_length=16,
+    )
+    processor = LlavaProcessor(
+        CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size=_SIZE),
+        tokenizer,
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=_TEMPLATE.format(picture="<image>\n"),
+    )
+    return LlavaForConditionalGeneration(config), processor
+
+
+def _llava_next() -> tuple[PreTrainedModel, ProcessorMixin]:
+    tokenizer = _tokenizer({"image_token": "<image>"})
+    grid = [[32, 64], [64, 32], [64, 64]]
+    config = LlavaNextConfig(
+        vision_config={"model_type": "clip_vision_model", **_VISION},
+        text_config={"model_type": "mistral", **_TEXT, "sliding_window": None},
+        image_token_index=_id(tokenizer, "<image>"),
+        image_grid_pinpoints=grid,
+    )
+    processor = LlavaNextProcessor(
+        LlavaNextImageProcessorPil(size={"shortest_edge": 32}, crop_size=_SIZE, image_grid_pinpoints=grid),
+        tokenizer,
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=_TEMPLATE.format(picture="<image>"),
+    )
+    return LlavaNextForConditionalGeneration(config), processor
+
+
+def _idefics3() -> tuple[PreTrainedModel, ProcessorMixin]:
+    tokenizer = _tokenizer(
+        {
+            "image_token": "<image>",
+            "fake_image_token": "<fake_token_around_image>",
+            "global_image_token": "<global-img>",
+            "end_of_utterance_token": "<end_of_utterance>",
+        }
+    )
+    config = Idefics3Config(
+        vision_config={**_VISION, "max_image_size": {"longest_edge": 32}},
+        text_config={"model_type": "llama", **_TEXT},
+        image_token_id=_id(tokenizer, "<image>"),
+        scale_factor=2,
+    )
+    images = Idefics3ImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
+    processor = Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=_TEMPLATE.format(picture="<image>"))
+    return Idefics3ForConditionalGeneration(config), processor
+
+
+def _gemma3() -> tuple[PreTrainedModel, ProcessorMixin]:
+    named = {"image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>"}
+    tokenizer = _tokenizer(named)
+    config = Gemma3Config(
+        vision_config={**_VISION, "vision_use_head": False},
+        text_config={
+            **_TEXT,
+            "head_dim": 8,
+            "query_pre_attn_scalar": 8,
+            "sliding_window": 8,
+            "sliding_window_pattern": 2,
+        },
+        image_token_index=_id(tokenizer, "<image_soft_token>"),
+        boi_token_index=_id(tokenizer, "<start_of_image>"),
+        eoi_token_index=_id(tokenizer, "<end_of_image>"),
+        mm_tokens_per_image=4,
+    )
+    processor = Gemma3Processor(
+        Gemma3ImageProcessorPil(size=_SIZE),
+        tokenizer,
+        image_seq_length=4,
+        chat_template=_TEMPLATE.format(picture="<start_of_image>"),
+    )
+    return Gemma3ForConditionalGeneration(config), processor
+
+
+def _paligemma() -> tuple[PreTrainedModel, ProcessorMixin]:
+    tokenizer = _tokenizer({"image_token": "<image>"})
+    config = PaliGemmaConfig(
+        vision_config={"model_type": "siglip_vision_model", **_VISION, "vision_use_head": False},
+        text_config={"model_type": "gemma", **_TEXT, "head_dim": 8},
+        image_token_index=_id(tokenizer, "<image>"),
+        projection_dim=32,
+        hidden_size=32,
+    )
+    images = SiglipImageProcessorPil(size=_SIZE)
+    images.image_seq_length = 16
+    return PaliGemmaForConditionalGeneration(config), PaliGemmaProcessor(images, tokenizer)
+
+
+_QWEN_VISION: dict[str, Any] = {
+    "depth": 2,
+    "num_heads": 2,
+    "patch_size": 4,
+    "spatial_merge_size": 2,
+    "temporal_patch_size": 2,
+}
+
+
+def _qwen(config: Any, model: Any, vision: dict[str, Any]) -> tuple[PreTrainedModel, ProcessorMixin]:
+    named = {"image_token": "<|image_pad|>", "video_token": "<|video_pad|>"}
+    tokenizer = _tokenizer(named, "<|vision_start|>", "<|vision_end|>")
+    made = config(
+        vision_config={**_QWEN_VISION, **vision},
+        text_config={
+            **_TEXT,
+            "head_dim": 8,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]},
+        },
+        image_token_id=_id(tokenizer, "<|image_pad|>"),
+        video_token_id=_id(tokenizer, "<|video_pad|>"),
+        vision_start_token_id=_id(tokenizer, "<|vision_start|>"),
+        vision_end_token_id=_id(tokenizer, "<|vision_end|>"),
+    )
+    images = Qwen2VLImageProcessorPil(
+        size={"shortest_edge": 256, "longest_edge": 2048}, patch_size=4, merge_size=2, temporal_patch_size=2
+    )
+
+    class ForPictures(Qwen2VLProcessor):
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return ["image_processor", "tokenizer"]
+
+    processor = ForPictures(
+        images, tokenizer, chat_template=_TEMPLATE.format(picture="<|vision_start|><|image_pad|><|vision_end|>")
+    )
+    return model(made), processor
+
+
+SEEING: dict[str, Callable[[], tuple[PreTrainedModel, ProcessorMixin]]] = {
+    "llava": _llava,
+    "llava_next, tiles": _llava_next,
+    "idefics3, tiles": _idefics3,
+    "gemma3, pictures attend to themselves": _gemma3,
+    "qwen2_vl, positions in three dimensions": lambda: _qwen(
+        Qwen2VLConfig, Qwen2VLForConditionalGeneration, {"embed_dim": 16, "hidden_size": 32, "mlp_ratio": 2}
+    ),
+    "qwen2_5_vl": lambda: _qwen(
+        Qwen2_5_VLConfig,
+        Qwen2_5_VLForConditionalGeneration,
+        {
+            "hidden_size": 16, "intermediate_size": 32, "out_hidden_size": 32, "window_size": 16,
+            "fullatt_block_indexes": [1],
+        },
+    ),
+    "qwen3_vl": lambda: _qwen(
+        Qwen3VLConfig,
+        Qwen3VLForConditionalGeneration,
+        {
+            "hidden_size": 16, "intermediate_size": 32, "out_hidden_size": 32, "deepstack_visual_indexes": [0],
+            "num_position_embeddings": 16,
+        },
+    ),
+}  # fmt: skip
+
+
+def save_seeing(family: str, folder: Path) -> Path:
+    """Save a tiny model of that family, and its processor, and return the folder."""
+    return _save(*(_paligemma if family == "paligemma" else SEEING[family])(), folder)
+
+
+def save_clip(folder: Path) -> Path:
+    """Save a tiny model like CLIP, and return the folder."""
+    tokenizer = _tokenizer({})
+    config = CLIPConfig(
+        text_config={
+            **{name: _TEXT[name] for name in _TEXT if name != "num_key_value_heads"},
+            "max_position_embeddings": 77,
+        },
+        vision_config=_VISION,
+        projection_dim=16,
+    )
+    images = CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size=_SIZE)
+    return _save(CLIPModel(config), CLIPProcessor(images, tokenizer), folder)
+
+
+def _save(model: PreTrainedModel, processor: ProcessorMixin, folder: Path) -> Path:
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.2 if parameter.dim() > 1 else parameter)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def a_picture(seed: int, width: int = 40, height: int = 32, format: str = "PNG") -> bytes:
+    """Return the file of a picture whose pixels are drawn."""
+    pixels = torch.randint(0, 256, (height, width, 3), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8)
+    file = io.BytesIO()
+    Image.fromarray(pixels.numpy()).save(file, format)
+    return file.getvalue()
