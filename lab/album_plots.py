@@ -36,7 +36,8 @@ _STYLES: dict[str, dict[str, Any]] = {
     "high": {"linestyle": "--", "marker": "s", "color": "#0072b2"},
 }
 
-_WIDTH, _HEIGHT = 3.3, 2.2
+#: Plots beside each other, and the size of each in inches.
+_COLUMNS, _WIDTH, _HEIGHT = 3, 3.3, 2.2
 
 
 def check_plots() -> None:
@@ -65,33 +66,34 @@ def write_plots(compared: AlbumComparison, folder: Path) -> list[str]:
     # The same figures make the same file: no date, and no ids that are drawn.
     with matplotlib.rc_context({"svg.hashsalt": "tertulia", "font.size": 8, "axes.spines.top": False}):
         for name, figures in PLOTS.items():
-            panels = [(figure, [call for call in FIGURES if figure in FIGURES[call]]) for figure in figures]
-            columns = max(len(calls) for _, calls in panels)
-            drawn = Figure(figsize=(_WIDTH * columns, _HEIGHT * len(panels)), layout="constrained")
-            axes = drawn.subplots(len(panels), columns, squeeze=False)
-            for of_figure, (figure, calls) in zip(axes, panels, strict=True):
-                for axis, call in zip(of_figure, [*calls, *([None] * (columns - len(calls)))], strict=True):
-                    _draw(axis, compared, call, figure)
+            panels = [(call, figure) for figure in figures for call in FIGURES if figure in FIGURES[call]]
+            lines = -(-len(panels) // _COLUMNS)
+            drawn = Figure(figsize=(_WIDTH * _COLUMNS, _HEIGHT * lines), layout="constrained")
+            axes = drawn.subplots(lines, _COLUMNS, squeeze=False).flat
+            for (call, figure), axis in zip(panels, axes, strict=False):
+                _draw(axis, compared, call, figure)
+            for axis in axes:  # places that are left
+                axis.axis("off")
+            drawn.legend(*drawn.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
             drawn.savefig(folder / name, metadata={"Date": None})
     return [*PLOTS]
 
 
-def _draw(axis: "Axes", compared: AlbumComparison, call: str | None, figure: str) -> None:
-    """Draw a figure of a call over the rounds; without a call, leave the place empty."""
+def _draw(axis: "Axes", compared: AlbumComparison, call: str, figure: str) -> None:
+    """Draw a figure of a call over the rounds."""
     from matplotlib.ticker import MaxNLocator
 
     rows = [row for row in compared.rounds if (row.call, row.figure) == (call, figure)]
-    if call is None:
-        axis.axis("off")
-        return
     for side, title in zip(("low", "high"), compared.titles, strict=True):
         _line(axis, rows, side, title)
     axis.set_title(f"{call}: {_NAMES[figure]}")
     axis.set_xlabel("round")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_ylim(bottom=0)
     axis.spines["right"].set_visible(False)
-    axis.legend(frameon=False)
+    if figure not in ("len", "sim", "distinct_pictures"):
+        axis.set_ylim(0, 1.05)
+    elif figure != "sim":
+        axis.set_ylim(bottom=0)
 
 
 def _line(axis: "Axes", rows: Sequence[Row], side: str, title: str) -> None:
