@@ -5,8 +5,8 @@ not over exchanges: the texts of one agent share a role, an album and a history,
 observations. They are delete-one jackknife intervals: a figure is taken again without each agent. A bootstrap would
 draw agents twice, and a text that stands twice brings no new n-gram and is as similar to itself as can be: dist-N
 would come out too low, and sim too high. Of invented texts with Zipf's frequencies and an agent's favourite words, by 8
-and by 32 agents, they hold the true dist-1 in 94 to 98 % of samples. Agents who met have heard each other, which no interval over agents knows;
-and one run says nothing about another seed.
+and by 32 agents, the intervals hold the true dist-1 in 94 to 98 % of samples. Agents who met have heard each other,
+which no interval over agents knows; and one run says nothing about another seed.
 
 Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife); Hurlbert 1971, Eq. 4 (the expected
 number of kinds in a sample of a given size).
