@@ -17,6 +17,7 @@ from state.errors import UsageError
 from state.town import Simulation
 from storage.store import SqliteStore
 from tertulia.days import (
+    HEADINGS,
     Memories,
     day_rows,
     days_document,
@@ -24,6 +25,7 @@ from tertulia.days import (
     memories_document,
     read_encounters,
     read_memories,
+    simulation_cells,
     simulations_document,
     trial_rows,
     trials_document,
@@ -98,20 +100,8 @@ def _list(simulations: Sequence[Simulation], as_json: bool) -> None:
     if not simulations:
         data().print(plain("no simulations; begin with: tertulia simulate tidewell --rehearse"))
         return
-    cells = [
-        (
-            simulation.simulation,
-            simulation.status,
-            simulation.town,
-            f"{simulation.parameters['removal_factor']:g}",
-            str(simulation.seed),
-            str(simulation.days),
-            simulation.model,
-        )
-        for simulation in simulations
-    ]
-    headings = ("simulation", "status", "town", "λ", "seed", "days", "model")
-    print_columns(headings, cells, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "days"))
+    rows = [list(simulation_cells(simulation)) for simulation in simulations]
+    print_columns(HEADINGS, rows, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "days"))
 
 
 def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:

@@ -18,32 +18,10 @@ from state.records import Turn
 from state.seat import Answer, Invitation
 from storage.store import SqliteStore
 from tertulia.engines import ModelAccess
-from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
 
 if TYPE_CHECKING:
     from state.context import Context
-
-#: What is shown while a step is executed, by the name of its node.
-_STEP_PHRASES = {
-    "prepare": "preparing",
-    "perceive": "listening",
-    "after_perceive": "thinking",
-    "choose_mechanisms": "choosing how to think",
-    "run_mechanisms": "thinking",
-    "assess": "making up their minds",
-    "after_assess": "making up their minds",
-    "retrieve_memory": "remembering",
-    "vary_prompt": "varying the prompt",
-    "score": "scoring",
-    "prune": "pruning",
-    "generate": "speaking",
-    "judge": "judging",
-    "draw_pairs": "drawing pairs",
-    "find_picture": "finding the picture",
-    "choose_revision": "choosing how to revise",
-    "rewrite": "rewriting",
-    "roll_back": "rolling back",
-}
 
 
 @contextmanager
@@ -109,9 +87,9 @@ class LiveRun:
         match event:
             case RunStarted() if not self._as_json:
                 self._line.write(lambda: self._print_start(event))
-            case StepStarted() if event.step in _STEP_PHRASES:
+            case StepStarted() if event.step in STEP_PHRASES:
                 agent = f"{event.agent}: " if event.agent else ""
-                self._line.show(f"turn {event.turn}: {agent}{_STEP_PHRASES[event.step]}")
+                self._line.show(f"turn {event.turn}: {agent}{STEP_PHRASES[event.step]}")
             case TurnFinished() if not self._as_json:
                 self._line.write(lambda: self._print_turn(event.run, event.turn))
             case Noted():

@@ -27,7 +27,7 @@ PANELS = {
     "Converse": ("run", "resume", "fork", "simulate"),
     "Look": ("runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
-    "Measure": ("stats", "behaviour", "inventory", "score"),
+    "Measure": ("stats", "behaviour", "inventory", "score", "lab"),
     "Extend": ("scenarios", "settings", "nodes", "graph"),
     "Maintain": ("export", "gc", "trust", "doctor"),
 }

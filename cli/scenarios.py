@@ -16,6 +16,7 @@ from state.album import Population
 from state.errors import UsageError
 from state.meeting import Meeting
 from tertulia.phrases import counted, grouped, people_line
+from tertulia.scenarios import HEADINGS, case_cells
 
 #: Why a chat of a log makes no case.
 _SKIPPED = {"without_text": "without text", "partner_without_folder": "with somebody who has no folder"}
@@ -104,13 +105,8 @@ def _print_cases(listing: dict[str, Any]) -> None:
     console.print(
         plain(f"tertulia run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
     )
-    rows = []
-    for case in cases:
-        memories = ", ".join(str(count) for count in case["memories"].values())
-        who, earlier = (case["initiator"], case["partner"]), str(case["previous_dialogues"])
-        rows.append(Row((str(case["case"]), case["time"][:-3], *who, memories, earlier, case["place"] or "–")))
-    headings = ("case", "time", "begins", "with", "memories", "earlier", "place")
-    print_table(console, headings, rows, right=("case", "earlier"))
+    rows = [Row(case_cells(case)) for case in cases]
+    print_table(console, HEADINGS, rows, right=("case", "earlier"))
     for reason, count in listing["skipped"].items():
         if count:
             console.print(plain(f"skipped: {counted(count, 'chat')} {_SKIPPED[reason]}", "dim"))

@@ -3,15 +3,23 @@
 Source: ChatAgents §IV-C, Table I.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.inventory import rated_segments
-from metrics.personality import TEAM_BUILDING, DimensionFigures, RatedSegment, table_of_poles, tells_people_apart
+from metrics.personality import (
+    TEAM_BUILDING,
+    DimensionFigures,
+    PoleFigures,
+    RatedSegment,
+    table_of_poles,
+    tells_people_apart,
+)
 from state.annotation import Annotation
 from state.records import RunRecord
 from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.phrases import number
 from tertulia.rounds import read_characters
 
 _REHEARSAL = "rehearsal"
@@ -66,6 +74,42 @@ def inventory_report(
     for run in runs:
         segments += rated_segments(run, answers[run.run], read_characters(store, run.run))
     return InventoryReport(runs, answers, segments)
+
+
+def table_rows(
+    table: Sequence[DimensionFigures], paper: Sequence[DimensionFigures]
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yield the rows of Table I in words, each with whether it is the paper's, which stands below the runs'."""
+    published = {figures.dimension: figures for figures in paper}
+    for figures in table:
+        beside = published.get(figures.dimension)
+        for first, pole in ((True, figures.high), (False, figures.low)):
+            p = (_p(figures.p), _p(figures.p_people)) if first else ("", "")
+            dimension = figures.dimension if first else ""
+            yield (dimension, pole.pole, _interval(pole), str(pole.people), str(pole.ratings), *p), False
+            if beside:
+                of_paper = beside.high if first else beside.low
+                yield ("", "  paper", _interval(of_paper), "", "", "<.001" if first else "", ""), True
+
+
+def table_notes(table: Sequence[DimensionFigures], has_paper: bool) -> list[str]:
+    """Return what must be known to read Table I."""
+    notes = ["ratings: one per person and segment of 30 turns; p: Welch's test over them, and over people's means"]
+    if missing := {why for row in table for why in (row.p_missing, row.p_people_missing) if why}:
+        notes.append(f"– for p: {'; '.join(sorted(missing))}")
+    if has_paper:
+        notes.append("the paper's figures are of five runs of team_building with GPT-4o")
+    return notes
+
+
+def _interval(pole: PoleFigures) -> str:
+    if pole.ci_low is None or pole.ci_high is None:
+        return number(pole.mean, 2)
+    return f"{number(pole.mean, 2)} [{pole.ci_low:.2f}, {pole.ci_high:.2f}]"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def inventory_document(report: InventoryReport, paper: bool = False) -> Document:

@@ -4,8 +4,9 @@ A text counts for who wrote it: plan and question for the asker, the answer for 
 not over exchanges: the texts of one agent share a role, an album and a history, so they are no independent
 observations. They are delete-one jackknife intervals: a figure is taken again without each agent. A bootstrap would
 draw agents twice, and a text that stands twice brings no new n-gram and is as similar to itself as can be: dist-N
-would come out too low, and sim too high. Agents who met have heard each other, which no interval over agents knows;
-and one run says nothing about another seed.
+would come out too low, and sim too high. Of invented texts with Zipf's frequencies and an agent's favourite words, by 8
+and by 32 agents, the intervals hold the true dist-1 in 94 to 98 % of samples. Agents who met have heard each other,
+which no interval over agents knows; and one run says nothing about another seed.
 
 Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife); Hurlbert 1971, Eq. 4 (the expected
 number of kinds in a sample of a given size).
@@ -105,11 +106,17 @@ class Measured:
 
 
 class Estimate(Record):
-    """A figure, or the difference of two, with its interval; `None` where there are too few agents for one."""
+    """A figure with its 95 % interval, or the difference of two; no interval where there are too few agents.
+
+    Attributes:
+        value: The figure.
+        ci_low, ci_high: The bounds of the interval.
+        n: Of texts, or exchanges; of a difference, of agents.
+    """
 
     value: float | None
-    low: float | None = None
-    high: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
     n: int
 
 
@@ -179,7 +186,7 @@ def estimate(name: str, measured: Measured) -> Estimate:
     if half is None:
         return Estimate(value=measured.value, n=measured.n)
     low, high = max(lowest, measured.value - half), min(highest, measured.value + half)
-    return Estimate(value=measured.value, low=low, high=high, n=measured.n)
+    return Estimate(value=measured.value, ci_low=low, ci_high=high, n=measured.n)
 
 
 def difference(low: Measured, high: Measured) -> Estimate:
@@ -200,7 +207,7 @@ def difference(low: Measured, high: Measured) -> Estimate:
     value = high.value - low.value
     if half is None:
         return Estimate(value=value, n=n)
-    return Estimate(value=value, low=value - half, high=value + half, n=n)
+    return Estimate(value=value, ci_low=value - half, ci_high=value + half, n=n)
 
 
 def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:

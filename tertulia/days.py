@@ -18,7 +18,24 @@ if TYPE_CHECKING:
 _NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
 
 
+#: Of the columns of a table of simulations.
+HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
+
+
 # --- all simulations ------------------------------------------------------------------------------------------------
+
+
+def simulation_cells(simulation: Simulation) -> tuple[str, ...]:
+    """Return a row of a table of simulations, in the order of `HEADINGS`."""
+    return (
+        simulation.simulation,
+        simulation.status,
+        simulation.town,
+        f"{simulation.parameters['removal_factor']:g}",
+        str(simulation.seed),
+        str(simulation.days),
+        simulation.model,
+    )
 
 
 def simulations_document(simulations: Sequence[Simulation]) -> Document:

@@ -8,6 +8,28 @@ from state.meeting import Start
 from state.records import RunRecord, RunStatus, Turn
 from state.town import Encounter, Simulation
 
+#: What is shown while a step is executed, by the name of its node.
+STEP_PHRASES = {
+    "prepare": "preparing",
+    "perceive": "listening",
+    "after_perceive": "thinking",
+    "choose_mechanisms": "choosing how to think",
+    "run_mechanisms": "thinking",
+    "assess": "making up their minds",
+    "after_assess": "making up their minds",
+    "retrieve_memory": "remembering",
+    "vary_prompt": "varying the prompt",
+    "score": "scoring",
+    "prune": "pruning",
+    "generate": "speaking",
+    "judge": "judging",
+    "draw_pairs": "drawing pairs",
+    "find_picture": "finding the picture",
+    "choose_revision": "choosing how to revise",
+    "rewrite": "rewriting",
+    "roll_back": "rolling back",
+}
+
 
 @dataclass(frozen=True)
 class RunStarted:

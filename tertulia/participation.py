@@ -63,7 +63,7 @@ def published_participation(run: RunRecord, start: Start) -> Participation:
         NotFoundError: Nobody of the paper's people takes part in the run.
     """
     published = [agent.agent for agent in TEAM_BUILDING.agents]
-    if not set(published) & set(start.names):
+    if isinstance(start, Population) or not set(published) & set(start.names):
         raise NotFoundError(
             f"nothing is published about the people of run {run.run}: --paper knows {', '.join(published)} "
             "(tertulia run team_building)"

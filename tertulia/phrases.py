@@ -134,7 +134,8 @@ def picture_phrase(picture: Picture, sight: str | None = None) -> str:
     known = [picture.caption, *([picture.variant] if picture.variant else [])]
     if picture.file is not None:
         known.append(f"{picture.file.width}×{picture.file.height}")
-        known += [" and ".join(picture.file.colours)] if picture.file.colours else []
+        *others, last = picture.file.colours or ("",)
+        known += [f"{', '.join(others)} and {last}" if others else last] if last else []
     return f"[picture: {', '.join(known)}{f'; {sight}' if sight else ''}]"
 
 

@@ -8,6 +8,9 @@ from tertulia.documents import SCHEMA_VERSION, Document
 if TYPE_CHECKING:
     from worlds.catalog import Listing
 
+#: Of the columns of a table of cases.
+HEADINGS = ("case", "time", "begins", "with", "memories", "earlier", "place")
+
 
 def list_scenarios(source: str | None = None, sample: int | None = None) -> "dict[str, Listing]":
     """Return the cases of a source, by its name.
@@ -35,6 +38,13 @@ def list_scenarios(source: str | None = None, sample: int | None = None) -> "dic
         name: Listing(cases=tuple(sample_evenly(listing.cases, sample)), skipped=listing.skipped)
         for name, listing in listings.items()
     }
+
+
+def case_cells(case: Document) -> tuple[str, ...]:
+    """Return a row of a table of cases, in the order of `HEADINGS`."""
+    memories = ", ".join(str(count) for count in case["memories"].values())
+    who, earlier = (case["initiator"], case["partner"]), str(case["previous_dialogues"])
+    return str(case["case"]), case["time"][:-3], *who, memories, earlier, case["place"] or "–"
 
 
 def scenarios_document(listings: "Mapping[str, Listing]") -> Document:

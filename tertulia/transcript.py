@@ -117,7 +117,7 @@ def _heading(run: RunRecord, start: Start) -> Iterator[str]:
     """Yield what is held, when and where, who takes part, and what is to be known of the run."""
     title, description, until = people_line(start), None, ""
     if isinstance(start, Population):
-        title, description = start.title, people_line(start)
+        title = start.title
     elif isinstance(start, Meeting):
         title, description = start.title, start.description
         until = f" to {start.ends:%H:%M}" if start.ends else ""

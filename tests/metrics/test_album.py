@@ -173,7 +173,7 @@ def test_shares_of_naming_asking_again_and_choosing_again() -> None:
 def test_no_data_is_none_and_not_zero() -> None:
     for of_call in figures_of([]).values():
         for name, measured in of_call.items():
-            assert estimate(name, measured).model_dump() == {"value": None, "low": None, "high": None, "n": 0}
+            assert estimate(name, measured).model_dump() == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
     wordless = figures_of([exchange(1, answer="…")])["answer"]
     assert wordless["len"].value == 0.0  # a text, though without a word
     assert wordless["dist1"].value is None
@@ -186,28 +186,28 @@ def test_an_interval_of_a_mean_is_that_of_student_over_agents() -> None:
     found = estimate("len", figures_of(chat)["answer"]["len"])
     half = float(t.ppf(0.975, 3)) * float(np.std(lengths, ddof=1)) / sqrt(4)
     assert found.value == 3.5
-    assert found.high == pytest.approx(3.5 + half)
-    assert found.low == max(0.0, 3.5 - half)
+    assert found.ci_high == pytest.approx(3.5 + half)
+    assert found.ci_low == max(0.0, 3.5 - half)
     assert found.n == 4
 
 
 def test_texts_of_one_agent_are_no_independent_observations() -> None:
     chat = [exchange(at, answerer="B1" if at < 10 else "B2", answer="so" if at < 10 else "so so") for at in range(20)]
     found = estimate("len", figures_of(chat)["answer"]["len"])
-    assert found.high is not None
-    assert found.high - 1.5 > 1  # two agents say little, whatever their texts
+    assert found.ci_high is not None
+    assert found.ci_high - 1.5 > 1  # two agents say little, whatever their texts
     alone = estimate("len", figures_of(chat[:10])["answer"]["len"])
-    assert (alone.value, alone.low, alone.high) == (1.0, None, None)
+    assert (alone.value, alone.ci_low, alone.ci_high) == (1.0, None, None)
 
 
 def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     low = Measured(2.0, 3, {"Ada": 1.0, "Bo": 2.0, "Cy": 3.0})
     high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.0})
     paired = difference(low, high)
-    assert (paired.value, paired.low, paired.high) == (3.0, 3.0, 3.0)
+    assert (paired.value, paired.ci_low, paired.ci_high) == (3.0, 3.0, 3.0)
     others = difference(low, Measured(5.0, 3, {"Di": 4.0, "Ed": 5.0, "Fay": 6.0}))
     error = sqrt(2 / 3 * 2)
-    assert others.low == pytest.approx(3.0 - float(t.ppf(0.975, 2)) * error * sqrt(2))
+    assert others.ci_low == pytest.approx(3.0 - float(t.ppf(0.975, 2)) * error * sqrt(2))
     assert difference(low, Measured(None, 0)).value is None
 
 
@@ -215,7 +215,7 @@ def test_shares_stay_shares() -> None:
     chat = [exchange(at, f"A{at}", question="Bo?" if at else "What?") for at in range(4)]
     found = estimate("names_partner", figures_of(chat)["question"]["names_partner"])
     assert found.value == 3 / 4
-    assert found.high == 1.0
+    assert found.ci_high == 1.0
 
 
 def test_every_figure_has_a_meaning() -> None:

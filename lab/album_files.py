@@ -1,0 +1,34 @@
+"""What `tertulia lab album` writes: a page, its tables as CSV, and plots."""
+
+from pathlib import Path
+
+from lab.album import AlbumComparison, page, table
+from lab.album_plots import PLOTS, check_plots, write_plots
+from state.errors import UsageError
+from tertulia.written_files import check_file, write_lines
+
+PAGE, FIGURES, ROUNDS = "album.md", "figures.csv", "rounds.csv"
+
+
+def check_folder(folder: Path, store: Path, force: bool = False) -> None:
+    """Refuse a folder that can't be written into, before anything is run or written; make it where there is none.
+
+    Raises:
+        UsageError: It is a file, has files of these names already, or matplotlib is not installed.
+        OSError: It can't be made.
+    """
+    check_plots()
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder}: this is a file; give a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (PAGE, FIGURES, ROUNDS, *PLOTS):
+        check_file(folder / name, store, force)
+
+
+def write_folder(compared: AlbumComparison, folder: Path) -> list[Path]:
+    """Write the comparison into a folder, and return its files."""
+    plots = write_plots(compared, folder)
+    write_lines(folder / PAGE, page(compared, plots))
+    write_lines(folder / FIGURES, table(compared.whole))
+    write_lines(folder / ROUNDS, table(compared.rounds))
+    return [folder / name for name in (PAGE, FIGURES, ROUNDS, *plots)]

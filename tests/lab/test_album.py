@@ -1,0 +1,175 @@
+"""`tertulia lab album`: two album chats beside each other, as a page, tables, plots and JSON."""
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.album_stored import EXCHANGES, an_album_run, write_album_run
+from support.commands import Cli, rehearse
+
+from lab.album import compare_albums, page, table
+from state.errors import UsageError
+from storage.store import SqliteStore
+
+
+class Lengths:
+    """Embeds a text by its length."""
+
+    id = "lengths"
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0, float(len(text))] for text in texts]
+
+    embed_untruncated = embed
+
+
+def longer(words: str) -> tuple[Any, ...]:
+    return tuple(met._replace(plan=f"{met.plan} {words}", answer=f"{words} {met.answer}") for met in EXCHANGES)
+
+
+@pytest.fixture
+def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+    """A store with a run of each setting, and an embedder that needs no weights."""
+    monkeypatch.setattr("cli.lab.open_embedding_model", lambda name: Lengths())
+    with SqliteStore.open(Path("tertulia.db")) as opened:
+        opened.make_file()
+        write_album_run(opened, an_album_run("aaaa", "low"))
+        write_album_run(opened, an_album_run("bbbb", "high"), longer("because I like to remember"))
+        yield opened
+
+
+def figure(document: dict[str, Any], call: str, name: str) -> dict[str, Any]:
+    (found,) = (row for row in document["figures"] if (row["call"], row["figure"]) == (call, name))
+    return dict(found)
+
+
+def test_both_settings_stand_beside_each_other_with_their_difference(cli: Cli, store: SqliteStore) -> None:
+    document = cli("lab", "album", "aaaa", "bbbb", "--json").json
+    length = figure(document, "plan", "len")
+    assert length["low"]["value"] == pytest.approx((4 + 3 + 3 + 3) / 4)
+    assert length["difference"]["value"] == pytest.approx(5)
+    assert (length["difference"]["ci_low"], length["difference"]["ci_high"]) == (pytest.approx(5), pytest.approx(5))
+    assert (length["low"]["n"], length["difference"]["n"]) == (4, 3)
+    assert figure(document, "question", "sim")["difference"]["value"] == pytest.approx(0)
+    assert [document[side]["setting"] for side in ("low", "high")] == ["low", "high"]
+    rounds = [row["round"] for row in document["rounds"] if (row["call"], row["figure"]) == ("answer", "sim")]
+    assert rounds == [1, 2]
+
+
+def test_what_was_asked_in_an_earlier_round_counts_in_a_later_one(cli: Cli, store: SqliteStore) -> None:
+    document = cli("lab", "album", "aaaa", "bbbb", "--json").json
+    asked = [row["low"]["value"] for row in document["rounds"] if row["figure"] == "asked_before"]
+    assert asked == [0.0, 0.5]  # Ben asks in the second round what Ada asked in the first
+
+
+def test_the_page_and_the_tables_say_the_same(cli: Cli, store: SqliteStore) -> None:
+    result = cli("lab", "album", "aaaa", "bbbb", "--out", "found")
+    folder = Path("found")
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "album.md",
+        "exchanges.svg",
+        "figures.csv",
+        "rounds.csv",
+        "texts.svg",
+    ]
+    assert result.err.count("wrote found/") == 5
+    text = (folder / "album.md").read_text()
+    assert "| | low (aaaa) | high (bbbb) | difference | n |" in text
+    assert "| len | 3.2 [" in text
+    assert "![texts.svg](texts.svg)" in text
+    assert text.startswith(result.out[:200])
+    rows = list(csv.DictReader((folder / "figures.csv").open()))
+    (length,) = (row for row in rows if (row["call"], row["figure"]) == ("plan", "len"))
+    assert float(length["low"]) == 3.25
+    assert float(length["difference"]) == 5.0
+    of_rounds = list(csv.DictReader((folder / "rounds.csv").open()))
+    assert {row["round"] for row in of_rounds} == {"1", "2"}
+    plot = (folder / "texts.svg").read_text()
+    assert "<svg" in plot
+
+
+def test_the_same_runs_make_the_same_files(cli: Cli, store: SqliteStore) -> None:
+    cli("lab", "album", "aaaa", "bbbb", "--out", "first")
+    cli("lab", "album", "aaaa", "bbbb", "--out", "second")
+    for file in Path("first").iterdir():
+        assert file.read_bytes() == (Path("second") / file.name).read_bytes(), file.name
+
+
+def test_nothing_is_overwritten_unasked(cli: Cli, store: SqliteStore) -> None:
+    Path("found").mkdir()
+    (Path("found") / "figures.csv").write_text("mine")
+    cli("lab", "album", "aaaa", "bbbb", "--out", "found").complains(2, "figures.csv exists already", "--force")
+    assert (Path("found") / "figures.csv").read_text() == "mine"
+    assert cli("lab", "album", "aaaa", "bbbb", "--out", "found", "--force").code == 0
+    cli("lab", "album", "aaaa", "bbbb", "--out", "found/figures.csv").complains(2, "this is a file; give a folder")
+
+
+def test_without_matplotlib_the_command_that_installs_it_is_named_before_anything_is_run(
+    cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    problem = cli("lab", "album", "--agents", "4", "--rounds", "1", "--rehearse", "--out", "found")
+    problem.complains(2, "matplotlib", "pip install --editable '.[lab]'")
+    assert len(store.runs()) == 2
+    assert cli("lab", "album", "aaaa", "bbbb").code == 0  # the page needs no plots
+
+
+def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, store: SqliteStore) -> None:
+    cli("lab", "album", "bbbb", "aaaa").complains(2, "give the low one first")
+    cli("lab", "album", "aaaa").complains(2, "give two runs")
+    cli("lab", "album").complains(2, "give two runs")
+    cli("lab", "album", "aaaa", "bbbb", "--agents", "8").complains(2, "give two runs")
+    cli("lab", "album", "aaaa", "nope").complains(3, "nope")
+    cli("lab", "album", "aaaa", rehearse(cli)).complains(2, "no album chat")
+    write_album_run(store, an_album_run("none", "high"), ())
+    cli("lab", "album", "aaaa", "none").complains(2, "nobody has met yet", "tertulia resume none")
+
+
+def test_the_reader_is_warned_of_what_else_differs(cli: Cli, store: SqliteStore) -> None:
+    write_album_run(store, an_album_run("cccc", "high", seed=9, status="interrupted", rehearsed=True), EXCHANGES[:2])
+    notes = cli("lab", "album", "aaaa", "cccc", "--json").json["notes"]
+    assert any("cccc is rehearsed" in note for note in notes)
+    assert any("cccc is interrupted" in note for note in notes)
+    assert any(note.startswith("the two runs differ in more than the setting:") and "seed" in note for note in notes)
+    assert "aaaa has 2 rounds, cccc 1 round" in notes
+    alike = cli("lab", "album", "aaaa", "bbbb", "--json").json["notes"]
+    assert not any("differ in more" in note for note in alike)
+
+
+def test_a_model_that_writes_markdown_writes_no_table(store: SqliteStore) -> None:
+    write_album_run(store, an_album_run("evil", "high", model="a|b\n# c"))
+    text = list(page(compare_albums(store, "aaaa", "evil", Lengths(), "x|y")))
+    assert not [line for line in text if line.startswith("# c")]
+    assert any(r"a\|b \# c" in line for line in text)
+
+
+def test_tables_leave_unknown_figures_empty(store: SqliteStore) -> None:
+    write_album_run(store, an_album_run("once", "high"), EXCHANGES[:1])
+    compared = compare_albums(store, "aaaa", "once", Lengths(), "lengths")
+    rows = list(csv.DictReader(table(compared.whole)))
+    (sim,) = (row for row in rows if (row["call"], row["figure"]) == ("plan", "sim"))
+    assert (sim["high"], sim["difference"]) == ("", "")
+    assert "| – |" in "\n".join(page(compared))
+
+
+def test_a_dialogue_is_refused_from_python_too(cli: Cli, store: SqliteStore) -> None:
+    with pytest.raises(UsageError, match="no album chat"):
+        compare_albums(store, rehearse(cli), "bbbb", Lengths(), "lengths")
+
+
+def test_both_settings_are_run_and_compared(cli: Cli, store: SqliteStore) -> None:
+    result = cli("lab", "album", "--agents", "4", "--rounds", "2", "--rehearse", "--seed", "3", "--json")
+    document = result.json
+    runs = {run.run: run for run in store.runs()}
+    low, high = (runs[document[side]["run"]] for side in ("low", "high"))
+    assert (low.parameters["setting"], high.parameters["setting"]) == ("low", "high")
+    assert (low.seed, high.seed) == (3, 3)
+    assert (low.turns, high.turns) == (4, 4)
+    assert document["low"]["exchanges"] == 4
+    assert f"run {low.run} (low)" in result.err
+    again = cli("lab", "album", low.run, high.run, "--json").json
+    assert again["figures"] == document["figures"]  # they can be computed from the store
+    cli("lab", "album", "--rehearse", "--set", "setting=high", "--agents", "1").complains(2)
