@@ -84,11 +84,13 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
     five, nine = _meeting("team_building", 4 * length, *seeded), _meeting("ferry_timetable", 3 * length, *seeded)
     dialogue = _dialogue(8 * length, *seeded)
     town = ("simulate", "tidewell", *_REHEARSE, "--encounters-per-day", "2", "--days", str(length), *seeded)
+    album = ("run", "villagers", *_REHEARSE, "--agents", "7", "--rounds", str(3 * length), "--lambda", "0.4", *seeded)
     extended = ("--set", "nodes.score=drawn_scores", *seeded, *EXTENSION)
     say, change = (
         _forked(five, "--say", "Let us begin with what we agree on."),
         _forked(dialogue, "--lambda", "0.9"),
     )
+    middle = _forked(album, "--lambda", "0.9")
     words = _forked(dialogue, "--say", "I would rather talk about the ferry.")
     older = (dialogue, town, _forked(dialogue, "--lambda", "0.2")[0])
     return {
@@ -97,6 +99,10 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
         "dialogue": (Subject("dialogue", dialogue, _RESUME),),
         "fork": tuple(Subject("fork", fork, _RESUME, before) for fork, before in (say, change, words)),
         "town": (Subject("town", town, ("simulate", "--resume", "{id}")),),
+        "album chat": (
+            Subject("album chat", album, _RESUME),
+            Subject("album chat", middle[0], _RESUME, middle[1]),
+        ),
         "extension": (
             Subject("extension", _meeting("team_building", 3 * length, *extended), (*_RESUME, *EXTENSION)),
             Subject("extension", _dialogue(6 * length, *extended), (*_RESUME, *EXTENSION)),

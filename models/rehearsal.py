@@ -210,7 +210,14 @@ class RehearsalModel:
         return self._shortened(f"{opening} {generator.choice(_REMARKS)} {ending}".strip().format(**topics), field)
 
     def _topic(self, prompt: RenderedPrompt, generator: random.Random) -> str:
-        """Draw a word from four consecutive units about people and events; in every other draw, from the last four."""
+        """Draw a word from four consecutive units about people and events; in every other draw, from the last four.
+
+        Where there is an album, in every other draw the caption of one of its pictures: half of all plans name one.
+        """
+        album = [unit for unit in prompt.source.units if unit.block == "album"] if prompt.source else []
+        captions = [unit.text.partition(": ")[0] for unit in album if unit.kind == "item"]
+        if captions and generator.random() < 0.5:
+            return generator.choice(captions)
         units = [unit for unit, block in prompt.unit_blocks.items() if block in _ABOUT_PEOPLE] or list(
             prompt.unit_blocks
         )

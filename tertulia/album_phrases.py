@@ -38,10 +38,10 @@ def outcome_phrases(recorded: RecordedExchange, population: Population) -> list[
     exchange = recorded.exchange
     if not exchange.passed:
         return []
-    passes = f"passes into the album of {exchange.answerer}"
+    passes = f"goes into the album of {exchange.answerer}"
     if exchange.dropped is None:
         return [passes]
-    return [f"{passes}, which {population.picture(exchange.dropped).described} leaves for it"]
+    return [f"{passes}, in the place of: {population.picture(exchange.dropped).described}"]
 
 
 def exchange_lines(recorded: RecordedExchange, population: Population) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ def journey_lines(journey: Journey) -> list[tuple[str, str]]:
     events = [(exchange.turn.turn, exchange) for exchange in journey.exchanges]
     for turn in sorted({*lost, *(turn for turn, _ in events)}):
         for shown in (exchange for number, exchange in events if number == turn):
-            passes = f", and it passes into the album of {shown.exchange.answerer}" if shown.exchange.passed else ""
+            passes = f", and it goes into the album of {shown.exchange.answerer}" if shown.exchange.passed else ""
             what = f"{shown.exchange.asker} asks {shown.exchange.answerer} about it{passes}"
             lines.append((f"round {shown.turn.round}, turn {turn}", what))
         if turn in lost:

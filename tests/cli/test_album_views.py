@@ -49,7 +49,7 @@ def test_show_prints_rounds_pairs_pictures_plans_and_what_was_said(cli: Cli, sto
         "     plan: I choose the pot.",
         "     Ada: What is in it?",
         "     Ben: A plant, Ada.",
-        "     → passes into the album of Ben, which old map leaves for it",
+        "     → goes into the album of Ben, in the place of: old map",
     ]
     assert "Dev" in first
     assert "Eva" in second
@@ -99,7 +99,7 @@ def test_a_diary_has_role_picture_words_and_what_entered_or_left(cli: Cli, store
     out = cli("show", "a1b2", "--agent", "Ben").out
     assert "Species: Owl" in out
     assert "round 1, turn 1: is asked by Ada about [picture: pot" in out
-    assert "passes into the album of Ben, which old map leaves for it" in out
+    assert "goes into the album of Ben, in the place of: old map" in out
     assert "round 2, turn 3: asks Eva about [picture: pot" in out
     assert "album of Eva" not in out  # that is in Eva's diary
     assert "Cleo" not in out
@@ -110,8 +110,8 @@ def test_a_journey_tells_who_had_a_picture_who_got_it_and_who_has_it(cli: Cli, s
     lines = [line.strip() for line in out.splitlines()]
     assert lines[1:] == [
         "at first: in the albums of Ada",
-        "round 1, turn 1: Ada asks Ben about it, and it passes into the album of Ben",
-        "round 2, turn 3: Ben asks Eva about it, and it passes into the album of Eva",
+        "round 1, turn 1: Ada asks Ben about it, and it goes into the album of Ben",
+        "round 2, turn 3: Ben asks Eva about it, and it goes into the album of Eva",
         "turn 4: leaves the album of Ada for another picture",
         "in the end: in the albums of Ben, Eva",
         "seen by, after each round: before: 1, 1: 2, 2: 3",

@@ -24,7 +24,9 @@ from storage.store import SqliteStore
 RUN = "k3f9"
 
 
-@pytest.mark.parametrize("kind", ["meeting of five", "dialogue", "fork", "town", "extension", "migration", "gc"])
+@pytest.mark.parametrize(
+    "kind", ["meeting of five", "dialogue", "fork", "town", "album chat", "extension", "migration", "gc"]
+)
 def test_kills(kind: str, tmp_path: Path) -> None:
     kills: list[Kill] = []
     tally = kill_kind(kind, 3, seed=1, folder=tmp_path / "kills", found=kills.append)
