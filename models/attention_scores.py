@@ -25,7 +25,7 @@ from transformers import PreTrainedModel
 
 from models.attention import use_implementation
 from models.decoding_state import DecodingState, Prefix, prefill
-from models.sight import PictureInputs, SeeingTokenizer
+from models.sight import PictureInputs, ProcessorTokenizer
 from state.errors import AttentionUnavailableError, ModelError
 from state.language_model import RenderedPrompt, ScoringOptions
 
@@ -106,7 +106,7 @@ def unit_scores(
     return scores
 
 
-def require_exact_attention(model: PreTrainedModel, tokenizer: SeeingTokenizer | None = None) -> None:
+def require_exact_attention(model: PreTrainedModel, tokenizer: ProcessorTokenizer | None = None) -> None:
     """Refuse a model whose attention can't be captured exactly, with the reason.
 
     Its structure is checked first, then the fast way is compared with the definition on a few tokens.

@@ -22,7 +22,7 @@ from models.decoding_state import DecodingState, Prefix, prefill
 from models.grammar import ReplyGrammar
 from models.kept_chunks import KeptChunks
 from models.packed_linear import weight_bytes
-from models.sight import PictureProcessor, SeeingTokenizer
+from models.sight import PictureProcessor, ProcessorTokenizer
 from models.tokenizer import HuggingFaceTokenizer
 from state.errors import ContextWindowError, ModelError
 from state.language_model import (
@@ -62,7 +62,7 @@ class CausalLanguageModel:
         traits: ModelTraits,
         processor: PictureProcessor | None = None,
     ) -> None:
-        self._sight = None if processor is None else SeeingTokenizer(tokenizer, processor)
+        self._sight = None if processor is None else ProcessorTokenizer(tokenizer, processor)
         require_exact_attention(model, self._sight)
         self.id, self.model, self.traits = id, model, traits
         self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from models.picture_bytes import as_base64
 from prompts.render import as_messages
 from prompts.shape import ask_for
 from state.language_model import GenerationRequest, PictureLookup
@@ -46,6 +45,8 @@ def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:
     """Return the texts of units by lines, and their pictures between them."""
     if lookup is None or all(unit.picture is None for unit in units):
         return whole_characters("\n".join(unit.text for unit in units))
+    from models.picture_bytes import as_base64  # only here: Pillow is not loaded for texts
+
     blocks: list[dict[str, Any]] = []
     for picture, group in groupby(units, key=lambda unit: unit.picture):
         if picture is None:

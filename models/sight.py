@@ -2,14 +2,14 @@
 
 1. The model's processor turns a picture into tokens and tensors, by itself: no text of a prompt ever passes through it,
    so none can be read as a picture.
-2. `SeeingTokenizer` puts the tokens of a picture where its unit stands (`prompts.render`).
+2. `ProcessorTokenizer` puts the tokens of a picture where its unit stands (`prompts.render`).
 3. `PictureInputs` are handed to the model when the prompt is read; it merges the two itself
    (`models.decoding_state.prefill`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from PIL import Image
@@ -22,8 +22,10 @@ from state.errors import ModelError
 from state.language_model import PictureLookup, RenderedPrompt
 from state.text import first_line
 
-#: Pictures whose tensors are kept, those used last; of all, the tokens are.
-_KEPT = 8
+K = TypeVar("K")
+
+#: Pictures whose tensors are kept, and whose tokens are, those used last.
+_KEPT, _KEPT_TOKENS = 8, 4096
 
 #: What a processor returns by token; what it returns beside is by picture.
 _BY_TOKEN = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "labels")
@@ -114,7 +116,7 @@ class PictureProcessor:
         return _Processed(by_token, tensors)
 
 
-class SeeingTokenizer(HuggingFaceTokenizer):
+class ProcessorTokenizer(HuggingFaceTokenizer):
     """Implements `state.language_model.SeeingTokenizer`: a tokenizer beside the processor of its model."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, processor: PictureProcessor) -> None:
@@ -136,7 +138,7 @@ class SeeingTokenizer(HuggingFaceTokenizer):
         tokens = super().encode(text)
         if self.special_tokens.isdisjoint(tokens):
             return tokens
-        by_sign = [token for sign in text for token in super(SeeingTokenizer, self).encode(sign)]
+        by_sign = [token for sign in text for token in super(ProcessorTokenizer, self).encode(sign)]
         return [token for token in by_sign if token not in self.special_tokens]
 
     def encode_picture(self, content: str) -> list[int]:
@@ -152,6 +154,8 @@ class SeeingTokenizer(HuggingFaceTokenizer):
         if not prompt.pictures:
             return None
         contents = tuple(content for _, content in prompt.pictures)
+        if prompt.pictures[-1][0] + len(self.encode_picture(contents[-1])) == len(prompt.input_ids):
+            raise ModelError("the prompt ends with a picture; let an instruction stand behind it")
         types: dict[str, Tensor] = {}
         for first, content in prompt.pictures:
             for name, kinds in self._by_token(content).items():
@@ -176,6 +180,7 @@ class SeeingTokenizer(HuggingFaceTokenizer):
 
     def _by_token(self, content: str) -> dict[str, Tensor]:
         if content not in self._tokens_of:
+            self._tensors_of.pop((content,), None)
             self._tensors((content,))
         return self._tokens_of[content]
 
@@ -187,11 +192,9 @@ class SeeingTokenizer(HuggingFaceTokenizer):
                 raise ModelError("the model was given no pictures: call use_pictures first")
             processed = self._processor.process([open_picture(self._lookup(content)) for content in contents])
             if len(contents) == 1:
-                self._tokens_of[contents[0]] = processed.by_token
+                _keep(self._tokens_of, contents[0], processed.by_token, _KEPT_TOKENS)
             tensors = processed.tensors
-        while len(self._tensors_of) >= _KEPT:
-            del self._tensors_of[next(iter(self._tensors_of))]
-        self._tensors_of[contents] = tensors
+        _keep(self._tensors_of, contents, tensors, _KEPT)
         return tensors
 
     def _apply_template(self, messages: list[dict[str, str]]) -> str:
@@ -222,6 +225,14 @@ class SeeingTokenizer(HuggingFaceTokenizer):
         return tokens
 
 
+def _keep(kept: dict[K, dict[str, Tensor]], key: K, value: dict[str, Tensor], most: int) -> None:
+    """Add an entry as the one used last, and drop the oldest ones that are too many."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > most:
+        del kept[next(iter(kept))]
+
+
 def probe_picture() -> Image.Image:
     """Return a picture with which a processor and a model are tried: colours that differ everywhere."""
     row = Image.linear_gradient("L")
@@ -244,7 +255,7 @@ def _markups(processor: ProcessorMixin) -> list[str]:
             without = written = ""
         start = next((i for i, (a, b) in enumerate(zip(without, written, strict=False)) if a != b), len(without))
         markups.append(written[start : start + len(written) - len(without)].strip())
-    markups += [getattr(processor, name, None) or "" for name in ("boi_token", "image_token")]
+    markups += [str(getattr(processor, name, None) or "") for name in ("boi_token", "image_token")]
     return [markup for markup in dict.fromkeys(markups) if markup]
 
 

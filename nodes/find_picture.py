@@ -11,6 +11,9 @@ from state.context import Context
 from state.graph_state import ExchangeState, UtteranceOutput
 from state.words import words
 
+#: Words that captions begin with, and plans often with another of them.
+_ARTICLES = frozenset({"a", "an", "the"})
+
 
 async def find_picture(state: ExchangeState, runtime: Runtime[Context]) -> ExchangeState:
     """Find the picture of the plan, and store the prompt of the question about it."""
@@ -70,7 +73,7 @@ def outcome_of(state: ExchangeState) -> UtteranceOutput:
 
 
 def _folded(text: str) -> list[str]:
-    return [word.casefold() for word in words(text)]
+    return [word for word in map(str.casefold, words(text)) if word not in _ARTICLES]
 
 
 def _place_of(wanted: Sequence[str], said: Sequence[str]) -> int | None:

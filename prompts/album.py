@@ -99,7 +99,8 @@ def _parts(material: CallMaterial, layout: Layout, block: str) -> Iterable[Part]
                 yield Part("text", _fill(material, f"{block}.lead"))
                 yield from items
         case "current_dialogue":
-            yield Part("text", _fill(material, f"current_dialogue.{material.setting}.{material.call}"), "task")
+            entry = f"current_dialogue.{material.setting}.{material.call}"
+            yield Part("text", _fill(material, entry, picture=_shown(material)), "task")
             if material.question:
                 yield Part("text", _fill(material, "current_dialogue.asked", question=material.question), "question")
         case "output_instruction":
@@ -111,6 +112,13 @@ def _parts(material: CallMaterial, layout: Layout, block: str) -> Iterable[Part]
             yield Part("text", reply_object(material.name, replied, None, material.language), speaker=material.name)
 
 
+def _shown(material: CallMaterial) -> str:
+    """Return the picture as the speaker is asked about it."""
+    if material.picture is None or material.is_seen:
+        return _fill(material, "shown.seen")
+    return _fill(material, "shown.told", picture=material.picture.caption)
+
+
 def _environment(material: CallMaterial) -> Iterable[Part]:
     if material.place is not None:
         yield Part("item", _fill(material, "environment.place", place=material.place), "place")
@@ -118,9 +126,14 @@ def _environment(material: CallMaterial) -> Iterable[Part]:
 
 
 def _role(material: CallMaterial) -> Iterable[Part]:
+    yield Part("item", _fill(material, "basic_info.name", value=material.name), "name")
+    taken = {"name"}
     for name, value in material.speaker.properties:
         id = "_".join(name.casefold().split())
-        yield Part("item", _fill(material, "basic_info.property", name=name, value=value), id)
+        if (id, value) != ("name", material.name):
+            text = _fill(material, "basic_info.property", name=name, value=value)
+            yield Part("item", text, None if id in taken else id)
+            taken.add(id)
 
 
 def _history(material: CallMaterial) -> Iterable[Part]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from state.errors import StorageError
 from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
 from storage.objects import check_objects, is_known, objects
-from storage.schema import BINARY, IDENTIFIERS, SCHEMA_VERSION, check_tables, schema_version
+from storage.schema import BINARY, IDENTIFIERS, SCHEMA_VERSION, schema_version
+from storage.structure import check_tables
 from storage.values import LARGEST_BYTES, Value, bound, compared, decoded, identifier, read
 from storage.views import QUERIES
 

@@ -8,7 +8,7 @@ store that somebody sent, it is theirs. So every object is compared with what th
    Triggers, views and full-text tables must be the expected ones. The SQL of a table may hold nothing but the names of
    columns and tables, types and the simplest constraints, so that no expression can be in it.
 
-What tables and indexes are made of is compared in storage/schema.py. This module executes nothing but one query for
+What tables and indexes are made of is compared in storage/structure.py. This module executes nothing but one query for
 `sqlite_master`, and is asked before anything is migrated or written.
 """
 

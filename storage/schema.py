@@ -1,19 +1,19 @@
 """The tables of a store as they are today: the only place where their columns are declared.
 
 A new store is made from these declarations (storage/migrations.py), rows are written and read by them
-(storage/tables.py), an opened store is compared with them, and views and data frames take the kinds of their columns
-from them (storage/views.py). Texts stand once, in `contents`, and the other tables point to them; so do prompts to
-their units, most of which stand in every prompt of a conversation. How older stores got here is in migrations.py.
+(storage/tables.py), an opened store is compared with them (storage/structure.py), and views and data frames take the
+kinds of their columns from them (storage/views.py). Texts stand once, in `contents`, and the other tables point to
+them; so do prompts to their units, most of which stand in every prompt of a conversation. How older stores got here is
+in migrations.py.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from state.errors import StorageError
-from storage.faults import DAMAGED
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`.
 SCHEMA_VERSION = 7
@@ -385,9 +385,8 @@ TABLES: Mapping[str, TableSchema] = {
     )
 }
 
-#: The table whose texts are indexed in full, and what sqlite-utils makes beside it (`Table.enable_fts`).
+#: The table whose texts are indexed in full, and its columns of texts.
 FULL_TEXT = ("passages", ("text",))
-_FULL_TEXT_PARTS = ("passages_fts", "passages_ai", "passages_ad", "passages_au")
 
 #: The columns that hold bytes. No other column is called like them, so a name tells bytes from text.
 BINARY = frozenset(column.name for table in TABLES.values() for column in table.columns if column.kind == "bytes")
@@ -416,49 +415,3 @@ def schema_version(connection: sqlite3.Connection, path: str) -> int:
             f"{SCHEMA_VERSION}); upgrade Tertulia, or take another file with store=…"
         )
     return int(version)
-
-
-def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str], views: Collection[str]) -> None:
-    """Compare a store with the declarations, by what SQLite knows of its tables and indexes.
-
-    By that, as a migrated store spells them otherwise than a new one. Views and triggers are compared by their text
-    (storage/objects.py); whether the full-text index holds what it should is checked by whoever searches it.
-
-    Args:
-        connection: The open store.
-        path: The file, for the message.
-        made: The names of all objects in it.
-        views: The names of the views.
-
-    Raises:
-        StorageError: A table, an index, a view or a trigger is missing or was changed.
-    """
-    columns, indexes = _found_columns(connection), _found_indexes(connection)
-    changed = [table.name for table in TABLES.values() if columns.get(table.name) != table.structure]
-    changed += [table.name for table in TABLES.values() if not table.index_structure <= indexes]
-    changed += [name for name in (*views, *_FULL_TEXT_PARTS) if name not in made]
-    if changed:
-        raise StorageError(DAMAGED.format(path=path, cause=f"{changed[0]} is not as it was made"))
-
-
-def _found_columns(connection: sqlite3.Connection) -> dict[str, frozenset[tuple[str, str, str, bool, int]]]:
-    rows = connection.execute(
-        f"""SELECT tables.column1, columns.name, columns.type, columns."notnull", columns.pk
-        FROM (VALUES {_names(TABLES)}) AS tables JOIN pragma_table_info(tables.column1) AS columns"""
-    ).fetchall()
-    return {table: frozenset(row for row in rows if row[0] == table) for table in TABLES}
-
-
-def _found_indexes(connection: sqlite3.Connection) -> set[tuple[str, bool, tuple[str, ...]]]:
-    found: dict[tuple[str, str, bool], list[str]] = {}
-    for table, index, unique, column in connection.execute(
-        f"""SELECT tables.column1, indexes.name, indexes."unique", columns.name
-        FROM (VALUES {_names(TABLES)}) AS tables JOIN pragma_index_list(tables.column1) AS indexes
-        JOIN pragma_index_info(indexes.name) AS columns ORDER BY columns.seqno"""
-    ):
-        found.setdefault((table, index, unique), []).append(column)
-    return {(table, bool(unique), tuple(columns)) for (table, _, unique), columns in found.items()}
-
-
-def _names(tables: Iterable[str]) -> str:
-    return ", ".join(f"('{name}')" for name in tables)

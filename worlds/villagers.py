@@ -65,7 +65,7 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
     present = set(captions) if file.is_public else None
     return Population(
         scenario=scenario,
-        title=file.title or file.path.stem,
+        title=file.title or caption_of(file.path.name),
         time=file.time or _TIME,
         place=file.place,
         villagers=tuple(

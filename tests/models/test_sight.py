@@ -1,5 +1,6 @@
 """Models that see, opened from folders: their attention against the plain definition, and all else against one row."""
 
+import contextlib
 import io
 import json
 import random
@@ -8,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub.constants
 import pytest
 import torch
 from PIL import Image
@@ -17,7 +19,7 @@ from models.causal import CausalLanguageModel
 from models.loading import open_model
 from models.rehearsal import RehearsalTokenizer
 from prompts.render import render
-from state.errors import AttentionUnavailableError, ModelError, SettingError
+from state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
 from state.parameters import Parameters
 from state.records import Prompt, Unit
@@ -28,6 +30,7 @@ PICTURES = {
     "tall": a_picture(3, 32, 64),
     "jpeg": a_picture(4, format="JPEG"),
 }
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SPEECH = (ReplyField("Ana", "speech", max_tokens=8),)
 
 
@@ -289,3 +292,77 @@ def test_a_template_may_want_texts_alone(tmp_path: Path, content: str) -> None:
     shown = model.tokenizer.decode(rendered.input_ids)
     assert shown.startswith("USER: The ferry leaves at noon.\n<image><image>")
     assert shown.endswith("<image>\nThe baker knows it well.\nASSISTANT:")
+
+
+@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("size", [(1, 1), (300, 2), (2, 300), (7, 5)])
+async def test_pictures_of_odd_sizes_are_seen(
+    opened: Callable[[str], CausalLanguageModel], family: str, size: tuple[int, int]
+) -> None:
+    model, name = opened(family), f"{size}"
+    model.use_pictures({**PICTURES, name: a_picture(1, *size)}.__getitem__)
+    try:
+        prompt = render(a_prompt(name), model.tokenizer)
+        (scores,) = await model.score(prompt, [[5, 6, 7]], ScoringOptions())
+        assert scores == pytest.approx(defined_scores(model, prompt, [5, 6, 7]), rel=1e-4)
+    finally:
+        model.use_pictures(PICTURES.__getitem__)
+
+
+def test_a_picture_that_the_processor_refuses_is_said(opened: Callable[[str], CausalLanguageModel]) -> None:
+    model = opened("qwen2_vl, positions in three dimensions")
+    model.use_pictures({"line": a_picture(1, 900, 2)}.__getitem__)
+    try:
+        with pytest.raises(ModelError, match=r"its processor can't read a picture \(absolute aspect ratio"):
+            model.tokenizer.encode_picture("line")  # type: ignore[attr-defined]
+    finally:
+        model.use_pictures(PICTURES.__getitem__)
+
+
+async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Callable[[str], CausalLanguageModel]) -> None:
+    model = opened("llava")
+    tokens = (5, 6, *model.tokenizer.encode_picture("red"))  # type: ignore[attr-defined]
+    prompt = RenderedPrompt(tokens, {"red": (2, len(tokens))}, {"red": "picture"}, pictures=((2, "red"),))
+    with pytest.raises(ModelError, match="ends with a picture"):
+        await model.score(prompt, [[5]], ScoringOptions())
+
+
+async def test_what_is_dropped_from_memory_is_made_again(
+    opened: Callable[[str], CausalLanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = opened("gemma3, pictures attend to themselves")
+    prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
+    before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]
+    monkeypatch.setattr("models.sight._KEPT", 1)
+    monkeypatch.setattr("models.sight._KEPT_TOKENS", 1)
+    model.clear_cache()
+    assert [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts] == before
+
+
+def test_a_model_in_the_cache_of_the_hub_is_loaded_without_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("ENDPOINT", "http://127.0.0.1:9"), ("HF_HUB_CACHE", str(tmp_path / "hub"))):
+        monkeypatch.setattr(huggingface_hub.constants, name, value)
+    repository = tmp_path / "hub" / "models--somebody--seeing"
+    save_seeing("qwen2_vl, positions in three dimensions", repository / "snapshots" / COMMIT)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(COMMIT)
+    model = open_model("somebody/seeing", cache=tmp_path, precision="float32")
+    assert (model.id, model.traits.sees_pictures) == ("somebody/seeing", True)
+
+
+@pytest.mark.parametrize("kind", ["AutoImageProcessor", "AutoProcessor", "AutoTokenizer"])
+def test_no_code_beside_the_processor_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    folder = save_seeing("llava", tmp_path / "llava")
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("the user was asked"))
+    settings = json.loads((folder / "processor_config.json").read_text())
+    mapped = {"auto_map": {kind: ["evil.Evil", "evil.Evil"] if kind == "AutoTokenizer" else "evil.Evil"}}
+    images = {**settings["image_processor"], **mapped, "image_processor_type": "Evil"}
+    settings |= {**mapped, "processor_class": "Evil", "image_processor": images}
+    (folder / "processor_config.json").write_text(json.dumps(settings))
+    (folder / "preprocessor_config.json").write_text(json.dumps(images))
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\nclass Evil: pass\n")
+    with contextlib.suppress(ModelError, TrustError):
+        open_model(str(folder), cache=tmp_path)
+    assert not (tmp_path / "executed").exists()

@@ -54,11 +54,12 @@ def test_who_meets_whom_changes_from_round_to_round() -> None:
         ("Something with a potter in it", None),
         ("我选茶壶那张。", "茶壶/None"),
         ("", None),
+        ("The hourglass of brass", "an hourglass of brass/None"),
     ],
 )
 def test_a_plan_means_the_picture_that_it_names_first_by_the_longest_name(plan: str, found: str | None) -> None:
     album = [a_picture("pot"), a_picture("flower pot"), a_picture("red kite"), a_picture("vase", "Blue")]
-    album += [a_picture("vase", "Green"), a_picture("茶壶")]
+    album += [a_picture("vase", "Green"), a_picture("茶壶"), a_picture("an hourglass of brass")]
     picture = named_picture(plan, album)
     assert (picture and picture.id) == found
 
@@ -141,8 +142,8 @@ def test_only_the_plan_has_the_album_and_only_the_others_the_picture() -> None:
     told = [text for block, text in a_call("answer") if block == "picture"][1:]
     assert told == [
         "It shows this: stone bridge: of Ana 1",
-        "It is 96 pixels wide and 64 pixels high.",
-        "Its main colours: green, brown",
+        "Size: 96×64 pixels",
+        "Main colours: green, brown",
     ]
     assert a_call("answer")[-2] == ("current_dialogue", "How high does it fly?")
 

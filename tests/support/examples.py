@@ -21,7 +21,7 @@ from nodes.machinery.places import PLACES
 from state.errors import TertuliaError
 from state.parameters import Parameters
 from tertulia.settings import find_settings
-from worlds.catalog import MEETINGS, TOWNS
+from worlds.catalog import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 _OPERATORS = {";", "|", "||", "&", "&&", "(", ")"}
@@ -225,7 +225,7 @@ def _targets() -> frozenset[str]:
 
 @cache
 def _shipped() -> frozenset[str]:
-    return frozenset({*TOWNS, *MEETINGS})
+    return frozenset(SHIPPED)
 
 
 @cache

@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from PIL import Image
 from transformers import (
+    AyaVisionConfig,
+    AyaVisionForConditionalGeneration,
+    AyaVisionProcessor,
     CLIPConfig,
     CLIPImageProcessorPil,
     CLIPModel,
@@ -16,16 +19,24 @@ from transformers import (
     Gemma3ForConditionalGeneration,
     Gemma3ImageProcessorPil,
     Gemma3Processor,
+    GotOcr2ImageProcessorPil,
     Idefics3Config,
     Idefics3ForConditionalGeneration,
     Idefics3ImageProcessorPil,
     Idefics3Processor,
+    InternVLConfig,
+    InternVLForConditionalGeneration,
+    InternVLProcessor,
     LlavaConfig,
     LlavaForConditionalGeneration,
     LlavaNextConfig,
     LlavaNextForConditionalGeneration,
     LlavaNextImageProcessorPil,
     LlavaNextProcessor,
+    LlavaOnevisionConfig,
+    LlavaOnevisionForConditionalGeneration,
+    LlavaOnevisionImageProcessorPil,
+    LlavaOnevisionProcessor,
     LlavaProcessor,
     PaliGemmaConfig,
     PaliGemmaForConditionalGeneration,
@@ -194,6 +205,70 @@ def _paligemma() -> tuple[PreTrainedModel, ProcessorMixin]:
     return PaliGemmaForConditionalGeneration(config), PaliGemmaProcessor(images, tokenizer)
 
 
+def _internvl() -> tuple[PreTrainedModel, ProcessorMixin]:
+    named = {"start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>"}
+    tokenizer = _tokenizer({**named, "video_token": "<video>"})
+    config = InternVLConfig(
+        vision_config={**_VISION, "image_size": [32, 32], "patch_size": [8, 8]},
+        text_config={"model_type": "qwen2", **_TEXT},
+        image_token_id=_id(tokenizer, "<IMG_CONTEXT>"),
+        downsample_ratio=0.5,
+    )
+    processor = _for_pictures(InternVLProcessor)(
+        GotOcr2ImageProcessorPil(size=_SIZE, min_patches=1, max_patches=3, crop_to_patches=True),
+        tokenizer,
+        image_seq_length=4,
+        chat_template=_TEMPLATE.format(picture="<IMG_CONTEXT>\n"),
+    )
+    return InternVLForConditionalGeneration(config), processor
+
+
+def _llava_onevision() -> tuple[PreTrainedModel, ProcessorMixin]:
+    tokenizer, grid = _tokenizer({"image_token": "<image>", "video_token": "<video>"}), [[32, 64], [64, 32], [64, 64]]
+    config = LlavaOnevisionConfig(
+        vision_config={"model_type": "siglip_vision_model", **_VISION, "vision_use_head": False},
+        text_config={"model_type": "qwen2", **_TEXT},
+        image_token_index=_id(tokenizer, "<image>"),
+        video_token_index=_id(tokenizer, "<video>"),
+        image_grid_pinpoints=grid,
+    )
+    processor = _for_pictures(LlavaOnevisionProcessor)(
+        LlavaOnevisionImageProcessorPil(size=_SIZE, image_grid_pinpoints=grid),
+        tokenizer,
+        num_image_tokens=16,
+        vision_feature_select_strategy="full",
+        chat_template=_TEMPLATE.format(picture="<image>"),
+    )
+    return LlavaOnevisionForConditionalGeneration(config), processor
+
+
+def _aya_vision() -> tuple[PreTrainedModel, ProcessorMixin]:
+    markup = ("<|START_OF_IMG|>", "<|END_OF_IMG|>", "<|IMG_PATCH|>", "<|IMG_LINE_BREAK|>", "TILE", "TILE_GLOBAL")
+    tokenizer = _tokenizer({"image_token": "<image>"}, *markup)
+    layers = ["sliding_attention", "full_attention", "full_attention"]
+    config = AyaVisionConfig(
+        vision_config={"model_type": "siglip_vision_model", **_VISION, "vision_use_head": False},
+        text_config={"model_type": "cohere2", **_TEXT, "sliding_window": 8, "layer_types": layers},
+        image_token_index=_id(tokenizer, "<|IMG_PATCH|>"),
+        downsample_factor=2,
+    )
+    processor = AyaVisionProcessor(
+        GotOcr2ImageProcessorPil(size=_SIZE, min_patches=1, max_patches=3, crop_to_patches=True),
+        tokenizer,
+        patch_size=8,
+        img_size=32,
+        downsample_factor=2,
+        chat_template=_TEMPLATE.format(picture="<image>"),
+    )
+    return AyaVisionForConditionalGeneration(config), processor
+
+
+def _for_pictures(processor: type[ProcessorMixin]) -> type[Any]:
+    """Return a processor that can be made without one for videos, which needs torchvision."""
+    attributes = classmethod(lambda _: ["image_processor", "tokenizer"])
+    return type(processor.__name__, (processor,), {"get_attributes": attributes})
+
+
 _QWEN_VISION: dict[str, Any] = {
     "depth": 2,
     "num_heads": 2,
@@ -222,12 +297,7 @@ def _qwen(config: Any, model: Any, vision: dict[str, Any]) -> tuple[PreTrainedMo
         size={"shortest_edge": 256, "longest_edge": 2048}, patch_size=4, merge_size=2, temporal_patch_size=2
     )
 
-    class ForPictures(Qwen2VLProcessor):
-        @classmethod
-        def get_attributes(cls) -> list[str]:
-            return ["image_processor", "tokenizer"]
-
-    processor = ForPictures(
+    processor = _for_pictures(Qwen2VLProcessor)(
         images, tokenizer, chat_template=_TEMPLATE.format(picture="<|vision_start|><|image_pad|><|vision_end|>")
     )
     return model(made), processor
@@ -237,6 +307,9 @@ SEEING: dict[str, Callable[[], tuple[PreTrainedModel, ProcessorMixin]]] = {
     "llava": _llava,
     "llava_next, tiles": _llava_next,
     "idefics3, tiles": _idefics3,
+    "internvl, tiles": _internvl,
+    "aya_vision, sliding windows": _aya_vision,
+    "llava_onevision, tiles": _llava_onevision,
     "gemma3, pictures attend to themselves": _gemma3,
     "qwen2_vl, positions in three dimensions": lambda: _qwen(
         Qwen2VLConfig, Qwen2VLForConditionalGeneration, {"embed_dim": 16, "hidden_size": 32, "mlp_ratio": 2}
