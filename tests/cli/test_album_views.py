@@ -310,6 +310,8 @@ def test_python_has_exchanges_and_parts(cli: Cli, store: SqliteStore) -> None:
         question="Who bathes in it?",
         answer="Nobody does.",
     )
+    assert "Ada: What is in it?" in repr(run)
+    assert "Ben: A plant, Ada." in repr(run)
     with pytest.raises(UsageError, match="album chat"):
         run.participation()
     dialogue = tt.open_store("tertulia.db").run(rehearse(cli))
