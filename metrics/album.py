@@ -31,6 +31,9 @@ from state.text import folded
 #: How sure an interval is.
 _CONFIDENCE = 0.95
 
+#: What is left of a difference between equal figures.
+_ROUNDING = 1e-12
+
 #: Lengths of n-grams.
 _N = (1, 2, 3)
 
@@ -111,7 +114,9 @@ class Measured:
 
 
 class Estimate(Record):
-    """A figure with its 95 % interval, or the difference of two; no interval where there are too few agents.
+    """A figure with its 95 % interval, or the difference of two.
+
+    There is no interval where there are too few agents, or the figure is the same without each of them.
 
     Attributes:
         value: The figure.
@@ -216,7 +221,10 @@ def difference(low: Measured, high: Measured) -> Estimate:
 
 
 def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:
-    """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents."""
+    """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents.
+
+    Where a figure is the same without each of them, such as a share of 0, there is none: it would claim certainty.
+    """
     agents = len(without) if agents is None else agents
     if agents < 2:
         return None
@@ -224,6 +232,8 @@ def _half_width(without: Sequence[float], agents: int | None = None) -> float | 
 
     mean = sum(without) / len(without)
     error = sqrt((len(without) - 1) / len(without) * sum((value - mean) ** 2 for value in without))
+    if error <= _ROUNDING:
+        return None
     return float(t.ppf((1 + _CONFIDENCE) / 2, agents - 1)) * error
 
 
