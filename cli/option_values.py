@@ -62,8 +62,8 @@ def read_changes(
     from tertulia.forking import StartChanges
 
     return StartChanges(
-        person=[read_pair("--person", given, "'NAME.emotion=annoyed'") for given in person or []],
-        remember=[read_pair("--remember", given, "'NAME=The key is under the mat.'") for given in remember or []],
-        forget=[read_pair("--forget", given, "NAME=memory_3") for given in forget or []],
+        person=tuple(read_pair("--person", given, "'NAME.emotion=annoyed'") for given in person or ()),
+        remember=tuple(read_pair("--remember", given, "'NAME=The key is under the mat.'") for given in remember or ()),
+        forget=tuple(read_pair("--forget", given, "NAME=memory_3") for given in forget or ()),
         mechanisms=None if mechanisms is None else [name.strip() for name in mechanisms.split(",") if name.strip()],
     )

@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from math import exp, inf, lgamma, sqrt
+from functools import cached_property
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from state.text import folded
 
 #: How sure an interval is.
 _CONFIDENCE = 0.95
+
+#: What is left of a difference between equal figures.
+_ROUNDING = 1e-12
 
 #: Lengths of n-grams.
 _N = (1, 2, 3)
@@ -85,6 +88,11 @@ class AlbumExchange(Record):
         text: str = getattr(self, call)
         return text
 
+    @cached_property
+    def words(self) -> Mapping[str, Sequence[str]]:
+        """The words of each text, by call."""
+        return {call: words(self.text(call)) for call in CALLS}
+
     def names_partner(self, call: str) -> bool:
         """Whether the text of a call names who it is spoken to."""
         return names(self.text(call), self.asker if call == "answer" else self.answerer)
@@ -106,7 +114,9 @@ class Measured:
 
 
 class Estimate(Record):
-    """A figure with its 95 % interval, or the difference of two; no interval where there are too few agents.
+    """A figure with its 95 % interval, or the difference of two.
+
+    There is no interval where there are too few agents, or the figure is the same without each of them.
 
     Attributes:
         value: The figure.
@@ -127,7 +137,7 @@ Figures = Mapping[str, Mapping[str, Measured]]
 def names(text: str, name: str) -> bool:
     """Whether a text names somebody: by the whole name, or the first of several, in the case in which it is written."""
     wanted = {name, name.split()[0]} if name.split() else set()
-    return any(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) for part in wanted)
+    return any(part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) for part in wanted)
 
 
 def vectors_of(exchanges: Iterable[AlbumExchange], embedder: Embedder) -> dict[str, NDArray[np.float64]]:
@@ -140,7 +150,7 @@ def vectors_of(exchanges: Iterable[AlbumExchange], embedder: Embedder) -> dict[s
 
 def sample_sizes(*runs: Sequence[AlbumExchange]) -> dict[tuple[str, int], int]:
     """Return by call and N how many n-grams every run has, even without any one of its agents."""
-    return {(call, n): min((_smallest(_grams(run, call, n)) for run in runs), default=0) for call in CALLS for n in _N}
+    return {(call, n): min((_smallest(run, call, n) for run in runs), default=0) for call in CALLS for n in _N}
 
 
 def figures_of(
@@ -162,7 +172,7 @@ def figures_of(
     for call in CALLS:
         spoken = [(exchange.speaker(call), exchange) for exchange in exchanges]
         agents = [agent for agent, _ in spoken]
-        found = {"len": _mean((agent, len(words(exchange.text(call)))) for agent, exchange in spoken)}
+        found = {"len": _mean((agent, len(exchange.words[call])) for agent, exchange in spoken)}
         for n in _N:
             grams = _grams(exchanges, call, n)
             found[f"dist{n}"] = _distinct(grams, agents)
@@ -211,7 +221,10 @@ def difference(low: Measured, high: Measured) -> Estimate:
 
 
 def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:
-    """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents."""
+    """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents.
+
+    Where a figure is the same without each of them, such as a share of 0, there is none: it would claim certainty.
+    """
     agents = len(without) if agents is None else agents
     if agents < 2:
         return None
@@ -219,6 +232,8 @@ def _half_width(without: Sequence[float], agents: int | None = None) -> float | 
 
     mean = sum(without) / len(without)
     error = sqrt((len(without) - 1) / len(without) * sum((value - mean) ** 2 for value in without))
+    if error <= _ROUNDING:
+        return None
     return float(t.ppf((1 + _CONFIDENCE) / 2, agents - 1)) * error
 
 
@@ -285,7 +300,7 @@ def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size
     return Measured(_expected(kinds, total, size) if total else None, len(agents), without)
 
 
-def _expected(kinds: Mapping[int, int], total: int, size: int | None) -> float:
+def _expected(kinds: Counter[int], total: int, size: int | None) -> float:
     """Return the share of distinct n-grams in a sample of so many of them, of all without a size.
 
     Args:
@@ -293,31 +308,28 @@ def _expected(kinds: Mapping[int, int], total: int, size: int | None) -> float:
         total: The number of n-grams.
         size: Of the sample, drawn without replacement.
     """
-    size = total if size is None else size
-    distinct = sum(number * (1 - _missed(count, total, size)) for count, number in kinds.items())
-    return distinct / size
+    if size is None:
+        return kinds.total() / total
+    from scipy.special import gammaln
 
-
-@lru_cache(maxsize=65_536)
-def _missed(count: int, total: int, size: int) -> float:
-    """Return how likely it is that none of `count` among `total` is in a sample of that size."""
-    if total - count < size:
-        return 0.0
-    return exp(
-        lgamma(total - count + 1) - lgamma(total - count - size + 1) - lgamma(total + 1) + lgamma(total - size + 1)
-    )
+    counts, numbers = np.array([*kinds], dtype=np.float64), np.array([*kinds.values()], dtype=np.float64)
+    rest = np.maximum(total - counts, size)  # fewer are left: one of them is in every sample
+    missed = np.exp(gammaln(rest + 1) - gammaln(rest - size + 1) - gammaln(total + 1) + gammaln(total - size + 1))
+    return float((numbers * (1 - np.where(total - counts < size, 0.0, missed))).sum() / size)
 
 
 def _grams(exchanges: Sequence[AlbumExchange], call: str, n: int) -> list[tuple[str, Hashable]]:
     """Return the n-grams of the texts of a call, each with who wrote it."""
-    texts = [(exchange.speaker(call), words(exchange.text(call))) for exchange in exchanges]
+    texts = [(exchange.speaker(call), exchange.words[call]) for exchange in exchanges]
     return [(agent, gram) for agent, text in texts for gram in zip(*(text[skip:] for skip in range(n)), strict=False)]
 
 
-def _smallest(grams: Sequence[tuple[str, Hashable]]) -> int:
-    """Return how many n-grams are left without the agent who has most."""
-    by_agent = Counter(agent for agent, _ in grams)
-    return len(grams) - max(by_agent.values(), default=0)
+def _smallest(exchanges: Sequence[AlbumExchange], call: str, n: int) -> int:
+    """Return how many n-grams of a call are left without the agent who has most."""
+    by_agent: Counter[str] = Counter()
+    for exchange in exchanges:
+        by_agent[exchange.speaker(call)] += max(0, len(exchange.words[call]) - n + 1)
+    return by_agent.total() - max(by_agent.values(), default=0)
 
 
 def _by_agent(things: Iterable[tuple[str, Hashable]]) -> dict[str, Counter[Hashable]]:

@@ -19,7 +19,7 @@ from tertulia.arguments import (
     whole_number,
 )
 from tertulia.documents import conversation_document, turn_document
-from tertulia.exchanges import RecordedExchange, read_exchanges
+from tertulia.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.phrases import clock, people_line, settings, silence
 from tertulia.store_handle import StoreFileHandle
 from tertulia.stored_turn import StoredTurn
@@ -334,7 +334,8 @@ class Run:
     def _lines(self) -> Iterator[str]:
         with self.store.opened() as store:
             run = store.run(self.id)
-            start, turns = store.start(run.run), store.turns(run.run)
+            start = store.start(run.run)
+            turns = spoken_turns(store, run.run, start)
         marks = [*settings(run), *(["rehearsed"] if run.rehearsed else [])]
         yield f"run {run.run} ({run.status}) · {run.scenario} · {people_line(start)} · {', '.join(marks)}"
         silence_s = Parameters.model_validate(run.parameters).silence_s

@@ -287,6 +287,19 @@ def test_stats_of_the_paper_are_of_other_people_though_they_have_the_same_name(c
     cli("stats", "a1b2", "--paper").complains(3, "nothing is published")
 
 
+def test_a_fork_is_seen_with_what_it_shares_and_what_is_its_own(cli: Cli) -> None:
+    parent = cli("run", "villagers", "--rehearse", "--agents", "6", "--rounds", "2", "--json").json["run"]
+    fork = cli("fork", parent, "--at", "5", "--seed", "9", "--json").json["run"]
+    turns, of_fork = (cli("show", run, "--json").json["turns"] for run in (parent, fork))
+    assert len(turns) == len(of_fork) == 6
+    assert turns[:4] == of_fork[:4]
+    assert turns[4:] != of_fork[4:]
+    assert cli("diff", parent, fork, "--json").json["first_divergence"]["turn"] == 5
+    same = cli("fork", parent, "--at", "4", "--json").json["run"]
+    assert cli("diff", parent, same, "--exit-code").code == 0
+    assert cli("stats", parent, "--json").json["agents"] == cli("stats", same, "--json").json["agents"]
+
+
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
@@ -310,6 +323,8 @@ def test_python_has_exchanges_and_parts(cli: Cli, store: SqliteStore) -> None:
         question="Who bathes in it?",
         answer="Nobody does.",
     )
+    assert "Ada: What is in it?" in repr(run)
+    assert "Ben: A plant, Ada." in repr(run)
     with pytest.raises(UsageError, match="album chat"):
         run.participation()
     dialogue = tt.open_store("tertulia.db").run(rehearse(cli))

@@ -202,13 +202,24 @@ def test_texts_of_one_agent_are_no_independent_observations() -> None:
 
 def test_a_difference_is_paired_where_the_same_agents_took_part() -> None:
     low = Measured(2.0, 3, {"Ada": 1.0, "Bo": 2.0, "Cy": 3.0})
-    high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.0})
+    high = Measured(5.0, 3, {"Ada": 4.0, "Bo": 5.0, "Cy": 6.3})
     paired = difference(low, high)
-    assert (paired.value, paired.ci_low, paired.ci_high) == (3.0, 3.0, 3.0)
+    half = float(t.ppf(0.975, 2)) * sqrt(2 / 3 * (0.1**2 + 0.1**2 + 0.2**2))
+    assert paired.value == 3.0
+    assert paired.ci_low == pytest.approx(3 - half)
+    assert paired.ci_high == pytest.approx(3 + half)
     others = difference(low, Measured(5.0, 3, {"Di": 4.0, "Ed": 5.0, "Fay": 6.0}))
     error = sqrt(2 / 3 * 2)
     assert others.ci_low == pytest.approx(3.0 - float(t.ppf(0.975, 2)) * error * sqrt(2))
     assert difference(low, Measured(None, 0)).value is None
+
+
+def test_what_is_the_same_without_anybody_has_no_interval() -> None:
+    # 0 of 4 questions name the partner: an interval of [0, 0] would say that nobody ever does
+    found = estimate("names_partner", figures_of(CHAT[:1] + CHAT[2:])["question"]["names_partner"])
+    assert (found.value, found.ci_low, found.ci_high) == (0.0, None, None)
+    same = difference(Measured(2.0, 2, {"Ada": 1.0, "Bo": 3.0}), Measured(3.0, 2, {"Ada": 2.0, "Bo": 4.0}))
+    assert (same.value, same.ci_low) == (1.0, None)
 
 
 def test_shares_stay_shares() -> None:
