@@ -17,7 +17,6 @@ from state.records import Record, RunKind
 from storage.store import SqliteStore
 from tertulia.driver import recorded_ending
 from tertulia.engines import REHEARSAL, ModelAccess
-from tertulia.entering import first_state_of
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
         TertuliaError: A setting is not acceptable.
     """
     from langgraph.graph import END, START, StateGraph
+
+    from tertulia.entering import first_state_of
 
     chosen = _settings(config.get("configurable", {}))
     wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}

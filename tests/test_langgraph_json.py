@@ -36,8 +36,12 @@ def test_every_named_graph_is_built_and_shows_the_nodes_of_its_conversation(name
     assert isinstance(graph, Pregel)
     assert graph.name == name
     drawn = graph.get_graph(xray=True).nodes
-    assert {"dialogue": "hold:take_turn", "group_chat": "hold:cognition:perceive"}[name] in drawn
-    assert "hold:utterance:generate" in drawn
+    assert {
+        "dialogue": "hold:take_turn",
+        "group_chat": "hold:cognition:perceive",
+        "album_chat": "hold:exchange:plan:generate",
+    }[name] in drawn
+    assert {"hold:utterance:generate", "hold:exchange:question:generate"} & set(drawn)
     assert set(graph.get_context_jsonschema()["properties"]) == set(studio.Settings.model_fields)
 
 
@@ -47,7 +51,9 @@ def test_the_module_that_it_names_loads_neither_langgraph_nor_torch() -> None:
     assert not {"langgraph", "langchain_core", "torch", "transformers"} & set(loaded.split())
 
 
-@pytest.mark.parametrize(("name", "scenario"), [("dialogue", "tidewell"), ("group_chat", "team_building")])
+@pytest.mark.parametrize(
+    ("name", "scenario"), [("dialogue", "tidewell"), ("group_chat", "team_building"), ("album_chat", "villagers")]
+)
 def test_it_holds_the_conversation_that_the_command_line_holds(cli: Cli, name: str, scenario: str) -> None:
     held = asyncio.run(build(name, CONFIG).ainvoke({}, CONFIG))
     run = cli("run", scenario, "--rehearse", "--rounds", "3", "--json").json["run"]

@@ -4,7 +4,7 @@ import asyncio
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -250,12 +250,12 @@ class CopiedStore(SqliteStore):
 
     on_write: Callable[[], None] = staticmethod(lambda: None)
 
-    def save_candidate(self, run: str, turn: int, candidate: Candidate) -> None:
-        super().save_candidate(run, turn, candidate)
+    def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
+        super().save_candidate(run, turn, candidate, part)
         self.on_write()
 
-    def save_turn(self, run: str, record: TurnRecord) -> None:
-        super().save_turn(run, record)
+    def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
+        super().save_turn(run, record, parts)
         self.on_write()
 
 

@@ -150,7 +150,7 @@ async def test_the_embedded_models_feelings_follow_what_is_said() -> None:
 def test_every_question_has_six_examples_and_none_rules() -> None:
     known = examples()
     for question, answers in known.items():
-        if question != "switches":
+        if question not in ("switches", "album"):
             assert len(answers) >= 6, question
             shapes = {
                 tuple(answer) if isinstance(answer, dict) and question != "progress" else () for answer in answers

@@ -11,11 +11,13 @@ from typing import Any, get_type_hints
 import pytest
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
+from support.album_case import a_population
 from support.dialogue_case import BEGINNING, a_context
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
 import nodes
+from graphs.album_chat import build_album_chat_graph, build_exchange_graph
 from graphs.cognition import build_cognition_graph
 from graphs.dialogue import build_dialogue_graph
 from graphs.group_chat import ORDERS, build_group_chat_graph
@@ -24,9 +26,19 @@ from graphs.utterance import build_utterance_graph
 from nodes.machinery import registry
 from nodes.seat import save_answer
 from state.context import Context
-from state.graph_state import CognitionState, DialogueState, GroupState, UtteranceState, first_state
+from state.graph_state import (
+    AlbumState,
+    CognitionState,
+    DialogueState,
+    ExchangeState,
+    GroupState,
+    UtteranceState,
+    first_state,
+)
+from state.parameters import ALBUM_CHAT
 from state.seat import Answer
 from storage.checkpoints import PlainSerializer
+from tertulia.entering import album_state
 
 SETTINGS = [
     {"removal_factor": 0.5, "max_turns": 3},
@@ -52,19 +64,32 @@ GROUP_SETTINGS: list[dict[str, Any]] = [
     {"order": "self_driven", "max_turns": 4, "removal_factor": 0, "seat": "Bo"},
     {"order": "self_driven", "max_turns": 3, "removal_factor": 0, "willingness": "rated", "willingness_threshold": 1},
 ]
+ALBUM_SETTINGS: list[dict[str, Any]] = [
+    {**ALBUM_CHAT, "setting": "low", "max_turns": 3},
+    {
+        **ALBUM_CHAT,
+        "setting": "high",
+        "max_turns": 2,
+        "removal_factor": 0.6,
+        "album_pictures": 2,
+        "revision": "combined",
+    },
+]
 
 GRAPHS: list[tuple[Any, Any]] = [
     (build_utterance_graph(), UtteranceState),
     (build_dialogue_graph(), DialogueState),
     (build_cognition_graph(), CognitionState),
     *((build_group_chat_graph(order), GroupState) for order in ORDERS),
+    (build_exchange_graph(), ExchangeState),
+    (build_album_chat_graph(), AlbumState),
 ]
 #: By name, every node that is a function, and the state that it reads and writes.
 NODES = {
     name: (inspect.unwrap(node.runnable.afunc), CognitionState if name in ("prepare", "attend") else schema)
     for graph, schema in GRAPHS
     for name, node in graph.builder.nodes.items()
-    if name not in ("utterance", "cognition")
+    if name not in ("utterance", "cognition", "exchange", "plan", "question", "answer")
 }
 
 
@@ -111,11 +136,14 @@ async def states_of_a_conversation(settings: dict[str, Any]) -> tuple[Context, S
         context = with_answers(a_context(ScriptedModel(**script), start=a_quay(), **settings))
         graph, beginning = build_group_chat_graph(settings["order"]), first_state(a_quay())
         return context, await states_of(graph, beginning, context)
+    if "setting" in settings:
+        context = a_context(ScriptedModel(**script), start=a_population(5, pictures=2), **settings)
+        return context, await states_of(build_album_chat_graph(), album_state(context), context)
     context = with_answers(a_context(ScriptedModel(endings=repeat(False), **script), **settings))
     return context, await states_of(build_dialogue_graph(), BEGINNING, context)
 
 
-@pytest.mark.parametrize("settings", [*SETTINGS, *GROUP_SETTINGS], ids=str)
+@pytest.mark.parametrize("settings", [*SETTINGS, *GROUP_SETTINGS, *ALBUM_SETTINGS], ids=str)
 async def test_every_node_keeps_the_contract(settings: dict[str, Any]) -> None:
     """In every state of a conversation: known keys, valid types, plain data, the input as it was."""
     context, states = await states_of_a_conversation(settings)
@@ -133,5 +161,5 @@ async def test_every_node_keeps_the_contract(settings: dict[str, Any]) -> None:
 
 
 async def test_every_node_is_reached_by_the_contract() -> None:
-    reached = [await states_of_a_conversation(settings) for settings in (*SETTINGS, *GROUP_SETTINGS)]
+    reached = [await states_of_a_conversation(settings) for settings in (*SETTINGS, *GROUP_SETTINGS, *ALBUM_SETTINGS)]
     assert {name for _, states in reached for name, _ in states} == set(NODES)
