@@ -30,6 +30,8 @@ _CHANCE_AMONG_SEVERAL = 0.35
 _TILT = 0.78
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?]) ")
+#: What a caption begins with where it is not one word of a sentence.
+_ARTICLE = re.compile(r"^(?:an?|the) ")
 _WORD = re.compile(r"[^\W_]+")
 #: Words to talk about: long ones, but for the commonest and most verbs.
 _TOPIC = re.compile(
@@ -215,7 +217,7 @@ class RehearsalModel:
         Where there is an album, in every other draw the caption of one of its pictures: half of all plans name one.
         """
         album = [unit for unit in prompt.source.units if unit.block == "album"] if prompt.source else []
-        captions = [unit.text.partition(": ")[0] for unit in album if unit.kind == "item"]
+        captions = [_ARTICLE.sub("", unit.text.partition(": ")[0]) for unit in album if unit.kind == "item"]
         if captions and generator.random() < 0.5:
             return generator.choice(captions)
         units = [unit for unit, block in prompt.unit_blocks.items() if block in _ABOUT_PEOPLE] or list(

@@ -67,7 +67,7 @@ def print_diary(
     """Print whom somebody met, in which role, with which picture, and what was said."""
     villager = population.participant(agent)
     properties = "; ".join(f"{name}: {value}" for name, value in villager.properties)
-    console.print(plain(f"{run.run} · {agent}", "bold"), plain(properties, "dim"))
+    console.print(plain(f"{run.run} · {agent}", "bold"), plain(f"· {properties}", "dim"))
     for recorded in exchanges:
         console.print(plain(diary_heading(agent, recorded), "bold"))
         _print_lines(console, diary_lines(agent, recorded, population))
