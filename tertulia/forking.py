@@ -29,6 +29,9 @@ _SUITS_THE_MODEL = (
 #: Thresholds that belong to a choice: without one of their own they are chosen anew with it.
 _THRESHOLDS = {"judge": "inconsistency_threshold", "ending": "ending_threshold"}
 
+#: What a population is made of: none of it changes in a fork, or what everybody has would not follow from exchanges.
+_OF_THE_POPULATION = ("villagers", "pictures", "agents", "album_pictures")
+
 #: What follows who judges.
 _SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
 
@@ -109,7 +112,7 @@ def plan_fork(
     from prompts.renaming import check_names
 
     if parent.kind == "album_chat":
-        _check_album_fork(parent, settings, {"say": say, "seat": seat, "changes": changes})
+        _check_album_fork(parent, settings, {"say": say, "seat": seat})
     trace = _trace_before(store, parent, at, say)
     parameters = _changed_parameters(parent, settings, model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
@@ -191,12 +194,11 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
 def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Refuse changes that only forks of dialogues and meetings can have, and another population."""
     for name, value in given.items():
-        if value is not None and value != StartChanges():
-            raise UsageError(
-                f"run {parent.run} is an album chat: its forks take settings, a model and a seed, no {name}"
-            )
-    if fixed := next((name for name in ("villagers", "pictures", "agents") if name in settings), None):
-        raise SettingError(fixed, settings[fixed], ": a fork has the villagers of its parent; begin a run with others")
+        if value is not None:
+            raise UsageError(f"run {parent.run} is an album chat, whose forks take no {name}; leave it out")
+    if fixed := next((name for name in _OF_THE_POPULATION if name in settings), None):
+        problem = ": a fork has the villagers of its parent, and their albums; begin a run with others"
+        raise SettingError(fixed, settings[fixed], problem)
 
 
 def _check_limits(

@@ -22,7 +22,7 @@ from storage.store import SqliteStore
 from tertulia.comparing import compare
 from tertulia.driver import drive_run
 from tertulia.engines import REHEARSAL, Engines, ModelAccess
-from tertulia.forking import plan_fork
+from tertulia.forking import StartChanges, plan_fork
 from tertulia.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
 
 
@@ -157,10 +157,20 @@ def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: Sql
     with pytest.raises(SettingError, match=r"^max_turns=2: a fork at turn 5 has 2 rounds already"):
         plan_fork(store, parent, 5, {})
     assert held(store, plan_fork(store, parent, 5, {"max_turns": 3})).turns == 6
-    with pytest.raises(SettingError, match=r"^agents=3: a fork has the villagers of its parent"):
-        plan_fork(store, parent, 2, {"agents": 3})
-    with pytest.raises(UsageError, match=r"its forks take settings, a model and a seed, no say"):
+    for name in ("agents", "album_pictures", "villagers", "pictures"):
+        with pytest.raises(SettingError, match=rf"^{name}=3: a fork has the villagers of its parent"):
+            plan_fork(store, parent, 2, {name: 3})
+    with pytest.raises(UsageError, match=r"is an album chat, whose forks take no say"):
         plan_fork(store, parent, 2, {}, say="What a picture!")
+
+
+def test_a_fork_may_change_what_somebody_is_like(store: SqliteStore) -> None:
+    parent = held(store, a_plan(a_population(4), rounds=2))
+    fork = held(store, plan_fork(store, parent, 3, {}, changes=StartChanges(person=[("Ana 1.Hobby", "chess")])))
+    for run, hobby in ((parent, "kites"), (fork, "chess")):
+        texts = [store.prompt(call.prompt) for call in store.calls(run.run) if call.agent == "Ana 1" and call.round > 2]
+        assert all(f"Hobby: {hobby}" in {unit.text for unit in prompt.units} for prompt in texts)
+        assert texts
 
 
 # --- stopped at any call --------------------------------------------------------------------------------------------
