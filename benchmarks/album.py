@@ -48,15 +48,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--batch", type=int, nargs="+", default=[16], help="exchanges whose calls make a batch")
     parser.add_argument("--model", default="rehearsal")
-    parser.add_argument("--villagers", help="a file; without it those that are shipped")
-    parser.add_argument("--setting", choices=("low", "high"), default="low")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of the run")
     chosen = parser.parse_args()
     first: tuple[float, float] | None = None
     print(f"{'agents':>6} {'batch':>5} {'turns':>6} {'CPU ms':>8} {'wall ms':>8} {'KB':>6}  of the first   peak MB")
     for agents in chosen.agents:
         for batch in chosen.batch:
-            settings = {"agents": agents, "max_turns": chosen.rounds, "exchanges_in_batch": batch}
-            settings |= {"setting": chosen.setting, **({"villagers": chosen.villagers} if chosen.villagers else {})}
+            settings: dict[str, object] = {"agents": agents, "max_turns": chosen.rounds, "exchanges_in_batch": batch}
+            settings |= dict(setting.split("=", 1) for setting in chosen.set)
             found = measured(chosen.model, settings)
             turns = found["turns"]
             cpu, size = 1000 * found["cpu"] / turns, found["bytes"] / 1024 / turns

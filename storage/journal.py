@@ -87,6 +87,7 @@ class _StoredReply(Record):
     text: str
     text_tokens: tuple[int, int]
     fields: dict[str, str | bool | int] | None
+    information: float | None = None
 
 
 _STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...], config=ConfigDict(defer_build=True))
@@ -99,6 +100,7 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
             "text": reply.text,
             "text_tokens": reply.text_tokens,
             "fields": None if _is_json_of(reply.text, reply.fields) else reply.fields,
+            **({} if reply.information is None else {"information": reply.information}),
         }
         for reply in replies
     ]
@@ -116,6 +118,7 @@ def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
             tokens=reply_tokens,
             text_tokens=row.text_tokens,
             fields=parsed(row.text) if row.fields is None else row.fields,
+            information=row.information,
         )
         for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
     )

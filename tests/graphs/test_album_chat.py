@@ -177,7 +177,7 @@ def test_a_fork_may_change_what_somebody_is_like(store: SqliteStore) -> None:
 
 
 class Failing(RehearsalModel):
-    """The stand-in, which fails at one of its batches."""
+    """The stand-in, which measures how much its drafts have to do with the context, and fails at one of its batches."""
 
     def __init__(self, at: int | None) -> None:
         super().__init__()
@@ -188,7 +188,8 @@ class Failing(RehearsalModel):
         self.batches += 1
         if self.batches == self.at:
             raise ModelError("the model failed")
-        return await super().generate_batch(requests)
+        replies = await super().generate_batch(requests)
+        return [[reply.model_copy(update={"information": len(reply.text) / 7}) for reply in row] for row in replies]
 
 
 def engines_with(model: RehearsalModel) -> Engines:
@@ -198,7 +199,7 @@ def engines_with(model: RehearsalModel) -> Engines:
 def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_if_it_had_not(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = a_plan(a_population(9), rounds=2, exchanges_in_batch=3)
+    plan = a_plan(a_population(9), rounds=2, exchanges_in_batch=3, drafts=3)
     whole_model = Failing(None)
     context = begin_with(store, plan, engines_with(whole_model))
     drive_run(store, context, lambda event: None)
@@ -209,7 +210,7 @@ def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_i
         with pytest.raises(ModelError, match="the model failed"):
             drive_run(store, broken, lambda event: None)
         assert store.run(broken.run).turns in (0, 4)
-        monkeypatch.setattr("tertulia.starting.reopen_engines", lambda *_: engines_with(RehearsalModel()))
+        monkeypatch.setattr("tertulia.starting.reopen_engines", lambda *_: engines_with(Failing(None)))
         drive_run(store, reopen(store, store.run(broken.run), ModelAccess()), lambda event: None)
         assert compare(store, whole, broken.run).is_same, at
 
