@@ -103,7 +103,9 @@ def _tokenizer(named: dict[str, str], *others: str) -> PreTrainedTokenizerFast:
 
 
 def _id(tokenizer: PreTrainedTokenizerFast, token: str) -> int:
-    return int(tokenizer.convert_tokens_to_ids(token))
+    found = tokenizer.convert_tokens_to_ids(token)
+    assert isinstance(found, int)
+    return found
 
 
 def _llava() -> tuple[PreTrainedModel, ProcessorMixin]:
@@ -200,7 +202,7 @@ def _paligemma() -> tuple[PreTrainedModel, ProcessorMixin]:
         projection_dim=32,
         hidden_size=32,
     )
-    images = SiglipImageProcessorPil(size=_SIZE)
+    images: Any = SiglipImageProcessorPil(size=_SIZE)
     images.image_seq_length = 16
     return PaliGemmaForConditionalGeneration(config), PaliGemmaProcessor(images, tokenizer)
 
