@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1
 
+#: What only album chats have, of what a user is likely to set.
+_OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
+
 
 @dataclass(frozen=True)
 class Additions:
@@ -196,18 +199,22 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
     Raises:
         ScenarioError: Nobody could ever reach θ of willingness.
-        SettingError: A speaking order is set for a dialogue of two, or a preset of those for a meeting.
+        SettingError: A speaking order is set for a dialogue of two, or a preset of those for a meeting; or something of
+            album chats for either, or of theirs for an album chat.
     """
     from worlds.meeting_file import check_weights
 
-    if isinstance(start, Meeting):
+    if isinstance(start, Population):
+        _check_album_chat(start, parameters, settings)
+    elif name := next((name for name in _OF_ALBUM_CHATS if name in settings), None):
+        problem = f": {start.scenario} is no album chat; that is for those, as in `tertulia run villagers`"
+        raise SettingError(name, settings[name], problem)
+    elif isinstance(start, Meeting):
         if parameters.preset is not None:
             problem = f": the paper has dialogues of two, and {start.scenario} is a meeting; leave the preset out"
             raise SettingError("preset", parameters.preset, problem)
         if parameters.order == "self_driven" and parameters.seat is None:
             check_weights(start, parameters.willingness_threshold)
-    elif isinstance(start, Population):
-        _check_album_chat(start, parameters, settings)
     elif "order" in settings:
         problem = f": {start.scenario} is a dialogue of two, who speak in turn; speaking orders are for meetings"
         raise SettingError("order", settings["order"], problem)

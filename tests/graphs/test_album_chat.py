@@ -239,6 +239,14 @@ def test_what_an_album_chat_does_not_have_is_refused_before_anything_is_stored(
     assert problem in str(refused.value)
 
 
+@pytest.mark.parametrize("scenario", ["tidewell", "team_building"])
+@pytest.mark.parametrize("name", ["agents", "setting", "villagers", "pictures"])
+def test_what_only_an_album_chat_has_is_refused_elsewhere(scenario: str, name: str) -> None:
+    value = "high" if name == "setting" else "4"
+    with pytest.raises(SettingError, match=rf"^{name}={value}: {scenario} is no album chat"):
+        plan_run(scenario, {name: value}, model=REHEARSAL)
+
+
 def test_a_seat_is_refused() -> None:
     with pytest.raises(SettingError, match="it has no seat"):
         plan_run("villagers", {}, model=REHEARSAL, seat="Noor Rahmani")
