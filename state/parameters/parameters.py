@@ -146,8 +146,10 @@ class Parameters(
             if name not in type(self).model_fields:
                 hint = nearest_hint(name, SETTABLE, otherwise=LISTED)
                 raise UsageError(f"unknown parameter {name!r}{hint}")
-            may_be_unset = type(self).model_fields[name].default is None
-            values[name] = None if may_be_unset and value == "null" else _read_scalar(value, values[name])
+            field = type(self).model_fields[name]
+            is_text = field.annotation in (str, str | None)
+            is_unset = field.default is None and value == "null"
+            values[name] = None if is_unset else _read_scalar(value, "" if is_text else values[name])
         try:
             changed = type(self).model_validate(values)
         except ValidationError as error:
