@@ -40,19 +40,14 @@ def named_picture(plan: str, album: Sequence[Picture]) -> Picture | None:
 
     A variant that the plan names as well tells pictures of one caption apart; else it is the latest of them.
     """
-    said = _folded(plan)
-    best: tuple[int, int, bool, int] | None = None
-    chosen = None
+    plan_words, named = _folded(plan), []
     for place, picture in enumerate(album):
         caption = _folded(picture.caption)
-        at = _place_of(caption, said)
-        if at is None:
-            continue
-        has_variant = picture.variant is not None and _place_of(_folded(picture.variant), said) is not None
-        rank = (-at, len(caption), has_variant, place)
-        if best is None or rank > best:
-            best, chosen = rank, picture
-    return chosen
+        at = _place_of(caption, plan_words)
+        if at is not None:
+            has_variant = picture.variant is not None and _place_of(_folded(picture.variant), plan_words) is not None
+            named.append(((-at, len(caption), has_variant, place), picture))
+    return max(named, key=lambda ranked: ranked[0])[1] if named else None
 
 
 def most_similar(plan: str, album: Sequence[Picture], context: Context) -> tuple[Picture, float]:
@@ -76,8 +71,8 @@ def _folded(text: str) -> list[str]:
     return [word for word in map(str.casefold, words(text)) if word not in _ARTICLES]
 
 
-def _place_of(wanted: Sequence[str], said: Sequence[str]) -> int | None:
+def _place_of(wanted: list[str], text: list[str]) -> int | None:
     """Return where words stand in a text, as the index of the first; `None` where they don't."""
     length = len(wanted)
-    places = (at for at in range(len(said) - length + 1) if said[at : at + length] == list(wanted))
+    places = (at for at in range(len(text) - length + 1) if text[at : at + length] == wanted)
     return next(places, None) if length else None

@@ -258,6 +258,6 @@ def test_a_stand_in_is_shown_captions_and_a_text_model_is_not_asked_to_see(store
     assert exchange.sight == "captioned, not seen"
     units = store.prompt(store.turn_record(run.run, 1).prompt or "").units
     assert not any(unit.picture for unit in units)
-    told = [unit.id for unit in units if unit.block == "picture" and unit.kind == "item"]
-    assert told == ["picture.caption", "picture.size", "picture.colours"]
+    shown = [unit.id for unit in units if unit.block == "picture" and unit.kind == "item"]
+    assert shown == ["picture.caption", "picture.size", "picture.colours"]
     assert json.loads(json.dumps(run.parameters))["setting"] == "low"

@@ -97,13 +97,13 @@ def test_distinct_n_is_that_of_dialogues() -> None:
 
 
 def test_distinct_n_at_equal_length_is_the_mean_over_all_samples_of_so_many_words() -> None:
-    told = exchange(1, answer="a pot a pot a tub")
+    answered = exchange(1, answer="a pot a pot a tub")
     drawn = [len(set(sample)) / 4 for sample in combinations(["a", "pot", "a", "pot", "a", "tub"], 4)]
-    found = figures_of([told], sizes={("answer", 1): 4})
+    found = figures_of([answered], sizes={("answer", 1): 4})
     assert len(drawn) == comb(6, 4)
     assert value(found, "answer", "dist1_equal") == pytest.approx(sum(drawn) / len(drawn))
     assert value(found, "answer", "dist2_equal") is None  # no size is given
-    assert value(figures_of([told], sizes={("answer", 1): 6}), "answer", "dist1_equal") == pytest.approx(3 / 6)
+    assert value(figures_of([answered], sizes={("answer", 1): 6}), "answer", "dist1_equal") == pytest.approx(3 / 6)
 
 
 def test_longer_texts_are_no_less_varied_at_equal_length() -> None:

@@ -139,8 +139,8 @@ def test_prompts_have_the_fields_of_the_paper_in_its_order(call: str) -> None:
 
 def test_only_the_plan_has_the_album_and_only_the_others_the_picture() -> None:
     assert ("album", "stone bridge: of Ana 1") in a_call("plan")
-    told = [text for block, text in a_call("answer") if block == "picture"][1:]
-    assert told == [
+    shown = [text for block, text in a_call("answer") if block == "picture"][1:]
+    assert shown == [
         "It shows this: stone bridge: of Ana 1",
         "Size: 96×64 pixels",
         "Main colours: green, brown",

@@ -267,10 +267,10 @@ def test_a_population_of_a_thousand_is_read_quickly(store: SqliteStore) -> None:
     start = a_population(*(f"{i:032x}" for i in range(10_240)), villagers=1024, each=10)
     store.create_run(an_album_run(), start)
     assert store.start("k3f9") == start
-    begun = time.process_time()
+    started = time.process_time()
     for _ in range(5):
         store.start("k3f9")
-    assert time.process_time() - begun < 1.5
+    assert time.process_time() - started < 1.5
 
 
 def test_reading_an_exchange_looks_at_no_other(store: SqliteStore) -> None:
@@ -282,7 +282,7 @@ def test_reading_an_exchange_looks_at_no_other(store: SqliteStore) -> None:
         for turn in range(first, last + 1):
             write_exchange(store, "k3f9", turn)
             store.save_calls("k3f9", [a_call(ASKER, turn)])
-        begun = next(steps)
+        started = next(steps)
         store.file._connection.set_progress_handler(lambda: next(steps) < 0, 10)
         store.part_turns("k3f9", 7, 7)
         store.parts("k3f9", 7)
@@ -292,5 +292,5 @@ def test_reading_an_exchange_looks_at_no_other(store: SqliteStore) -> None:
         store.trace("k3f9", 7)
         write_exchange(store, "k3f9", 7)
         store.file._connection.set_progress_handler(None, 0)
-        costs.append(next(steps) - begun)
+        costs.append(next(steps) - started)
     assert costs[1] < 1.3 * costs[0]
