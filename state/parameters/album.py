@@ -16,7 +16,9 @@ class AlbumParameters(ParameterGroup):
     """Album chat: who meets, how they are asked, and what they keep."""
 
     setting: Setting = Field(
-        "low", description="low: they are asked simply; high: to behave as themselves, and why (Fig. 13 to 15)"
+        "low",
+        description="low: they are asked simply; high: to behave as themselves, and why (pairwise album chat, Fig. 13 "
+        "to 15)",
     )
     villagers: str | None = Field(
         None, description="a file with villagers and their albums; unset: those that are shipped"
