@@ -6,14 +6,12 @@ import warnings
 
 from PIL import Image, ImageOps
 
+from state.album import MOST_PIXELS
 from state.errors import ModelError
 from state.text import one_line
 
 #: The formats that are read: no other decoder of Pillow sees the bytes of a picture.
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
-
-#: The most pixels of a picture.
-_MOST_PIXELS = 50_000_000
 
 
 def open_picture(picture: bytes) -> Image.Image:
@@ -51,6 +49,6 @@ def _opened(picture: bytes) -> Image.Image:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of many pixels, which are refused here
         opened = Image.open(io.BytesIO(picture), formats=tuple(_MEDIA_TYPES))
-    if opened.width * opened.height > _MOST_PIXELS:
-        raise ModelError(f"a picture has {opened.width} × {opened.height} pixels; at most {_MOST_PIXELS:,} are read")
+    if opened.width * opened.height > MOST_PIXELS:
+        raise ModelError(f"a picture has {opened.width} × {opened.height} pixels; at most {MOST_PIXELS:,} are read")
     return opened

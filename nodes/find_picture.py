@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from langgraph.runtime import Runtime
 
 from nodes.album_prompts import save_prompt_of, sight_of
@@ -56,8 +57,8 @@ def most_similar(plan: str, album: Sequence[Picture], context: Context) -> tuple
     if finder is not None and all(files):
         cosines = finder.find(plan, [context.store.picture(file.hash) for file in files if file is not None])
     else:
-        meant, *described = context.embedder.embed([plan, *(picture.described for picture in album)])
-        cosines = [sum(a * b for a, b in zip(meant, vector, strict=True)) for vector in described]
+        vectors = np.array(context.embedder.embed([plan, *(picture.described for picture in album)]))
+        cosines = (vectors[1:] @ vectors[0]).tolist()
     best = max(range(len(album)), key=lambda place: cosines[place])
     return album[best], cosines[best]
 

@@ -3,6 +3,7 @@
 Source: the pairwise album chat, Fig. 13 to 15.
 """
 
+import hashlib
 from datetime import datetime
 from functools import cached_property
 from typing import Literal
@@ -23,12 +24,20 @@ Sight = Literal["seen", "captioned, not seen"]
 #: How a picture was found that a plan means: it is named in it, or it is the most similar of the album.
 Found = Literal["named", "similar"]
 
+#: The most pixels of a picture that are decoded: a photograph of today's telephones has 12 to 50 million.
+MOST_PIXELS = 50 * 10**6
+
+
+def picture_hash(picture: bytes) -> str:
+    """Return the content hash of a picture's bytes, under which it is stored: blake2b, 16 bytes, in hexadecimal."""
+    return hashlib.blake2b(picture, digest_size=16).hexdigest()
+
 
 class PictureFile(Record):
     """What a picture's file shows without a model.
 
     Attributes:
-        hash: Of the stored copy (`PictureStore.save_picture`): blake2b, 16 bytes, in hexadecimal.
+        hash: Of the stored copy (`picture_hash`, `PictureStore.save_picture`).
         width, height: Of the file, in pixels.
         colours: Its main colours by name, the largest area first.
     """

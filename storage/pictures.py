@@ -1,9 +1,8 @@
 """Pictures of a store file, by the hash of their bytes: each is stored once, and read back only as it was written."""
 
-import hashlib
-
 from typing_extensions import override
 
+from state.album import picture_hash
 from state.errors import StorageError
 from state.store import PictureStore
 from storage.contents import Contents
@@ -15,7 +14,7 @@ class Pictures(Contents, PictureStore):
 
     @override
     def save_picture(self, picture: bytes) -> str:
-        content = _hash(picture)
+        content = picture_hash(picture)
         self.file.write("INSERT INTO pictures (hash, image) VALUES (?, ?) ON CONFLICT DO NOTHING", content, picture)
         return content
 
@@ -25,11 +24,7 @@ class Pictures(Contents, PictureStore):
         if not rows:
             raise self._missing("picture", content)
         image = rows[0]["image"]
-        if not isinstance(image, bytes) or _hash(image) != content:
+        if not isinstance(image, bytes) or picture_hash(image) != content:
             cause = f"the picture {content} does not match its hash"
             raise StorageError(DAMAGED.format(path=self.path, cause=cause))
         return image
-
-
-def _hash(picture: bytes) -> str:
-    return hashlib.blake2b(picture, digest_size=16).hexdigest()

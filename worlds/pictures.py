@@ -4,7 +4,6 @@ Knows nothing of villagers. A picture is decoded only after its size in pixels i
 is read.
 """
 
-import hashlib
 import os
 import unicodedata
 import warnings
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from state.album import PictureFile
+from state.album import MOST_PIXELS, PictureFile, picture_hash
 from state.errors import NotFoundError, ScenarioError, nearest_hint
 from state.files import read_bytes
 from state.text import one_line
@@ -26,8 +25,8 @@ from worlds.yaml_file import YamlFile, complete_problem, shown
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
-#: The largest file and the most pixels that are read: a photograph of today's telephones has 12 to 50 million.
-MOST_BYTES, MOST_PIXELS = 64 * 10**6, 50 * 10**6
+#: The largest file that is read.
+MOST_BYTES = 64 * 10**6
 
 #: The longer side of a stored copy in pixels, at most; models see 224 to 384.
 STORED_SIDE = 512
@@ -100,7 +99,7 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
     except Exception as error:  # a decoder raises whatever comes of a damaged file: SyntaxError, IndexError, …
         raise ScenarioError(f"{_path(file)}: is damaged: {one_line(error) or type(error).__name__}") from None
     copy = _encoded(image)
-    hash = hashlib.blake2b(copy, digest_size=16).hexdigest()
+    hash = picture_hash(copy)
     copies[hash] = copy
     return PictureFile(hash=hash, width=width, height=height, colours=main_colours(image))
 
