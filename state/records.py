@@ -289,6 +289,16 @@ class Extension(Record):
     code: str | None = Field(default=None, description="the source of a Python object; None for files and packages")
 
 
+class Trial(Record):
+    """The place of a run in an experiment."""
+
+    experiment: str
+    setting: str
+    case: str = Field(description="the scenario, as the experiment names it")
+    trial: int = Field(ge=1)
+    cohort: int = Field(ge=1, description="number of the group of runs that are driven side by side")
+
+
 class RunRecord(Record):
     """A run as it stands in the store."""
 
@@ -311,5 +321,6 @@ class RunRecord(Record):
     )
     rewritten: bool = Field(default=False, description="whether that turn has the parent's thoughts, and new words")
     label: str | None = Field(default=None, description="what the user calls it")
+    trial: Trial | None = Field(default=None, description="its place in an experiment; None: it is of none")
     error: str | None = None
     created: datetime

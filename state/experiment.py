@@ -1,0 +1,16 @@
+"""The record of an experiment in the store. A run that is a trial of one has its place in it (`state.records.Trial`)."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from state.records import Record
+
+
+class ExperimentRecord(Record):
+    """An experiment as it stands in the store."""
+
+    experiment: str
+    definition: dict[str, Any] = Field(description="cases, settings and trials, as JSON (lab/experiment.py)")
+    created: datetime

@@ -1,0 +1,63 @@
+"""Questions to a language model as data: several of any kind can be answered as one batch.
+
+Each stands for a call of the method of `state.language_model.LanguageModel` that it is named after.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ScoringOptions
+from state.records import Reply
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What `generate` is asked."""
+
+    request: GenerationRequest
+
+
+@dataclass(frozen=True)
+class ScoredGeneration:
+    """What `generate_scored` is asked."""
+
+    request: GenerationRequest
+    options: ScoringOptions
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What `log_likelihood` is asked."""
+
+    prompt: RenderedPrompt
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class NextOption:
+    """What `probabilities` is asked."""
+
+    prompt: RenderedPrompt
+    options: tuple[str, ...]
+
+
+Question = Generation | ScoredGeneration | Likelihood | NextOption
+
+#: What the method returns that a question stands for.
+Answer = list[Reply] | tuple[list[Reply], dict[str, float]] | float | list[float]
+
+
+@runtime_checkable
+class BatchingModel(LanguageModel, Protocol):
+    """A language model that answers questions of several kinds, from several runs, as one batch."""
+
+    async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
+        """Return the answer to each question, in their order.
+
+        The digits of an answer may depend on the questions beside it, and on nothing else.
+
+        Raises:
+            ContextWindowError: A prompt and its longest reply do not fit.
+            ModelError: The model failed.
+        """
