@@ -1,4 +1,4 @@
-"""The record of an experiment in the store. A run that is a trial of one has its place in it (`state.records.Trial`)."""
+"""The record of an experiment in the store; a run that is a trial of one has its place in it (`Trial`)."""
 
 from datetime import datetime
 from typing import Any

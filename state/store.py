@@ -124,6 +124,7 @@ class RunStore(Protocol):
         status: RunStatus | None = None,
         label: str | None = None,
         limit: int | None = None,
+        experiment: str | None = None,
     ) -> list[RunRecord]:
         """Return the runs that match all that is given, newest first.
 
@@ -132,6 +133,7 @@ class RunStore(Protocol):
             status: Their status.
             label: Their label.
             limit: Return the newest so many.
+            experiment: The experiment that they are trials of.
         """
 
     def start(self, run: str) -> Start:

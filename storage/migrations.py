@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from sqlite_utils import Database, Migrations
 
-from storage.released import VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7
+from storage.released import VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8
 from storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
 from storage.values import Value, checksum, read, searchable
 from storage.views import QUERIES
@@ -248,7 +248,6 @@ def pictures_and_parts(db: Database) -> None:
     _execute(db, *VERSION_7)
     _add_part(db, "unit_scores", "run, turn, position, unit, score, removed")
     _add_part(db, "candidates", "run, turn, attempt, content_id, reply, inconsistency, inconsistency_runs, comment")
-    _create_views(db)
 
 
 def _add_part(db: Database, table: str, columns: str) -> None:
@@ -267,3 +266,25 @@ def _add_part(db: Database, table: str, columns: str) -> None:
         SELECT {run}, {turn}, '', {rest}, renewed({CHECKSUM}, {columns}) FROM former_{table}"""
     )
     db.execute(f"DROP TABLE former_{table}")
+
+
+# --- version 8 ------------------------------------------------------------------------------------------------------
+
+
+@MIGRATIONS()
+def experiments(db: Database) -> None:
+    """Experiments, the place of a run in one, calibrations of λ, and the λ of each turn."""
+    _drop_views(db)
+    _execute(db, *VERSION_8)
+    _convert(
+        db,
+        "runs",
+        """run, status, kind, scenario, model, embedder, rehearsed, seed, parameters, participant_models, extensions,
+        parent_run, parent_turn, rewritten, error, created, case_id, label""",
+        {},
+        added=5,
+    )
+    how_it_came = "content_id, {}prompt, scored, chosen, rollbacks, scored_by, judged_by"
+    _convert(db, "turns", f"run, turn, round, speaker, {how_it_came.format('sim_time_s, ended, ')}", {}, added=1)
+    _convert(db, "parts", f"run, turn, part, speaker, {how_it_came.format('')}", {}, added=1)
+    _create_views(db)

@@ -29,7 +29,7 @@ Tokens = tuple[str, ...]
 
 #: The hashes of the schema of a new store, without LangGraph's tables and with them. Other versions of sqlite-utils may
 #: spell it otherwise, which costs a few milliseconds whenever a store is opened, and nothing else.
-KNOWN = frozenset({"616c4ba3d6453a5edc36637b25aeba0e", "ff720ff6073fbfa84849edb0b8a41168"})
+KNOWN = frozenset({"0cd7150e48e1a2f680044d6516becfb3", "3ffcd3f62b96eda16662f9d26d611cbb"})
 
 #: LangGraph's tables: it makes them itself, in the same file.
 CHECKPOINT_TABLES = (

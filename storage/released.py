@@ -289,5 +289,23 @@ VERSION_7 = (
         PRIMARY KEY (run, turn, part, attempt))""",
 )
 
+VERSION_8 = (
+    *(f"ALTER TABLE runs ADD COLUMN {name} TEXT" for name in ("experiment", "setting", "trial_case")),
+    *(f"ALTER TABLE runs ADD COLUMN {name} INTEGER" for name in ("trial", "cohort")),
+    "CREATE INDEX runs_by_experiment ON runs (experiment)",
+    *(f"ALTER TABLE {table} ADD COLUMN removal_factor REAL" for table in ("turns", "parts")),
+    """CREATE TABLE experiments (
+        experiment TEXT PRIMARY KEY,
+        definition TEXT NOT NULL,  -- JSON
+        created TEXT NOT NULL,
+        checksum INTEGER NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE calibrations (
+        calibration TEXT PRIMARY KEY,  -- digest of model, scenario, parameters and metric
+        metric TEXT NOT NULL,
+        curve TEXT NOT NULL,  -- JSON
+        created TEXT NOT NULL,
+        checksum INTEGER NOT NULL) WITHOUT ROWID""",
+)
+
 #: The statements of each version.
-VERSIONS = (VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7)
+VERSIONS = (VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8)

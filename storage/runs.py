@@ -14,7 +14,7 @@ from typing_extensions import override
 from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
 from state.meeting import Start
 from state.parameters import Parameters
-from state.records import Extension, RunRecord, RunStatus
+from state.records import Extension, RunRecord, RunStatus, Trial
 from state.store import Dependents, RunStore
 from storage.cognition import NO_LIMIT
 from storage.contents import Contents
@@ -62,6 +62,20 @@ def _start_of(text: str) -> Start:
     return _START.validate_python(parsed(text))
 
 
+def _trial_row(trial: Trial | None) -> dict[str, Value]:
+    """Return the columns that say which trial a run is."""
+    if trial is None:
+        return dict.fromkeys(("experiment", "setting", "trial_case", "trial", "cohort"))
+    return {"trial_case" if name == "case" else name: value for name, value in trial.model_dump().items()}
+
+
+def _trial_of(row: dict[str, Any]) -> dict[str, Any] | None:
+    if row["experiment"] is None:
+        return None
+    columns = {"experiment": "experiment", "setting": "setting", "case": "trial_case", "trial": "trial"}
+    return {name: row[column] for name, column in {**columns, "cohort": "cohort"}.items()}
+
+
 class Runs(Contents, RunStore):
     """Runs of a store file."""
 
@@ -98,6 +112,7 @@ class Runs(Contents, RunStore):
             "parent_run": parent_run,
             "parent_turn": parent_turn,
             "created": run.created.isoformat(),
+            **_trial_row(run.trial),
         }
         with self.file.transaction():
             row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
@@ -153,8 +168,9 @@ class Runs(Contents, RunStore):
         status: RunStatus | None = None,
         label: str | None = None,
         limit: int | None = None,
+        experiment: str | None = None,
     ) -> list[RunRecord]:
-        wanted: dict[str, str | None] = {"scenario": scenario, "status": status, "label": label}
+        wanted = {"scenario": scenario, "status": status, "label": label, "experiment": experiment}
         given = {column: value for column, value in wanted.items() if value is not None}
         where = f"WHERE {' AND '.join(f'{column} = ?' for column in given)}" if given else ""
         rows = Table(self.file, "runs").select(
@@ -267,6 +283,7 @@ class Runs(Contents, RunStore):
                 participant_models=parsed(row["participant_models"]),
                 extensions=parsed(row["extensions"]),
                 parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
+                trial=_trial_of(row),
             )
 
     def _update_run(self, run: str, **changes: Value) -> None:

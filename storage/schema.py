@@ -16,7 +16,7 @@ from typing import Literal
 from state.errors import StorageError
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 #: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
 #: first stores were made.
@@ -98,8 +98,8 @@ class TableSchema:
 
     @cached_property
     def not_null(self) -> tuple[str, ...]:
-        """The names of the columns that are declared NOT NULL; a key of one column needs no such word."""
-        return tuple(column.name for column in self.columns if not column.nullable and self.key != (column.name,))
+        """The names of the columns that are NOT NULL; a key of one column is none, but in a table without row ids."""
+        return tuple(c.name for c in self.columns if not c.nullable and (self.without_rowid or self.key != (c.name,)))
 
     def kind(self, name: str) -> Kind:
         """Return what a column holds."""
@@ -147,6 +147,13 @@ _HOW_IT_CAME = (
     *_counts("chosen", "rollbacks"),
     Column("scored_by", nullable=True),
     Column("judged_by", nullable=True),
+    Column("removal_factor", "number", nullable=True),  # λ as it was in force
+)
+
+#: The place of a run in an experiment; NULL for a run that is of none.
+_TRIAL = (
+    *(Column(name, nullable=True) for name in ("experiment", "setting", "trial_case")),
+    *(Column(name, "count", nullable=True) for name in ("trial", "cohort")),
 )
 
 
@@ -204,9 +211,24 @@ TABLES: Mapping[str, TableSchema] = {
                 Column("created", "moment"),
                 Column("case_id", "count", references=("contents", "id")),
                 Column("label", nullable=True),
+                *_TRIAL,
             ),
             key=("id",),
             unique=("run",),
+            indexes={"runs_by_experiment": ("experiment",)},
+        ),
+        TableSchema(
+            "experiments",
+            (Column("experiment"), Column("definition", "json"), Column("created", "moment")),
+            key=("experiment",),
+            without_rowid=True,
+        ),
+        TableSchema(
+            # What λ does to the diversity of a scenario with a model, from a pilot (lab/setpoint.py).
+            "calibrations",
+            (*_texts("calibration", "metric"), Column("curve", "json"), Column("created", "moment")),
+            key=("calibration",),
+            without_rowid=True,
         ),
         TableSchema(
             # A run has in common with each of its ancestors what those had until the fork. Every reader joins it.

@@ -15,6 +15,7 @@ from typing import Self
 
 from state.errors import StorageError
 from storage.database import MEMORY, StoreFile, refuse_lost_log
+from storage.experiments import Experiments
 from storage.faults import UNWRITABLE
 from storage.journal import Journal
 from storage.pictures import Pictures
@@ -31,6 +32,7 @@ class SqliteStore(Turns, Journal, Streams, Pictures):
         path: The file as the user named it.
         file: The connection, for plain SQL.
         simulations: Days of towns.
+        experiments: Experiments, and calibrations of λ.
     """
 
     def __init__(self, file: StoreFile, path: Path | str) -> None:
@@ -42,6 +44,7 @@ class SqliteStore(Turns, Journal, Streams, Pictures):
         """
         super().__init__(file, path)
         self.simulations = Simulations(file, path)
+        self.experiments = Experiments(file, path)
 
     @classmethod
     def open(cls, path: Path | str, create: bool = False) -> Self:

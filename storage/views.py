@@ -86,6 +86,7 @@ _RUNS = View(
         ("turns", "count", TURNS_OF_RUN),
         *("runs.parent_run", "runs.parent_turn", "runs.rewritten", "runs.error", "runs.created"),
         *("runs.parameters", "runs.label"),
+        *("runs.experiment", "runs.setting", "runs.trial_case", "runs.trial", "runs.cohort"),
     ),
     "FROM runs ORDER BY id",
     tables=("runs", "turns"),

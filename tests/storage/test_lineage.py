@@ -27,7 +27,7 @@ with SqliteStore.open(":memory:") as _other:
 # --- what a run leaves, each piece with the name of the run and the turn in it ----------------------------------------
 
 #: Tables that a run by itself has nothing in.
-OTHERS = {"annotations", "simulations", "encounters", "memories"}
+OTHERS = {"experiments", "calibrations", "annotations", "simulations", "encounters", "memories"}
 
 
 def a_turn(by: str, turn: int) -> TurnRecord:

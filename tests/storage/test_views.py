@@ -78,6 +78,7 @@ def test_each_run(held: Held) -> None:
                     "rewritten": int(run.rewritten),
                     "created": run.created.isoformat(),
                     "parameters": json.dumps(run.parameters, separators=(",", ":")),
+                    **dict.fromkeys(("experiment", "setting", "trial_case", "trial", "cohort")),
                 }
                 for run in records
             ]

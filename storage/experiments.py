@@ -1,0 +1,57 @@
+"""Experiments of a store file, and calibrations of λ. Which runs an experiment has stands with the runs."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from state.errors import NotFoundError, nearest_hint
+from state.experiment import ExperimentRecord
+from storage.contents import Contents
+from storage.faults import record_faults
+from storage.ids import LISTED
+from storage.tables import Table
+from storage.values import parsed, plain_json, record_of
+
+
+class Experiments(Contents):
+    """Experiments of a store file, by name, and calibrations, by the digest of what was calibrated."""
+
+    def save(self, name: str, definition: Mapping[str, Any]) -> None:
+        """Store the definition of an experiment, in the place of the one that it had."""
+        known = {record.experiment: record for record in self.all()}.get(name)
+        created = datetime.now(UTC) if known is None else known.created
+        row = {"experiment": name, "definition": plain_json(definition), "created": created.isoformat()}
+        with self.file.transaction():
+            Table(self.file, "experiments").insert(row, replace=True)
+
+    def all(self) -> list[ExperimentRecord]:
+        """Return all experiments, newest first."""
+        rows = Table(self.file, "experiments").select("ORDER BY created DESC, experiment")
+        with record_faults(self.path):
+            return [record_of(ExperimentRecord, row, definition=parsed(row["definition"])) for row in rows]
+
+    def get(self, name: str) -> ExperimentRecord:
+        """Return an experiment.
+
+        Raises:
+            NotFoundError: There is none of that name.
+        """
+        known = {record.experiment: record for record in self.all()}
+        if name not in known:
+            hint = nearest_hint(name, [*known][:LISTED])
+            raise NotFoundError(f"no experiment {name!r} in {self.path}{hint}; `tertulia lab list` lists them")
+        return known[name]
+
+    def save_calibration(self, calibration: str, metric: str, curve: Mapping[str, Any]) -> None:
+        """Store a calibration under the digest of what was calibrated, in the place of the one that it had."""
+        row = {"calibration": calibration, "metric": metric, "curve": plain_json(curve)}
+        with self.file.transaction():
+            created = {"created": datetime.now(UTC).isoformat()}
+            Table(self.file, "calibrations").insert(row | created, replace=True)
+
+    def calibration(self, calibration: str) -> dict[str, Any] | None:
+        """Return the curve that is stored under a digest; `None` where there is none."""
+        rows = Table(self.file, "calibrations").select("WHERE calibration = ?", calibration)
+        with record_faults(self.path):
+            curve: dict[str, Any] | None = parsed(rows[0]["curve"]) if rows else None
+        return curve
