@@ -7,19 +7,20 @@
 3. Calls of remote models are made at once, each by itself: they do not depend on what runs beside them.
 4. A batch is stored whole before any agent goes on, and a stored call is not made again: after a crash the remaining
    calls meet in the same batches as without it.
+5. Runs of a cohort, which are driven side by side, wait for each other likewise (`models.cohort`).
 
 This module knows no torch and no graph.
 """
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from models.journal import Journal, JournalledModel, model_failures, with_replies
+from models.cohort import CohortBatches, WaitingCall, answer_at_once, answer_together
+from models.journal import Journal, JournalledModel
 from state.cognition import Call
-from state.language_model import GenerationRequest, LanguageModel
+from state.language_model import LanguageModel
+from state.questions import NextOption, Question
 from state.store import Store
 
 Seat = tuple[str, str]
@@ -28,25 +29,21 @@ Seat = tuple[str, str]
 _Table = dict[str, set[str]]
 
 
-@dataclass(frozen=True)
-class _Waiting:
-    model: LanguageModel
-    request: GenerationRequest
-    call: Call
-    result: asyncio.Future[Call]
-
-
 class BatchingBroker:
     """Implements `state.context.Broker` for one run; used in one thread."""
 
-    def __init__(self, run: str, store: Store, ancestors: Sequence[str] = ()) -> None:
+    def __init__(
+        self, run: str, store: Store, ancestors: Sequence[str] = (), cohort: CohortBatches | None = None
+    ) -> None:
         """Take the run.
 
         Args:
             run: Its id.
             store: Where it is stored.
             ancestors: The runs that it is a fork of, its parent first, whose calls it may share (`seat`).
+            cohort: Where its batches meet those of other runs, if it is driven side by side with them.
         """
+        self._run, self._store, self._cohort = run, store, cohort
         self._journal, self._ancestors = Journal(run, store), ancestors
         self._batches: set[asyncio.Task[None]] = set()
         self.clear()
@@ -56,7 +53,7 @@ class BatchingBroker:
         self._journal.clear()
         self._round = -1
         self._tables: dict[str, _Table] = {}  # by agent
-        self._waiting: dict[Seat, _Waiting] = {}
+        self._waiting: dict[Seat, WaitingCall] = {}
 
     def seat(
         self, round: int, agents: Sequence[str], at_a_table: int | None = None, shares_calls: bool = False
@@ -105,17 +102,18 @@ class BatchingBroker:
         """Return a model whose calls are those of one step (see the contract)."""
         return JournalledModel(model, self._journal, self, (round, agent, node), part)
 
-    async def generate(self, model: LanguageModel, seat: Seat, call: Call, request: GenerationRequest) -> Call:
-        """Return a call with its replies, made in a batch with those of other seats, and stored."""
+    async def answer(self, model: LanguageModel, seat: Seat, call: Call, question: Question) -> Call:
+        """Return a call with its answer, made in a batch with those of other seats and runs, and stored."""
         agent, _ = seat
-        if (table := self._tables.get(agent)) is None or model.traits.text_only:
-            started = time.perf_counter()
-            with model_failures(model):
-                replies = await model.generate(request)
-            completed = with_replies(call, request, replies, time.perf_counter() - started)
-            self._journal.save([completed])
-            return completed
-        waiting = _Waiting(model, request, call, asyncio.get_running_loop().create_future())
+        waiting = WaitingCall(model, question, call, self._journal, asyncio.get_running_loop().create_future())
+        # What a mind settles by probabilities is asked at once: how often differs from agent to agent.
+        if model.traits.text_only or (agent in self._tables and isinstance(question, NextOption)):
+            return await answer_at_once(waiting)
+        if (table := self._tables.get(agent)) is None:
+            if self._cohort is None:
+                return await answer_at_once(waiting)
+            self._cohort.hand_in(self._run, [waiting])
+            return await waiting.result
         self._waiting[seat] = waiting
         self._run_if_all_wait(table)
         try:
@@ -133,30 +131,9 @@ class BatchingBroker:
             return
         seats = [(agent, part) for agent, parts in table.items() for part in sorted(parts)]
         batch = [self._waiting.pop(seat) for seat in seats]
-        task = asyncio.get_running_loop().create_task(self._run_batch(batch))
+        if self._cohort is not None:
+            self._cohort.hand_in(self._run, batch)
+            return
+        task = asyncio.get_running_loop().create_task(answer_together(batch, self._store))
         self._batches.add(task)  # the loop itself holds tasks weakly
         task.add_done_callback(self._batches.discard)
-
-    async def _run_batch(self, batch: Sequence[_Waiting]) -> None:
-        """Run calls as one batch for each model, store them, and hand each seat its call, or the failure to all."""
-        try:
-            completed: dict[int, Call] = {}
-            for model in {id(waiting.model): waiting.model for waiting in batch}.values():
-                indices = [index for index, waiting in enumerate(batch) if waiting.model is model]
-                started = time.perf_counter()
-                with model_failures(model):
-                    replies = await model.generate_batch([batch[index].request for index in indices])
-                share = (time.perf_counter() - started) / len(indices)
-                for index, rows in zip(indices, replies, strict=True):
-                    completed[index] = with_replies(batch[index].call, batch[index].request, rows, share)
-            self._journal.save([completed[index] for index in range(len(batch))])
-        except BaseException as error:
-            for waiting in batch:
-                if not waiting.result.done():
-                    waiting.result.set_exception(error)
-            if not isinstance(error, Exception):
-                raise
-            return
-        for index, waiting in enumerate(batch):
-            if not waiting.result.done():
-                waiting.result.set_result(completed[index])

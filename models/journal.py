@@ -8,10 +8,10 @@ torch and no graph.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from prompts.placeholders import form_of, says_only_placeholders
 from state.cognition import Call, CallKind
@@ -25,6 +25,7 @@ from state.language_model import (
     ScoringOptions,
     Tokenizer,
 )
+from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
 from state.records import Reply
 from state.store import Store
 
@@ -117,6 +118,29 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
     }
 
 
+def with_answer(call: Call, question: Question, answer: Answer, seconds: float) -> Call:
+    """Return a call with the answer to its question.
+
+    Raises:
+        ModelError: The replies can't be used (`with_replies`).
+    """
+    match question, answer:
+        case Generation(request), list(replies):
+            return with_replies(call, request, cast(list[Reply], replies), seconds)
+        case ScoredGeneration(request), (list(replies), dict(scores)):
+            return with_replies(call, request, replies, seconds).model_copy(update={"values": (scores,)})
+        case Likelihood(prompt, reply), float(value):
+            return _with_values(call, (value,), len(prompt.input_ids) + len(reply.tokens), seconds)
+        case NextOption(prompt), list(values):
+            return _with_values(call, tuple(values), len(prompt.input_ids), seconds)
+    raise TypeError(f"{type(answer).__name__} answers no {type(question).__name__}")
+
+
+def _with_values(call: Call, values: tuple[Any, ...], prompt_tokens: int, seconds: float) -> Call:
+    figures = {"values": values, "prompt_tokens": prompt_tokens, "reply_tokens": 0, "seconds": seconds}
+    return call.model_copy(update=figures)
+
+
 def with_replies(call: Call, request: GenerationRequest, replies: Sequence[Reply], seconds: float) -> Call:
     """Return a call with its replies.
 
@@ -177,10 +201,8 @@ def model_failures(model: LanguageModel) -> Iterator[None]:
 class Batches(Protocol):
     """The part of the broker that `JournalledModel` uses."""
 
-    async def generate(
-        self, model: LanguageModel, seat: tuple[str, str], call: Call, request: GenerationRequest
-    ) -> Call:
-        """Return the call with its replies, made in a batch with those of other seats, and stored."""
+    async def answer(self, model: LanguageModel, seat: tuple[str, str], call: Call, question: Question) -> Call:
+        """Return the call with its answer, made in a batch with those of other seats and runs, and stored."""
 
 
 class JournalledModel:
@@ -213,13 +235,15 @@ class JournalledModel:
             single = [replace(request, generators=(generator,)) for generator in request.generators]
             return [reply for (reply,) in await self.generate_batch(single)]
         call = self._open("generate", request.prompt, generation_parameters(request))
-        return list((await self._generated(call, request)).replies)
+        return list((await self._answered(call, Generation(request))).replies)
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts of one step."""
         calls = [self._open("generate", request.prompt, generation_parameters(request)) for request in requests]
         if self.traits.text_only:
-            results = await asyncio.gather(*map(self._generated, calls, requests), return_exceptions=True)
+            results = await asyncio.gather(
+                *map(self._answered, calls, map(Generation, requests)), return_exceptions=True
+            )
             for result in results:  # when all have come back, and are stored
                 if isinstance(result, BaseException):
                     raise result
@@ -234,21 +258,13 @@ class JournalledModel:
         self._journal.save([calls[index] for index in indices])
         return [list(call.replies) for call in calls]
 
-    async def _generated(self, call: Call, request: GenerationRequest) -> Call:
-        return call if is_completed(call) else await self._batches.generate(self._model, self._seat, call, request)
-
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
         """Return replies, and the attention score of every unit."""
-
-        async def make(call: Call) -> Call:
-            replies, scores = await self._model.generate_scored(request, options)
-            return with_replies(call, request, replies, 0.0).model_copy(update={"values": (scores,)})
-
-        call = await self._once(
-            "generate_scored", request.prompt, generation_parameters(request) | asdict(options), make
-        )
+        parameters = generation_parameters(request) | asdict(options)
+        call = self._open("generate_scored", request.prompt, parameters)
+        call = await self._answered(call, ScoredGeneration(request, options))
         (scores,) = call.values
         assert isinstance(scores, dict)
         return list(call.replies), scores
@@ -257,57 +273,32 @@ class JournalledModel:
         self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
     ) -> list[dict[str, float]]:
         """Return, for each response written elsewhere, the attention score of every unit."""
-
-        async def make(call: Call) -> Call:
-            scores = await self._model.score(prompt, responses, options)
+        parameters = {"responses": [list(response) for response in responses]} | asdict(options)
+        call = self._open("score", prompt, parameters)
+        if not is_completed(call):
+            started = time.perf_counter()
+            with model_failures(self._model):
+                scores = await self._model.score(prompt, responses, options)
             tokens = len(prompt.input_ids) + sum(map(len, responses))
-            return call.model_copy(update={"values": tuple(scores), "prompt_tokens": tokens, "reply_tokens": 0})
-
-        parameters = {"responses": [list(response) for response in responses]}
-        call = await self._once("score", prompt, parameters | asdict(options), make)
+            call = _with_values(call, tuple(scores), tokens, time.perf_counter() - started)
+            self._journal.save([call])
         return [scores for scores in call.values if isinstance(scores, dict)]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
-
-        async def make(call: Call) -> Call:
-            value = await self._model.log_likelihood(prompt, reply)
-            tokens = len(prompt.input_ids) + len(reply.tokens)
-            return call.model_copy(update={"values": (value,), "prompt_tokens": tokens, "reply_tokens": 0})
-
-        call = await self._once("log_likelihood", prompt, {"reply": reply.text}, make)
-        (value,) = call.values
+        call = self._open("log_likelihood", prompt, {"reply": reply.text})
+        (value,) = (await self._answered(call, Likelihood(prompt, reply))).values
         assert isinstance(value, float)
         return value
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone."""
+        call = self._open("probabilities", prompt, {"options": list(options)})
+        values = (await self._answered(call, NextOption(prompt, tuple(options)))).values
+        return [value for value in values if isinstance(value, float)]
 
-        async def make(call: Call) -> Call:
-            values = await self._model.probabilities(prompt, options)
-            return call.model_copy(
-                update={"values": tuple(values), "prompt_tokens": len(prompt.input_ids), "reply_tokens": 0}
-            )
-
-        call = await self._once("probabilities", prompt, {"options": list(options)}, make)
-        return [value for value in call.values if isinstance(value, float)]
+    async def _answered(self, call: Call, question: Question) -> Call:
+        return call if is_completed(call) else await self._batches.answer(self._model, self._seat, call, question)
 
     def _open(self, kind: CallKind, prompt: RenderedPrompt, parameters: dict[str, Any]) -> Call:
         return self._journal.open(self._model, self._asker, kind, prompt, parameters)
-
-    async def _once(
-        self,
-        kind: CallKind,
-        prompt: RenderedPrompt,
-        parameters: dict[str, Any],
-        make: Callable[[Call], Awaitable[Call]],
-    ) -> Call:
-        """Return a call from the store; make and store it first if it is not there."""
-        call = self._open(kind, prompt, parameters)
-        if not is_completed(call):
-            started = time.perf_counter()
-            with model_failures(self._model):
-                call = await make(call)
-            call = call.model_copy(update={"seconds": time.perf_counter() - started})
-            self._journal.save([call])
-        return call

@@ -1,6 +1,6 @@
 """The models of a run: opened once each, checked against what the parameters ask of them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from state.errors import ModelError, SettingError, TertuliaError, TrustError
 from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder, Report, SeeingModel, ignore_activity
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
+from state.parameters.model import ServerParameters
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
 from storage.vectors import VectorFile
@@ -22,6 +23,7 @@ REHEARSAL, EMBEDDER = "rehearsal", "minilm"
 ROLES: Mapping[ModelRole, str] = {"judge": "judge_model", "think": "thinking_model", "score": "surrogate"}
 
 Taker = TypeVar("Taker", str, ModelRole)
+Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class ModelAccess:
         trust: What the user has named before; asks about what they have not.
         named: Names of models that the command, or the program, gives.
         with_code: Those of them whose own Python code is executed.
+        kept: Models that were opened, for the next run that asks for the same; `None`: each run opens its own.
     """
 
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
@@ -43,6 +46,11 @@ class ModelAccess:
     trust: Trust = field(default_factory=Trust)
     named: frozenset[str] = frozenset()
     with_code: frozenset[str] = frozenset()
+    kept: dict[object, Any] | None = field(default=None, repr=False, compare=False)
+
+    def keeping_models(self) -> "ModelAccess":
+        """Return the same, with each model opened once for all runs that ask for it."""
+        return replace(self, kept={})
 
     def naming(self, names: Iterable[str]) -> "ModelAccess":
         """Return the same, with more models that the command, or the program, gives."""
@@ -81,10 +89,14 @@ class ModelAccess:
             TrustError: It is remote, and only a file names it.
             TertuliaError: There is none, it can't be used, or it can't be loaded.
         """
+        self.require([name])
+        of_server = parameters.model_dump(include={*ServerParameters.model_fields})
+        return self._kept((name, parameters.precision, *of_server.values()), lambda: self._open_model(name, parameters))
+
+    def _open_model(self, name: str, parameters: Parameters) -> LanguageModel:
         from models.chat_names import key_variable
         from models.loading import open_model
 
-        self.require([name])
         variable = key_variable(name)
         with _errors_explained(f"the model {name!r}"):
             return open_model(
@@ -110,7 +122,17 @@ class ModelAccess:
         if name not in {EMBEDDER, REHEARSAL, *self.named}:
             raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
         with _errors_explained(f"the embedder {name!r}"):
-            return open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"))
+            return self._kept(
+                ("embedder", name), lambda: open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"))
+            )
+
+    def _kept(self, key: object, open: Callable[[], Opened]) -> Opened:
+        """Return what was opened under a key, where models are kept, or open it."""
+        if self.kept is None:
+            return open()
+        if key not in self.kept:
+            self.kept[key] = open()
+        return cast(Opened, self.kept[key])
 
     def picture_finder(self, name: str) -> PictureFinder:
         """Return the finder of pictures of that name.

@@ -15,13 +15,14 @@ from state.errors import SettingError
 from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import HasWithheld, RunRecord
+from state.records import HasWithheld, RunRecord, Trial
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
 from tertulia.trust import Trust, Trusted
 
 if TYPE_CHECKING:
+    from models.cohort import CohortBatches
     from nodes.machinery.node import Node
     from nodes.machinery.registry import Registry
     from nodes.mechanisms.mechanism import Mechanism
@@ -128,6 +129,7 @@ class RunPlan:
         words: What is said in that turn instead, for a fork that rewrites it.
         named: Names of models that the user gives, not a file.
         pictures: The pictures of a population, as they are stored.
+        trial: Its place in an experiment, if it is of one.
     """
 
     start: Start
@@ -140,6 +142,7 @@ class RunPlan:
     words: str | None = None
     named: frozenset[str] = frozenset()
     pictures: tuple[bytes, ...] = field(default=(), repr=False)
+    trial: Trial | None = None
 
 
 def plan_run(
@@ -252,6 +255,7 @@ def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
         participant_models=engines.recorded_participants(parameters),
         extensions=plan.registry.extensions,
         label=plan.label,
+        trial=plan.trial,
         parent=plan.parent,
         rewritten=plan.words is not None,
         created=datetime.now(UTC),
@@ -277,6 +281,11 @@ def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context"
 
 def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Context":
     """Store the run of a plan, with models that are open already, and return the context in which it is driven."""
+    return context_of(store, store_run(store, plan, engines), engines, plan.registry)
+
+
+def store_run(store: "SqliteStore", plan: RunPlan, engines: Engines) -> RunRecord:
+    """Store the run of a plan, with models that are open already, and return its record."""
     store.make_file()
     for picture in plan.pictures:
         store.save_picture(picture)
@@ -287,7 +296,7 @@ def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Contex
 
         parent, turn = plan.parent
         write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
-    return context_of(store, record, engines, plan.registry)
+    return record
 
 
 def reopen(
@@ -317,8 +326,14 @@ def reopen(
     return context_of(store, run, reopen_engines(run, access), registry)
 
 
-def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry: "Registry") -> "Context":
-    """Return the context in which the nodes of a run work.
+def context_of(
+    store: "SqliteStore",
+    run: RunRecord,
+    engines: Engines,
+    registry: "Registry",
+    cohort: "CohortBatches | None" = None,
+) -> "Context":
+    """Return the context in which the nodes of a run work; in a cohort, its calls meet those of the others.
 
     Raises:
         UsageError: The run's nodes, or their settings, are not what there is.
@@ -338,7 +353,7 @@ def context_of(store: "SqliteStore", run: RunRecord, engines: Engines, registry:
         model=engines.model,
         embedder=engines.embedder,
         store=store,
-        broker=BatchingBroker(run.run, store, ancestors),
+        broker=BatchingBroker(run.run, store, ancestors, cohort),
         participant_models={
             name: (model, Parameters.of_record(run.participant_models[name].parameters))
             for name, model in engines.participant_models.items()

@@ -1,0 +1,182 @@
+"""Batches of model calls, and how those of several runs become one.
+
+The runs of a cohort are driven side by side. A batch runs when every run of the cohort waits, and takes those that are
+furthest behind: of the earliest round, and in it of the earliest step. So runs whose utterances were rolled back catch
+up, and the others meet them again. Which calls a batch holds follows from what was answered before it, and from nothing
+else: a cohort that is resumed makes the same batches.
+
+This module knows no torch and no graph.
+"""
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from models.journal import Journal, model_failures, with_answer
+from state.cognition import Call
+from state.language_model import LanguageModel
+from state.questions import Answer, BatchingModel, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from state.store import Store
+
+#: The kinds of questions in the order in which the steps of an utterance ask them.
+_ORDER: tuple[type[Question], ...] = (ScoredGeneration, Generation, Likelihood, NextOption)
+
+
+@dataclass(frozen=True)
+class WaitingCall:
+    """A call that waits for its batch.
+
+    Attributes:
+        model, question: Who is asked, and what.
+        call: The call as it is stored, without its answer.
+        journal: Where it is stored.
+        result: The call with its answer, once it is stored.
+    """
+
+    model: LanguageModel
+    question: Question
+    call: Call
+    journal: Journal
+    result: asyncio.Future[Call]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """How far its run is: the round, and the step in it."""
+        return self.call.round, _ORDER.index(type(self.question))
+
+    def fail(self, error: BaseException) -> None:
+        """Hand the failure to whoever waits."""
+        if not self.result.done():
+            self.result.set_exception(error)
+
+
+class CohortBatches:
+    """The calls of the runs of a cohort, each of which waits for all the others; used in one thread."""
+
+    def __init__(self, runs: Collection[str], store: Store) -> None:
+        """Take the runs that make calls, before any does."""
+        self._live, self._store = dict.fromkeys(runs), store
+        self._waiting: dict[str, list[WaitingCall]] = {}
+        self._batches: set[asyncio.Task[None]] = set()
+
+    def hand_in(self, run: str, calls: Sequence[WaitingCall]) -> None:
+        """Take the calls for which a run waits; their results are set when their batch has been stored."""
+        self._waiting.setdefault(run, []).extend(calls)
+        self._run_if_all_wait()
+
+    def leave(self, run: str) -> None:
+        """Note that a run makes no more calls."""
+        self._live.pop(run, None)
+        self._waiting.pop(run, None)
+        self._run_if_all_wait()
+
+    def _run_if_all_wait(self) -> None:
+        if not self._live or any(run not in self._waiting for run in self._live):
+            return
+        places = {run: min(call.place for call in self._waiting[run]) for run in self._live}
+        behind = min(places.values())
+        batch = [call for run in self._live if places[run] == behind for call in self._waiting.pop(run)]
+        task = asyncio.get_running_loop().create_task(answer_together(batch, self._store, apart_if_it_fails=True))
+        self._batches.add(task)  # the loop itself holds tasks weakly
+        task.add_done_callback(self._batches.discard)
+
+
+async def answer_at_once(waiting: WaitingCall) -> Call:
+    """Return a call with its answer, made by itself and stored."""
+    started = time.perf_counter()
+    with model_failures(waiting.model):
+        answer = await ask(waiting.model, waiting.question)
+    call = with_answer(waiting.call, waiting.question, answer, time.perf_counter() - started)
+    waiting.journal.save([call])
+    return call
+
+
+async def answer_together(batch: Sequence[WaitingCall], store: Store, apart_if_it_fails: bool = False) -> None:
+    """Answer calls as one batch for each model, store all of them, and then hand each its result.
+
+    Args:
+        batch: The calls.
+        store: Where they are stored, in one transaction.
+        apart_if_it_fails: Whether calls are made one by one if the batch fails, so that each has its own failure; else
+            all of them have it.
+    """
+    try:
+        completed = await _answers(batch)
+    except Exception as error:
+        if not apart_if_it_fails:
+            for waiting in batch:
+                waiting.fail(error)
+            return
+        completed = [await _answer_or_failure(waiting) for waiting in batch]
+    except BaseException as error:
+        for waiting in batch:
+            waiting.fail(error)
+        raise
+    _store_and_hand_out(batch, completed, store)
+
+
+async def _answers(batch: Sequence[WaitingCall]) -> list[Call | Exception]:
+    completed: dict[int, Call | Exception] = {}
+    for model in {id(waiting.model): waiting.model for waiting in batch}.values():
+        indices = [index for index, waiting in enumerate(batch) if waiting.model is model]
+        started = time.perf_counter()
+        with model_failures(model):
+            answers = await ask_together(model, [batch[index].question for index in indices])
+        share = (time.perf_counter() - started) / len(indices)
+        for index, answer in zip(indices, answers, strict=True):
+            completed[index] = with_answer(batch[index].call, batch[index].question, answer, share)
+    return [completed[index] for index in range(len(batch))]
+
+
+async def _answer_or_failure(waiting: WaitingCall) -> Call | Exception:
+    started = time.perf_counter()
+    try:
+        with model_failures(waiting.model):
+            answer = await ask(waiting.model, waiting.question)
+        return with_answer(waiting.call, waiting.question, answer, time.perf_counter() - started)
+    except Exception as error:
+        return error
+
+
+def _store_and_hand_out(batch: Sequence[WaitingCall], completed: Iterable[Call | Exception], store: Store) -> None:
+    results = list(zip(batch, completed, strict=True))
+    try:
+        with store.transaction():
+            for journal in {id(waiting.journal): waiting.journal for waiting in batch}.values():
+                calls = [call for w, call in results if w.journal is journal and isinstance(call, Call)]
+                journal.save(calls)
+    except BaseException as error:
+        for waiting in batch:
+            waiting.fail(error)
+        if not isinstance(error, Exception):
+            raise
+        return
+    for waiting, result in results:
+        if isinstance(result, Exception):
+            waiting.fail(result)
+        elif not waiting.result.done():
+            waiting.result.set_result(result)
+
+
+async def ask_together(model: LanguageModel, questions: Sequence[Question]) -> list[Answer]:
+    """Return the answers of a model to several questions, as one batch where it can."""
+    requests = [question.request for question in questions if isinstance(question, Generation)]
+    if len(requests) == len(questions):
+        return list(await model.generate_batch(requests))
+    if isinstance(model, BatchingModel):
+        return await model.answer_batch(questions)
+    return [await ask(model, question) for question in questions]
+
+
+async def ask(model: LanguageModel, question: Question) -> Answer:
+    """Return the answer of a model to a question."""
+    match question:
+        case Generation(request):
+            return await model.generate(request)
+        case ScoredGeneration(request, options):
+            return await model.generate_scored(request, options)
+        case Likelihood(prompt, reply):
+            return await model.log_likelihood(prompt, reply)
+        case NextOption(prompt, options):
+            return await model.probabilities(prompt, options)

@@ -1,0 +1,74 @@
+"""Driving the runs of a cohort side by side: their calls of models meet in batches (`models.cohort`).
+
+What stops a run stops that run alone; an interrupt stops all of them.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from state.errors import TertuliaError
+from state.records import RunRecord, RunStatus
+from tertulia.driver import recorded_ending
+from tertulia.engines import Engines
+from tertulia.events import Emit, RunEnded, RunStarted
+from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.starting import context_of
+
+if TYPE_CHECKING:
+    from models.cohort import CohortBatches
+    from nodes.machinery.registry import Registry
+    from storage.store import SqliteStore
+
+#: A stored run with its models and its nodes.
+OpenedRun = tuple[RunRecord, Engines, "Registry"]
+
+
+def drive_cohort(store: "SqliteStore", runs: Sequence[OpenedRun], emit: Emit) -> None:
+    """Drive runs side by side, each to its end, in this thread; those that have ended already take no part.
+
+    Args:
+        store: The open store.
+        runs: All runs of the cohort that have not ended, in its order; they share models by identity.
+        emit: Takes the events of all runs: `RunStarted` first and `RunEnded` last of each.
+
+    Raises:
+        StorageError: Another process drives one of the runs; nothing is touched.
+        KeyboardInterrupt: They were interrupted.
+    """
+    from models.cohort import CohortBatches
+
+    batches = CohortBatches([run.run for run, *_ in runs], store)
+    with ExitStack() as locks:
+        for run, *_ in runs:
+            locks.enter_context(store.drive_lock(run.run))
+        with interruptible():
+            run_or_abandon(_drive_all(store, runs, batches, emit))
+
+
+async def _drive_all(store: "SqliteStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for run in runs:
+            tasks.create_task(_drive(store, run, batches, emit))
+
+
+async def _drive(store: "SqliteStore", opened: OpenedRun, batches: "CohortBatches", emit: Emit) -> None:
+    """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
+    from storage.checkpoints import open_checkpoints
+    from tertulia.conversation import drive
+
+    run, engines, registry = opened
+
+    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
+        emit(RunEnded(run.run, status, store.run(run.run).turns, error))
+
+    try:
+        with suppress(TertuliaError), recorded_ending(store, partial(store.set_status, run.run), report_end):
+            context = context_of(store, run, engines, registry, batches)
+            emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
+            async with open_checkpoints(store.path) as checkpointer:
+                await drive(context, checkpointer, emit)
+    finally:
+        batches.leave(run.run)
