@@ -1,20 +1,49 @@
-"""An experiment as data: cases × settings × trials, from a YAML file or from Python."""
+"""An experiment as data: cases × settings × trials, from a YAML file or from Python.
 
-from pydantic import Field
+```yaml
+name: rules or not
+cases: [tidewell:all]          # every case of the shipped town; `tidewell:3` is one of them
+settings:
+  with rules: {lambda: 0.5}
+  without: {lambda: 0.5, special_rules: false}
+trials: 10
+rounds: 8
+```
+"""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from state.errors import SettingError, StorageError, UsageError
+from state.experiment import ExperimentRecord
 from state.parameters import NodeSetting
-from state.records import Record
+from state.records import Record, Trial
 
 #: The parameters of a setting by name, as `--set` takes them.
 Setting = dict[str, NodeSetting | None]
+
+#: What follows a scenario's name for all of its cases.
+ALL_CASES = ":all"
+
+#: What may differ when an experiment is asked for again: it may grow, and may be cut into other cohorts from then on.
+_MAY_GROW = ("cases", "settings")
+_MAY_CHANGE = ("trials", "description", "baseline", "cohort_size")
+
+#: What an experiment settles itself, so that no setting may.
+_NOT_IN_SETTINGS = {"seed": "seed", "max_turns": "rounds", "max_rounds": "rounds", "seat": None}
 
 
 class Experiment(Record):
     """Which conversations an experiment has. Source: APP §2 (cases, and trials of each)."""
 
+    model_config = ConfigDict(extra="forbid")
+
     name: str = Field(min_length=1, max_length=80, description="what it is called in the store")
     description: str = ""
-    cases: tuple[str, ...] = Field(min_length=1, description="scenarios, as `tertulia run` takes them")
+    cases: tuple[str, ...] = Field(min_length=1, description="scenarios, as `tertulia run` takes them; `NAME:all`")
     settings: dict[str, Setting] = Field(min_length=1, description="by name, parameters over those of the scenario")
     trials: int = Field(10, ge=1, le=10_000, description="conversations of each case in each setting (APP §2: 10)")
     rounds: int | None = Field(None, ge=1, description="most rounds of each; unset: the scenario's")
@@ -22,3 +51,121 @@ class Experiment(Record):
     model: str = Field("smollm2", description="everybody's model")
     baseline: str | None = Field(None, description="the setting that others are compared with; unset: the first")
     cohort_size: int = Field(10, ge=1, le=1024, description="conversations that are driven side by side")
+
+    @property
+    def compared_with(self) -> str:
+        """The setting that the others are compared with."""
+        return self.baseline or next(iter(self.settings))
+
+    def seed_of(self, trial: int) -> int:
+        """Return the seed of a trial, which is the same in every case and setting."""
+        return self.seed + trial - 1
+
+    def parameters(self, setting: str) -> dict[str, Any]:
+        """Return the parameters of a setting, the limit of rounds among them."""
+        limit = {} if self.rounds is None else {"max_turns": self.rounds}
+        return {**self.settings[setting], **limit}
+
+    def places(self) -> Iterator[tuple[str, str, int]]:
+        """Yield case, setting and number of every trial; those of a case stand together, as they share most."""
+        for case in self.cases:
+            for setting in self.settings:
+                for trial in range(1, self.trials + 1):
+                    yield case, setting, trial
+
+
+def place_of(trial: Trial) -> tuple[str, str, int]:
+    """Return case, setting and number of a trial."""
+    return trial.case, trial.setting, trial.trial
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Return the experiment of a YAML file, its cases expanded.
+
+    Raises:
+        NotFoundError: There is no such file.
+        ScenarioError: It is no experiment; the message names file, line and field.
+        UsageError: It can't be made like that.
+    """
+    from worlds.yaml_file import YamlFile
+
+    return checked(YamlFile.read(path).parse(Experiment, {}))
+
+
+def experiment_of(record: ExperimentRecord) -> Experiment:
+    """Return the experiment of a record in the store.
+
+    Raises:
+        StorageError: Its definition is none.
+    """
+    try:
+        return Experiment.model_validate(record.definition)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise StorageError(f"the definition of experiment {record.experiment} is damaged: {where}") from None
+
+
+def checked(experiment: Experiment) -> Experiment:
+    """Return an experiment whose cases are expanded, and whose settings were tried on its first case.
+
+    Raises:
+        TertuliaError: A scenario does not exist, or a setting can't be run.
+    """
+    from tertulia.starting import plan_run
+
+    if experiment.baseline is not None and experiment.baseline not in experiment.settings:
+        known = ", ".join(experiment.settings)
+        raise UsageError(f"baseline {experiment.baseline!r} is none of the settings ({known})")
+    for setting, parameters in experiment.settings.items():
+        for name in parameters:
+            if name in _NOT_IN_SETTINGS:
+                instead = _NOT_IN_SETTINGS[name]
+                way = f"; set {instead} of the experiment" if instead else ": nobody is asked while trials run"
+                raise SettingError(name, parameters[name], f" in setting {setting!r}{way}")
+    cases = tuple(dict.fromkeys(case for named in experiment.cases for case in expanded(named)))
+    experiment = experiment.model_copy(update={"cases": cases})
+    first = next(iter(experiment.settings))
+    for setting in experiment.settings:
+        plan_run(cases[0], experiment.parameters(setting), model=experiment.model)
+    for case in cases[1:]:
+        plan_run(case, experiment.parameters(first), model=experiment.model)
+    return experiment
+
+
+def expanded(case: str) -> list[str]:
+    """Return a case as it is, or all cases of a scenario with `:all` behind it."""
+    from worlds.catalog import list_cases
+
+    if not case.endswith(ALL_CASES):
+        return [case]
+    source = case.removesuffix(ALL_CASES)
+    found = list_cases(source).cases
+    return [f"{source}:{listed.number}" for listed in found] if len(found) > 1 else [source]
+
+
+def joined(known: Experiment, given: Experiment) -> Experiment:
+    """Return an experiment that was asked for again: it may have more cases, settings and trials than before.
+
+    Raises:
+        UsageError: What was run already would have been run otherwise.
+    """
+    fixed = [name for name in Experiment.model_fields if name not in (*_MAY_GROW, *_MAY_CHANGE)]
+    differing = [name for name in fixed if getattr(known, name) != getattr(given, name)]
+    changed = [s for s in known.settings.keys() & given.settings.keys() if known.settings[s] != given.settings[s]]
+    if differing or changed:
+        first = (
+            f"{differing[0]} was {getattr(known, differing[0])}, and is {getattr(given, differing[0])}"
+            if differing
+            else f"setting {changed[0]!r} was {known.settings[changed[0]]}, and is {given.settings[changed[0]]}"
+        )
+        raise UsageError(
+            f"experiment {known.name!r} is in the store with other settings: {first}; take another name (--name), or "
+            "another store"
+        )
+    grown: dict[str, Any] = {
+        "cases": tuple(dict.fromkeys((*known.cases, *given.cases))),
+        "settings": {**known.settings, **given.settings},
+        "trials": max(known.trials, given.trials),
+    }
+    return given.model_copy(update=grown)

@@ -1,0 +1,80 @@
+"""What an experiment has brought: its finished runs with their dialogues, by setting and case."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lab.experiment import Experiment, experiment_of
+from lab.running import standing_of
+from metrics.diversity import Dialogue, dialogue_of
+from prompts.renaming import names_in_words
+from state.parameters import Parameters
+from state.records import RunRecord
+from tertulia.exchanges import spoken_turns
+
+if TYPE_CHECKING:
+    from storage.store import SqliteStore
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """A finished trial.
+
+    Attributes:
+        run: Its record, with its place in the experiment.
+        dialogue: What was spoken in it.
+    """
+
+    run: RunRecord
+    dialogue: Dialogue
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of an experiment.
+
+    Attributes:
+        experiment: The experiment.
+        runs: The trials that finished, in the order of cases, settings and trials.
+        failed: Those that failed.
+        missing: How many have not finished, those that failed among them.
+    """
+
+    experiment: Experiment
+    runs: Sequence[TrialRun]
+    failed: Sequence[RunRecord]
+    missing: int
+
+    def of(self, setting: str) -> dict[str, list[TrialRun]]:
+        """Return the trials of a setting by case."""
+        by_case: dict[str, list[TrialRun]] = {}
+        for trial in self.runs:
+            if trial.run.trial is not None and trial.run.trial.setting == setting:
+                by_case.setdefault(trial.run.trial.case, []).append(trial)
+        return by_case
+
+    def dialogues(self, setting: str) -> Mapping[str, list[Dialogue]]:
+        """Return the dialogues of a setting by case; a trial in which nobody spoke has none."""
+        return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
+
+
+def read_results(store: "SqliteStore", experiment: str) -> Results:
+    """Return the results of an experiment of a store.
+
+    Raises:
+        NotFoundError: There is no experiment of that name.
+    """
+    standing = standing_of(store, experiment_of(store.experiments.get(experiment)))
+    finished = standing.with_status("finished")
+    return Results(
+        experiment=standing.experiment,
+        runs=[TrialRun(run, _dialogue(store, run)) for run in finished],
+        failed=standing.with_status("failed"),
+        missing=standing.missing,
+    )
+
+
+def _dialogue(store: "SqliteStore", run: RunRecord) -> Dialogue:
+    start = store.start(run.run)
+    names = names_in_words(start.names, Parameters.of_record(run.parameters))
+    return dialogue_of(spoken_turns(store, run.run, start), names.name_of)

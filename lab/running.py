@@ -1,0 +1,185 @@
+"""Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import count, groupby
+from typing import TYPE_CHECKING, Protocol
+
+from lab.experiment import Experiment, experiment_of, joined, place_of
+from state.errors import NotFoundError
+from state.records import RunRecord, Trial
+from tertulia.cohort import OpenedRun, drive_cohort
+from tertulia.engines import ModelAccess, open_engines, reopen_engines
+from tertulia.events import Emit
+from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, plan_run, store_run
+
+if TYPE_CHECKING:
+    from storage.store import SqliteStore
+
+
+@dataclass(frozen=True)
+class CohortTask:
+    """A cohort that is to be driven: plain data, so that any executor can hand it to whoever drives it.
+
+    Attributes:
+        experiment: What it is a part of.
+        trials: The trials that it begins; none where all of its runs were begun before.
+        runs: The runs that it goes on with.
+    """
+
+    experiment: Experiment
+    trials: tuple[Trial, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+class Executor(Protocol):
+    """Drives cohorts, wherever it has room for them."""
+
+    def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
+        """Drive cohorts to their ends; every run of theirs is in the experiment's store afterwards.
+
+        Raises:
+            KeyboardInterrupt: They were interrupted; what they had is kept.
+        """
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Drives one cohort after another in this process; models are opened once.
+
+    Attributes:
+        store: The open store of the experiment.
+        access: What opening models needs.
+        additions: Nodes and mechanisms of the user's own.
+    """
+
+    store: "SqliteStore"
+    access: ModelAccess
+    additions: Additions = NOTHING_ADDED
+
+    def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
+        """Drive cohorts to their ends, one after another (see `Executor`)."""
+        access = self.access.keeping_models()
+        for task in tasks:
+            runs = self._begin(task, access) if task.trials else [self._reopen(run, access) for run in task.runs]
+            drive_cohort(self.store, runs, emit)
+
+    def _begin(self, task: CohortTask, access: ModelAccess) -> list[OpenedRun]:
+        """Store all runs of a new cohort, or none of them."""
+        plans = [*_plans(task, self.additions)]
+        engines = [open_engines(plan.model, plan.start, plan.parameters, access) for plan in plans]
+        self.store.make_file()
+        with self.store.transaction():
+            records = [store_run(self.store, *planned) for planned in zip(plans, engines, strict=True)]
+        return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
+
+    def _reopen(self, run: str, access: ModelAccess) -> OpenedRun:
+        record = self.store.run(run)
+        registry = self.additions.reload_registry(record)
+        return record, reopen_engines(record, access), registry
+
+
+def _plans(task: CohortTask, additions: Additions) -> Iterator[RunPlan]:
+    """Yield the plan of every trial of a new cohort; a case is read once for all of its trials."""
+    experiment = task.experiment
+    for (case, setting), trials in groupby(task.trials, key=lambda trial: (trial.case, trial.setting)):
+        plan = plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
+        for trial in trials:
+            yield replace(plan, seed=experiment.seed_of(trial.trial), trial=trial, named=frozenset())
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far an experiment is.
+
+    Attributes:
+        experiment: As it was asked for, with what the store had of it.
+        runs: By case, setting and trial, the run that was begun.
+    """
+
+    experiment: Experiment
+    runs: dict[tuple[str, str, int], RunRecord]
+
+    def with_status(self, *statuses: str) -> list[RunRecord]:
+        """Return the runs of these statuses in the order of the experiment."""
+        return [self.runs[p] for p in self.experiment.places() if p in self.runs and self.runs[p].status in statuses]
+
+    @property
+    def not_begun(self) -> list[tuple[str, str, int]]:
+        """Case, setting and number of the trials that were not begun."""
+        return [place for place in self.experiment.places() if place not in self.runs]
+
+    @property
+    def missing(self) -> int:
+        """The number of trials that have not finished."""
+        return len(self.not_begun) + len(self.with_status("running", "interrupted", "failed"))
+
+    def tasks(self) -> list[CohortTask]:
+        """Return the cohorts that are left: those that were interrupted, what failed, and what was not begun."""
+        left = [
+            CohortTask(self.experiment, runs=tuple(record.run for record in cohort))
+            for statuses in (("running", "interrupted"), ("failed",))
+            for cohort in _by_cohort(self.with_status(*statuses))
+        ]
+        numbers = count(1 + max((r.trial.cohort for r in self.runs.values() if r.trial is not None), default=0))
+        size, places = self.experiment.cohort_size, self.not_begun
+        for start in range(0, len(places), size):
+            number = next(numbers)
+            trials = tuple(
+                Trial(experiment=self.experiment.name, setting=setting, case=case, trial=trial, cohort=number)
+                for case, setting, trial in places[start : start + size]
+            )
+            left.append(CohortTask(self.experiment, trials))
+        return left
+
+
+def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
+    cohorts: dict[int, list[RunRecord]] = {}
+    for run in runs:
+        if run.trial is not None:
+            cohorts.setdefault(run.trial.cohort, []).append(run)
+    return [cohorts[number] for number in sorted(cohorts)]
+
+
+def standing_of(store: "SqliteStore", experiment: Experiment) -> Standing:
+    """Return how far an experiment is in a store.
+
+    Raises:
+        UsageError: The store has another experiment of that name.
+    """
+    with suppress(NotFoundError):
+        experiment = joined(experiment_of(store.experiments.get(experiment.name)), experiment)
+    runs = store.runs(experiment=experiment.name)
+    return Standing(experiment, {place_of(run.trial): run for run in reversed(runs) if run.trial is not None})
+
+
+def run_experiment(
+    store: "SqliteStore", experiment: Experiment, executor: Executor, emit: Emit, retry_failed: bool = True
+) -> Standing:
+    """Run the trials of an experiment that are missing, and return how far it is then.
+
+    Trials that fail do not stop the others.
+
+    Args:
+        store: The open store.
+        experiment: Checked (`lab.experiment.checked`); asked for again, it may have grown.
+        executor: Drives the cohorts.
+        emit: Takes the events of all runs.
+        retry_failed: Whether trials that failed before are tried again.
+
+    Raises:
+        UsageError: The store has another experiment of that name.
+        TertuliaError: A model can't be opened.
+        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+    """
+    before = standing_of(store, experiment)
+    store.check_writable()
+    store.make_file()
+    store.experiments.save(before.experiment.name, before.experiment.model_dump(mode="json"))
+    tasks = before.tasks()
+    if not retry_failed:
+        failed = {run.run for run in before.with_status("failed")}
+        tasks = [task for task in tasks if not failed.intersection(task.runs)]
+    executor.drive(tasks, emit)
+    return standing_of(store, experiment)
