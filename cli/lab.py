@@ -1,5 +1,6 @@
 """`lab`: experiments, with tables and plots."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from cli.terminal.commands import Group, add
 from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import StatusLine, status_line
+from cli.trials import print_trials, run_trials
 from state.errors import UsageError
 from storage.store import SqliteStore
 from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted
@@ -94,12 +96,33 @@ def _show(store: SqliteStore, line: StatusLine, event: Event) -> None:
             pass
 
 
+def resume(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
+    extension: options.ExtensionOption = None,
+    trust_remote_code: options.CodeOption = None,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Go on with an experiment of the store: what was interrupted, what failed, and what was not begun.
+
+    Example: tertulia lab resume rules
+    """
+    from lab.experiment import experiment_of
+
+    with SqliteStore.open(store_path(store)) as opened:
+        known = experiment_of(opened.experiments.get(experiment))
+        way_on = f"tertulia lab resume {shlex.quote(experiment)}{store_hint(opened)}"
+        ran = run_trials(opened, known, way_on, extensions=extension, with_code=trust_remote_code)
+    print_trials(known, ran, as_json)
+
+
 lab = typer.Typer(
     cls=Group,
     help="Run experiments, with tables and plots.\n\nExample: tertulia lab album LOW HIGH",
     rich_markup_mode=None,
 )
 add(lab, album)
+add(lab, resume)
 
 
 @lab.callback()

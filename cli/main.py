@@ -24,7 +24,7 @@ from tertulia.phrases import clean
 
 #: The commands by panel of the help; each is in the module of its name.
 PANELS = {
-    "Converse": ("run", "resume", "fork", "simulate"),
+    "Converse": ("run", "resume", "fork", "simulate", "sweep"),
     "Look": ("runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "inventory", "score", "lab"),

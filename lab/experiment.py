@@ -11,7 +11,7 @@ rounds: 8
 ```
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +106,19 @@ def experiment_of(record: ExperimentRecord) -> Experiment:
         raise StorageError(f"the definition of experiment {record.experiment} is damaged: {where}") from None
 
 
-def checked(experiment: Experiment) -> Experiment:
+def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experiment:
     """Return an experiment whose cases are expanded, and whose settings were tried on its first case.
+
+    Args:
+        experiment: The experiment.
+        extensions: Files with nodes and mechanisms that its settings may name.
 
     Raises:
         TertuliaError: A scenario does not exist, or a setting can't be run.
     """
-    from tertulia.starting import plan_run
+    from tertulia.starting import Additions, plan_run
 
+    additions = Additions(extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
         known = ", ".join(experiment.settings)
         raise UsageError(f"baseline {experiment.baseline!r} is none of the settings ({known})")
@@ -127,9 +132,9 @@ def checked(experiment: Experiment) -> Experiment:
     experiment = experiment.model_copy(update={"cases": cases})
     first = next(iter(experiment.settings))
     for setting in experiment.settings:
-        plan_run(cases[0], experiment.parameters(setting), model=experiment.model)
+        plan_run(cases[0], experiment.parameters(setting), model=experiment.model, additions=additions)
     for case in cases[1:]:
-        plan_run(case, experiment.parameters(first), model=experiment.model)
+        plan_run(case, experiment.parameters(first), model=experiment.model, additions=additions)
     return experiment
 
 

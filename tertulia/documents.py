@@ -40,6 +40,7 @@ def run_document(run: RunRecord, start: Start) -> Document:
         "seed": run.seed,
         "parameters": run.parameters,
         "parent": parent_document(run),
+        "trial": None if run.trial is None else run.trial.model_dump(),
         "error": run.error,
         "left_out": list(start.withheld),
     }

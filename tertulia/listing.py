@@ -179,6 +179,7 @@ def runs_document(listed: RunList) -> Document:
                 "error": run.error,
                 "name": listed.name_of(run),
                 "label": label_of(run),
+                "trial": None if run.trial is None else run.trial.model_dump(),
                 "date": date_of(run),
             }
             for run in listed.runs

@@ -3,6 +3,7 @@
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from state.album import Population
 from state.case_seed import case_seed_of
-from state.errors import SettingError
+from state.errors import SettingError, UsageError
 from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
@@ -321,6 +322,12 @@ def reopen(
             can't be opened.
     """
     check_seat(seat, run)
+    if run.trial is not None and run.status != "finished":
+        experiment = run.trial.experiment
+        raise UsageError(
+            f"run {run.run} is a trial of experiment {experiment}, whose calls meet those of other trials; go on "
+            f"with all of them: tertulia lab resume {shlex.quote(experiment)}"
+        )
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
     return context_of(store, run, reopen_engines(run, access), registry)

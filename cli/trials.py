@@ -1,0 +1,118 @@
+"""Running the trials of an experiment for a command, with progress; if they stop, how to go on is printed."""
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.driving import exit_when_interrupted
+from cli.environment import additions, model_access
+from cli.terminal.output import data, plain, print_json, progress
+from cli.terminal.status_line import StatusLine, status_line
+from storage.store import SqliteStore
+from tertulia.documents import SCHEMA_VERSION
+from tertulia.events import Event, Noted, RunEnded
+
+if TYPE_CHECKING:
+    from lab.experiment import Experiment
+    from lab.running import Standing
+
+
+def run_trials(
+    store: SqliteStore,
+    experiment: "Experiment",
+    way_on: str,
+    *,
+    named: Sequence[str] = (),
+    extensions: Sequence[str] | None = None,
+    with_code: Sequence[str] | None = None,
+) -> tuple["Standing", int]:
+    """Run the trials that are missing, and return how far the experiment is then, and how many are new.
+
+    Args:
+        store: The open store.
+        experiment: Checked.
+        way_on: The command that goes on with it.
+        named: The models that the command names.
+        extensions: Files with nodes and mechanisms that the command names.
+        with_code: The names of models whose own Python code is executed.
+
+    Raises:
+        TertuliaError: The store has another experiment of that name, or a model can't be opened.
+        typer.Exit: It was interrupted.
+    """
+    from lab.progress import ExperimentProgress
+    from lab.running import LocalExecutor, run_experiment, standing_of
+
+    before = standing_of(store, experiment)
+    counts = ExperimentProgress(before)
+    with exit_when_interrupted(), status_line(counts.text) as line:
+        with line.pause():
+            progress().print(plain(f"experiment {experiment.name}: {before.missing} of {counts.total} trials to run"))
+
+        def show(event: Event) -> None:
+            counts.note(event)
+            line.show(counts.text)
+            _print_problem(line, event)
+
+        executor = LocalExecutor(store, model_access(line, named, with_code), additions(extensions))
+        try:
+            after = run_experiment(store, experiment, executor, show)
+        except (KeyboardInterrupt, SystemExit):
+            with line.pause():
+                progress().print(plain(f"{counts.text}; to go on: {way_on}"))
+            raise
+    return after, counts.new
+
+
+def print_trials(experiment: "Experiment", ran: tuple["Standing", int], as_json: bool) -> None:
+    """Print how an experiment ended.
+
+    Raises:
+        typer.Exit: Trials failed.
+    """
+    standing, new = ran
+    failed, finished = len(standing.with_status("failed")), len(standing.with_status("finished"))
+    if as_json:
+        status = "failed" if failed else "finished"
+        print_json({"experiment": experiment.name, "status": status, "runs": finished, "new": new})
+    else:
+        compare = f"tertulia lab compare {shlex.quote(experiment.name)}"
+        data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
+        data().print(plain(f"to compare its settings: {compare}", "dim"))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _print_problem(line: StatusLine, event: Event) -> None:
+    match event:
+        case Noted():
+            line.write(lambda: progress().print(plain(f"note: {event.run}, {event.text}", "yellow")))
+        case RunEnded() if event.status == "failed":
+            line.write(lambda: progress().print(plain(f"run {event.run} failed: {event.error}", "yellow")))
+        case _:
+            pass
+
+
+def print_estimate(store: SqliteStore, experiment: "Experiment", as_json: bool) -> None:
+    """Print what the missing trials of an experiment would take."""
+    from dataclasses import asdict
+
+    from lab.estimating import estimate_experiment
+    from lab.progress import duration
+    from lab.running import standing_of
+
+    with status_line("rehearsing"):
+        found = estimate_experiment(store, standing_of(store, experiment))
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
+        return
+    time = "unknown before the first trials" if found.seconds is None else f"about {duration(found.seconds)}"
+    for text in (
+        f"experiment {experiment.name}: {found.trials} of {found.of_trials} trials to run",
+        f"{found.utterances} utterances, {found.calls} calls, {found.prompt_tokens} tokens to read and "
+        f"{found.reply_tokens} to write, as rehearsed on {experiment.cases[0]}",
+        f"time with {experiment.model}: {time}",
+    ):
+        data().print(plain(text))

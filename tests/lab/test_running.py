@@ -1,0 +1,275 @@
+"""Experiments: trials side by side, interrupted at any batch, asked for again, grown; and trials that fail."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+from lab.experiment import Experiment, checked, read_experiment
+from lab.progress import ExperimentProgress
+from lab.results import Results, read_results
+from lab.running import LocalExecutor, Standing, run_experiment, standing_of
+from models.cohort import ask
+from models.rehearsal import RehearsalModel
+from state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
+from state.language_model import GenerationRequest
+from state.questions import Answer, Generation, Question, ScoredGeneration
+from state.records import Reply
+from storage.store import SqliteStore
+from tertulia.engines import REHEARSAL, Engines, ModelAccess
+from tertulia.events import Event, RunEnded
+
+
+class Batched(RehearsalModel):
+    """The stand-in; what it says depends on all that it was asked at once. It is stopped, or fails, at a batch.
+
+    Attributes:
+        sizes: How many questions of each kind every batch had.
+    """
+
+    def __init__(self, stopped_at: int | None = None, failing: str | None = None) -> None:
+        super().__init__()
+        self.stopped_at, self.failing = stopped_at, failing
+        self.sizes: list[Counter[str]] = []
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        self._fail(request)
+        return await super().generate(request)
+
+    def _fail(self, request: GenerationRequest) -> None:
+        if self.failing in (field.name for field in request.fields):
+            raise ModelError("the model failed")
+
+    async def generate_batch(self, requests: Sequence[Any]) -> list[list[Reply]]:
+        return [list(answer) for answer in await self.answer_batch([*map(Generation, requests)])]  # type: ignore[arg-type]
+
+    async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
+        self.sizes.append(Counter(type(question).__name__ for question in questions))
+        if len(self.sizes) == self.stopped_at:
+            raise KeyboardInterrupt
+        for question in questions:
+            if isinstance(question, Generation | ScoredGeneration):
+                self._fail(question.request)
+        asked = hashlib.blake2b(digest_size=2)
+        for question in questions:
+            request = question.request if isinstance(question, Generation | ScoredGeneration) else question
+            drawn = [g.getstate()[1][:3] for g in getattr(request, "generators", ())]
+            asked.update(repr((request.prompt.input_ids, drawn)).encode())
+        return [_marked(await ask(super(), question), asked.hexdigest()) for question in questions]  # type: ignore[arg-type]
+
+
+def _marked(answer: Answer, mark: str) -> Answer:
+    if not isinstance(answer, list) or not all(isinstance(reply, Reply) for reply in answer):
+        return answer
+    return [
+        reply.model_copy(
+            update={"fields": {n: f"{v} {mark}" if isinstance(v, str) else v for n, v in reply.fields.items()}}
+        )
+        for reply in answer
+        if isinstance(reply, Reply)
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore.open(tmp_path / "store.db", create=True) as opened:
+        yield opened
+
+
+def an_experiment(**changes: Any) -> Experiment:
+    given: dict[str, Any] = {
+        "name": "grid",
+        "cases": ("tidewell", "tidewell:0"),
+        "settings": {"Full": {"lambda": 0.0}, "APP": {"lambda": 0.6, "backups": "on_demand"}},
+        "trials": 3,
+        "rounds": 3,
+        "model": REHEARSAL,
+        "cohort_size": 4,
+    }
+    return checked(Experiment(**{**given, **changes}))
+
+
+def run(
+    store: SqliteStore, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, model: RehearsalModel | None = None
+) -> tuple[Standing, list[Event]]:
+    """Run what is missing of an experiment with a model of the test's."""
+    events: list[Event] = []
+    with monkeypatch.context() as patch:
+        if model is not None:
+            engines = Engines(model, {}, ModelAccess().embedder(REHEARSAL))
+            patch.setattr("lab.running.open_engines", lambda *_: engines)
+            patch.setattr("lab.running.reopen_engines", lambda *_: engines)
+        after = run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), events.append)
+    return after, events
+
+
+def spoken(results: Results) -> dict[tuple[str, str, int], Any]:
+    return {
+        (trial.case, trial.setting, trial.trial): list(found.dialogue)
+        for found in results.runs
+        if (trial := found.run.trial) is not None
+    }
+
+
+def test_every_trial_is_run_once_and_knows_its_place(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, experiment = Batched(), an_experiment()
+    after, _ = run(store, experiment, monkeypatch, model)
+    assert (after.missing, len(after.runs)) == (0, 12)
+    for (_, _, number), record in after.runs.items():
+        assert record.trial is not None
+        assert (record.seed, record.status, record.trial.trial) == (number, "finished", number)
+        assert store.run(record.run) == record
+    cohorts = Counter(record.trial.cohort for record in after.runs.values() if record.trial)
+    assert cohorts == {1: 4, 2: 4, 3: 4}
+    assert max(size.total() for size in model.sizes) == 4
+    again, events = run(store, experiment, monkeypatch, model)
+    assert (again.missing, events) == (0, [])
+
+
+def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Batched()
+    settings = {"APP": {"lambda": 0.6, "judge": "likelihood", "inconsistency_threshold": 0.0, "ending": "continuation"}}
+    experiment = an_experiment(settings=settings, cases=("tidewell",), trials=4, rounds=3)
+    run(store, experiment, monkeypatch, model)
+    assert all(len(size) == 1 for size in model.sizes), "a batch is of one kind: those furthest behind go first"
+    scored = [size["ScoredGeneration"] for size in model.sizes if "ScoredGeneration" in size]
+    assert scored[0] == 4
+    for kind in ("ScoredGeneration", "Generation", "Likelihood", "NextOption"):
+        assert max(size[kind] for size in model.sizes) == 4, kind
+
+
+def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
+    whole = Batched()
+    with SqliteStore.open(tmp_path / "whole.db", create=True) as store:
+        run(store, experiment, monkeypatch, whole)
+        expected = spoken(read_results(store, "grid"))
+    assert len(whole.sizes) > 8
+    for at in range(1, len(whole.sizes) + 1):
+        with SqliteStore.open(tmp_path / f"{at}.db", create=True) as store:
+            with pytest.raises(KeyboardInterrupt):
+                run(store, experiment, monkeypatch, Batched(stopped_at=at))
+            assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
+            after, _ = run(store, experiment, monkeypatch, Batched())
+            assert after.missing == 0
+            assert spoken(read_results(store, "grid")) == expected, at
+
+
+def test_a_trial_that_fails_stops_no_other_and_is_tried_again(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = an_experiment()
+    after, events = run(store, experiment, monkeypatch, Batched(failing="Marisol Quispe"))
+    failed = after.with_status("failed")
+    assert {record.trial.case for record in failed if record.trial} == {"tidewell:0"}
+    assert len(failed) == 6
+    assert all("the model failed" in str(record.error) for record in failed)
+    assert len(after.with_status("finished")) == 6
+    results = read_results(store, "grid")
+    assert (len(results.runs), len(results.failed), results.missing) == (6, 6, 6)
+    progress = ExperimentProgress(standing_of(store, experiment))
+    for event in events:
+        progress.note(event)
+    assert "6 failed" in progress.text
+    assert sum(isinstance(event, RunEnded) for event in events) == 12
+    again, _ = run(store, experiment, monkeypatch, Batched())
+    assert again.missing == 0
+
+
+def test_what_is_asked_for_again_may_grow(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, _ = run(store, an_experiment(trials=2, settings={"Full": {"lambda": 0.0}}), monkeypatch)
+    before = {record.run for record in small.runs.values()}
+    after, _ = run(store, an_experiment(trials=3), monkeypatch)
+    assert (len(after.runs), after.missing) == (12, 0)
+    assert before < {record.run for record in after.runs.values()}
+    # What is asked for is a part of what there is.
+    fewer, events = run(store, an_experiment(trials=1), monkeypatch)
+    assert (fewer.missing, events) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rounds": 4}, "rounds was 3, and is 4"),
+        ({"seed": 5}, "seed was 1, and is 5"),
+        ({"settings": {"Full": {"lambda": 0.1}}}, "setting 'Full' was"),
+    ],
+)
+def test_another_experiment_of_the_same_name_is_refused(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
+) -> None:
+    run(store, an_experiment(trials=1), monkeypatch)
+    with pytest.raises(UsageError, match="take another name") as refused:
+        run(store, an_experiment(trials=1, **changes), monkeypatch)
+    assert words in str(refused.value)
+    assert len(store.runs()) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"cases": ("nowhere",)}, TertuliaError, "nowhere"),
+        ({"settings": {"x": {"removed_blocks": "c"}}}, SettingError, "current dialogue"),
+        ({"settings": {"x": {"seed": 3}}}, SettingError, "set seed of the experiment"),
+        ({"settings": {"x": {"seat": "Ana"}}}, SettingError, "nobody is asked"),
+        ({"settings": {"x": {"lambada": 1}}}, UsageError, "lambada"),
+        ({"baseline": "Fall"}, UsageError, "Fall"),
+    ],
+)
+def test_what_can_not_be_run_is_refused_before_anything_is(
+    changes: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        an_experiment(**changes)
+
+
+def test_a_file_is_read_and_an_error_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "grid.yaml"
+    path.write_text("name: grid\ncases: [tidewell:all]\nsettings:\n  Full: {lambda: 0}\n  Half: {lambda: 0.5}\n")
+    experiment = read_experiment(path)
+    assert (len(experiment.cases), experiment.trials, experiment.compared_with) == (8, 10, "Full")
+    path.write_text("name: grid\ncases: [tidewell]\nsettings: {Full: {lambda: 0}}\ntrails: 3\n")
+    with pytest.raises(ScenarioError, match=r"grid\.yaml:4: trails"):
+        read_experiment(path)
+    with pytest.raises(NotFoundError):
+        read_experiment(tmp_path / "none.yaml")
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_sweep(cli: Cli) -> None:
+    command = ("sweep", "tidewell", "--lambda", "0,.6", "--trials", "2", "--rounds", "2", "--rehearse", "--json")
+    first = cli(*command).json
+    assert first == {"experiment": first["experiment"], "status": "finished", "runs": 4, "new": 4}
+    assert cli(*command).json == {**first, "new": 0}
+    assert cli(*command[:5], "3", *command[6:]).json == {**first, "runs": 6, "new": 2}
+    runs = cli("runs", "--json").json["runs"]
+    assert {run["trial"]["setting"] for run in runs} == {"λ = 0", "λ = 0.6"}
+    dry = cli(*command[:5], "5", *command[6:], "--dry-run").json
+    assert (dry["trials"], dry["of_trials"]) == (4, 10)
+    assert dry["calls"] > 0
+    cli(*command, "--name", first["experiment"], "--seed", "4").complains(2, "with other settings: seed was 1")
+    cli("sweep", "tidewell", "--lambda", "0,2").complains(2, "λ is a number from 0 to 1")
+
+
+def test_a_trial_is_not_resumed_by_itself(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
+        command = ("sweep", "tidewell", "--trials", "2", "--rounds", "2", "--rehearse", "--name", "grid")
+        assert cli(*command).code == 130
+    cli("resume", "@last").complains(2, "tertulia lab resume grid", "meet those of other trials")
+    assert cli("lab", "resume", "grid", "--json").json == {
+        "experiment": "grid",
+        "status": "finished",
+        "runs": 2,
+        "new": 2,
+    }
