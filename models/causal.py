@@ -2,13 +2,14 @@
 
 A prompt is read once; the last three prompts stay in memory, so that the judge, which needs the full and the pruned
 prompt again, reads only the reply. What prompts begin with is kept for later ones, such as those of a speaker's next
-turn, which read only what is new. Below it: `decoding_state` and `kept_chunks` (keys and values), `decoding`
-(sampling), `grammar` (JSON), `attention_scores` (Eq. 1).
+turn, which read only what is new. Questions of several conversations are answered as one batch. Below it:
+`kept_prompts`, `decoding_state` and `kept_chunks` (keys and values), `decoding` (sampling), `grammar` (JSON),
+`attention_scores` (Eq. 1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 import llguidance.hf
 import torch
@@ -18,10 +19,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, require_exact_attention, unit_scores
 from models.decoding import capacity_of, decode_replies
-from models.decoding_state import DecodingState, Prefix, prefill
+from models.decoding_state import DecodingState, Prefix, token_bytes
+from models.distinct_questions import distinct_questions, spread_answers
 from models.grammar import ReplyGrammar
-from models.kept_chunks import KeptChunks
-from models.packed_linear import weight_bytes
+from models.kept_prompts import KeptPrompts
 from models.sight import PictureProcessor, ProcessorTokenizer
 from models.tokenizer import HuggingFaceTokenizer
 from state.errors import ContextWindowError, ModelError
@@ -33,18 +34,11 @@ from state.language_model import (
     ReplyField,
     ScoringOptions,
 )
+from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
 from state.records import Reply
 
-#: Prompts kept in memory: the full one and the pruned one of an utterance, and the one without its context.
-_KEPT_PREFIXES = 3
-
-#: Bytes of keys and values kept in memory for later prompts: 22,000 tokens of the embedded model in bfloat16. A large
-#: model may keep more, a share of the bytes of its weights.
-_KEPT_BYTES, _KEPT_SHARE = 512 << 20, 0.25
-
-
-#: What a prompt is known by: its shared prefix, its tokens, and its pictures, all of which may have the same tokens.
-_PromptKey = tuple[int, tuple[int, ...], tuple[tuple[int, str], ...]]
+#: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
+_BATCH_BYTES = 1 << 30
 
 
 class CausalLanguageModel:
@@ -68,8 +62,7 @@ class CausalLanguageModel:
         self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
-        self._prefixes: dict[_PromptKey, Prefix] = {}
-        self._kept = KeptChunks(max(_KEPT_BYTES, int(_KEPT_SHARE * weight_bytes(model))))
+        self.prompts = KeptPrompts(model, self._sight)
 
     def use_pictures(self, lookup: PictureLookup) -> None:
         """Take the bytes of pictures from there; nothing for a model that sees none."""
@@ -82,19 +75,40 @@ class CausalLanguageModel:
 
     async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
         """Return the replies to several prompts, decoded as one batch; one list per request."""
-        return self._decode(requests, capture=False)[0]
+        return self._decode(requests, self.prompts.reader(keeps=len(requests) == 1), capture=False)[0]
 
     async def generate_scored(
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
         """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
-        (replies,), attention = self._decode([request], capture=True)
-        spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
-        neutral = self._neutral_attention(request.prompt, options)
-        scores = [
-            unit_scores(a, request.prompt, options, span, neutral) for a, span in zip(attention, spans, strict=True)
-        ]
-        return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
+        return self._generated_and_scored([ScoredGeneration(request, options)])[0]
+
+    async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
+        """Return the answer to each question (see the contract): those of one kind are answered as one batch.
+
+        Questions that are the same in all are answered once, prompts that are the same are read once, and of what is
+        read as many prompts are kept as these questions may need again. Batches are cut by what they hold in memory,
+        which depends on the questions alone.
+
+        Raises:
+            ContextWindowError: A prompt and its longest reply do not fit; nothing has been read or drawn.
+        """
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+        distinct, answered_by = distinct_questions(questions)
+        self.prompts.make_room(len(distinct))
+        found: dict[int, Answer] = {}
+        kinds: tuple[tuple[type[Question], Any], ...] = (
+            (Generation, self._generated),
+            (ScoredGeneration, self._generated_and_scored),
+            (Likelihood, self._likelihoods),
+            (NextOption, self._next_options),
+        )
+        for kind, answer in kinds:
+            of_kind = [number for number in distinct if isinstance(questions[number], kind)]
+            for part in self._parts(of_kind, questions):
+                found.update(zip(part, answer([questions[number] for number in part]), strict=True))
+        return spread_answers(questions, answered_by, found)
 
     async def score(
         self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
@@ -103,36 +117,21 @@ class CausalLanguageModel:
         if any(len(response) == 0 for response in responses):
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
         self._require_fit(prompt, max(map(len, responses), default=0))
-        attention = attention_to_prompt(self.model, self._prefix(prompt), responses)
+        attention = attention_to_prompt(self.model, self.prompts.get(prompt), responses)
         neutral = self._neutral_attention(prompt, options)
         return [unit_scores(a, prompt, options, neutral=neutral) for a in attention]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
-        first, past_last = reply.text_tokens
-        self._require_fit(prompt, past_last)
-        prefix = self._prefix(prompt)
-        state = DecodingState(self.model, prefix, 1, past_last, capture=False)
-        logits = state.forward([[prefix.tokens[-1], *reply.tokens[: past_last - 1]]])
-        logs = logits[0, first:past_last].float().log_softmax(-1)
-        tokens = torch.tensor(reply.tokens[first:past_last], device=logs.device)
-        return float(logs.gather(1, tokens[:, None]).mean())
+        return self._likelihoods([Likelihood(prompt, reply)])[0]
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
-        encoded = [self.tokenizer.encode(option) for option in options]
-        longest = max(map(len, encoded))
-        self._require_fit(prompt, longest)
-        prefix = self._prefix(prompt)
-        state = DecodingState(self.model, prefix, len(encoded), longest, capture=False)
-        logs = state.forward([[prefix.tokens[-1], *tokens[:-1]] for tokens in encoded]).float().log_softmax(-1)
-        totals = [logs[row, range(len(tokens)), tokens].sum() for row, tokens in enumerate(encoded)]
-        return cast(list[float], torch.stack(totals).softmax(-1).tolist())
+        return self._next_options([NextOption(prompt, tuple(options))])[0]
 
     def clear_cache(self) -> None:
         """Drop the prompts kept in memory; results are the same without them."""
-        self._prefixes.clear()
-        self._kept.clear()
+        self.prompts.clear()
 
     def _neutral_attention(self, prompt: RenderedPrompt, options: ScoringOptions) -> Tensor | None:
         """Return the attention of the neutral reply, where the reducer needs it."""
@@ -140,13 +139,113 @@ class CausalLanguageModel:
             return None
         reply = self.tokenizer.encode(NEUTRAL_REPLY)
         self._require_fit(prompt, len(reply))
-        (attention,) = attention_to_prompt(self.model, self._prefix(prompt), [reply])
+        (attention,) = attention_to_prompt(self.model, self.prompts.get(prompt), [reply])
         return attention
 
+    def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
+        """Return the replies to several prompts, which are kept."""
+        return self._decode([question.request for question in questions], self.prompts.reader(), capture=False)[0]
+
+    def _generated_and_scored(
+        self, questions: Sequence[ScoredGeneration]
+    ) -> list[tuple[list[Reply], dict[str, float]]]:
+        """Return replies, and scores averaged over those of each question."""
+        requests = [question.request for question in questions]
+        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True)
+        captured = iter(attention)
+        answers = []
+        for question, replies in zip(questions, by_question, strict=True):
+            prompt, options = question.request.prompt, question.options
+            spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
+            neutral = self._neutral_attention(prompt, options)
+            scores = [unit_scores(next(captured), prompt, options, span, neutral) for span in spans]
+            answers.append((replies, {u: sum(s[u] for s in scores) / len(scores) for u in prompt.token_spans}))
+        return answers
+
+    def _likelihoods(self, questions: Sequence[Likelihood]) -> list[float]:
+        """Return the mean log-probability of each reply's first text after its prompt, in nats per token."""
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+        read_prompt = self.prompts.reader()
+        prefixes = [read_prompt(question.prompt) for question in questions]
+        spans = [question.reply.text_tokens for question in questions]
+        state = DecodingState(self.model, prefixes, 1, max(past_last for _, past_last in spans), capture=False)
+        read = state.read(
+            [
+                [prefix.tokens[-1], *question.reply.tokens[: past_last - 1]]
+                for prefix, question, (_, past_last) in zip(prefixes, questions, spans, strict=True)
+            ]
+        )
+        values = []
+        for question, logits, (first, past_last) in zip(questions, read, spans, strict=True):
+            logs = logits[first:past_last].float().log_softmax(-1)
+            tokens = torch.tensor(question.reply.tokens[first:past_last], device=logs.device)
+            values.append(float(logs.gather(1, tokens[:, None]).mean()))
+        return values
+
+    def _next_options(self, questions: Sequence[NextOption]) -> list[list[float]]:
+        """Return how likely each option is to come next, of those of its question alone."""
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+        encoded = [[self.tokenizer.encode(option) for option in question.options] for question in questions]
+        read_prompt = self.prompts.reader()
+        prefixes = [read_prompt(question.prompt) for question in questions]
+        of_row = [prefix for prefix, options in zip(prefixes, encoded, strict=True) for _ in options]
+        rows = list(chain.from_iterable(encoded))
+        state = DecodingState(self.model, of_row, 1, max(map(len, rows)), capture=False)
+        read = iter(state.read([[p.tokens[-1], *tokens[:-1]] for p, tokens in zip(of_row, rows, strict=True)]))
+        answers = []
+        for options in encoded:
+            logs = [next(read).float().log_softmax(-1) for _ in options]
+            totals = [of_row[range(len(tokens)), tokens].sum() for of_row, tokens in zip(logs, options, strict=True)]
+            answers.append(cast(list[float], torch.stack(totals).softmax(-1).tolist()))
+        return answers
+
+    def _room_of(self, question: Question) -> tuple[RenderedPrompt, int]:
+        """Return the prompt of a question, and how many tokens may be read behind it."""
+        if isinstance(question, Likelihood):
+            return question.prompt, question.reply.text_tokens[1]
+        if isinstance(question, NextOption):
+            return question.prompt, max(len(self.tokenizer.encode(option)) for option in question.options)
+        return question.request.prompt, capacity_of(self._grammar(question.request), self.tokenizer)
+
+    def _parts(self, numbers: Sequence[int], questions: Sequence[Question]) -> Iterator[list[int]]:
+        """Yield the questions in parts that are answered together."""
+        part: list[int] = []
+        held = 0
+        for number in numbers:
+            size = self._size(questions[number])
+            if part and held + size > _BATCH_BYTES:
+                yield part
+                part, held = [], 0
+            part.append(number)
+            held += size
+        if part:
+            yield part
+
+    def _size(self, question: Question) -> int:
+        """Return about how many bytes answering a question holds: keys and values, and logits of all it reads."""
+        prompt, capacity = self._room_of(question)
+        logits = 4 * int(self.model.config.get_text_config().vocab_size)
+        if isinstance(question, Likelihood | NextOption):
+            rows = len(question.options) if isinstance(question, NextOption) else 1
+            return rows * capacity * logits
+        request = question.request
+        rows, tokens = len(request.generators), len(prompt.input_ids)
+        if request.without_context is not None:
+            rows, tokens = 2 * rows, tokens + len(request.without_context.input_ids)
+        return token_bytes(self.model) * (tokens + rows * capacity) + rows * logits
+
     def _decode(
-        self, requests: Sequence[GenerationRequest], *, capture: bool
+        self, requests: Sequence[GenerationRequest], read: Callable[[RenderedPrompt], Prefix], *, capture: bool
     ) -> tuple[list[list[Reply]], list[Tensor]]:
-        """Return the replies by request, and the attention of each reply to its prompt if it is captured."""
+        """Return the replies by request, and the attention of each reply to its prompt if it is captured.
+
+        Args:
+            requests: The requests.
+            read: Returns the keys and values of a prompt.
+            capture: Whether attention is captured.
+        """
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
         for request, capacity in zip(requests, capacities, strict=True):
@@ -154,12 +253,13 @@ class CausalLanguageModel:
         answered = [request for request in requests if request.generators]
         if not answered:
             return [[] for _ in requests], []
-        prefixes = self._batch_prefixes(answered)
+        prefixes = [prefix for r in answered for prefix in [read(r.prompt)] * len(r.generators)]
+        read = self.prompts.reader(keeps=len(requests) == 1)
         prefixes += [
-            self._prefix(request.without_context)
-            for request in answered
-            if request.without_context is not None
-            for _ in request.generators
+            prefix
+            for r in answered
+            if r.without_context is not None
+            for prefix in [read(r.without_context)] * len(r.generators)
         ]
         state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture)
         replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
@@ -179,28 +279,6 @@ class CausalLanguageModel:
             self._grammars[key] = ReplyGrammar(self._constraints, self.tokenizer, *key)
         return self._grammars[key]
 
-    def _batch_prefixes(self, requests: Sequence[GenerationRequest]) -> list[Prefix]:
-        """Return the prefix of every row. Those of several prompts are not kept whole: there may be any number."""
-        if len(requests) == 1:
-            return [self._prefix(requests[0].prompt)] * len(requests[0].generators)
-        prefixes: dict[_PromptKey, Prefix] = {}
-        for prompt in (request.prompt for request in requests):
-            key = _key(prompt)
-            prefixes[key] = prefixes.get(key) or self._prefixes.get(key) or self._read(prompt)
-        return [prefixes[_key(r.prompt)] for r in requests for _ in r.generators]
-
-    def _prefix(self, prompt: RenderedPrompt) -> Prefix:
-        key = _key(prompt)
-        prefix = self._prefixes.pop(key, None) or self._read(prompt)
-        while len(self._prefixes) >= _KEPT_PREFIXES:
-            del self._prefixes[next(iter(self._prefixes))]
-        self._prefixes[key] = prefix
-        return prefix
-
-    def _read(self, prompt: RenderedPrompt) -> Prefix:
-        pictures = None if self._sight is None else self._sight.inputs(prompt)
-        return prefill(self.model, prompt.input_ids, prompt.shared_prefix, self._kept, pictures)
-
     def _require_fit(self, prompt: RenderedPrompt, reply: int) -> None:
         window = self.traits.context_window
         if window is None or len(prompt.input_ids) + reply <= window:
@@ -212,7 +290,3 @@ class CausalLanguageModel:
             f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
             "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
         )
-
-
-def _key(prompt: RenderedPrompt) -> _PromptKey:
-    return prompt.shared_prefix, prompt.input_ids, prompt.pictures

@@ -94,6 +94,11 @@ class Prefix:
         self.keys[layer], self.values[layer] = keys[0].contiguous(), values[0].contiguous()
         return keys, values
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return sum(tensor.nbytes for tensor in (*self.keys, *self.values))
+
     def chunk(self, start: int) -> Chunk:
         """Return a copy of the keys and values from token `start` on."""
         copies = [tuple(tensor[:, start:].clone() for tensor in tensors) for tensors in (self.keys, self.values)]
@@ -237,10 +242,14 @@ class DecodingState:
 
     def forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """Read the next tokens of the rows, and return the logits after each `(B, n, V)`, zeros behind shorter rows."""
+        return pad_sequence(self.read(tokens), batch_first=True)
+
+    def read(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Read the next tokens of the rows, and return the logits after each, `(n, V)` by row."""
         order, logits = self._forward(tokens, last_only=False)
         parts = dict(zip(order, torch.split(logits, [len(tokens[row]) for row in order]), strict=True))
         none = logits.new_zeros(0, logits.shape[1])
-        return pad_sequence([parts.get(row, none) for row in range(len(tokens))], batch_first=True)
+        return [parts.get(row, none) for row in range(len(tokens))]
 
     def next_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """Read the next tokens of the rows, and return the logits after the last token of each, `(B, V)`.
@@ -402,3 +411,11 @@ def _as_current(state: Prefix | DecodingState) -> Iterator[None]:
 
 def _layers(model: PreTrainedModel) -> int:
     return int(model.config.get_text_config().num_hidden_layers)
+
+
+def token_bytes(model: PreTrainedModel) -> int:
+    """Return the bytes of the keys and values of one token, in all layers."""
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return 2 * _layers(model) * int(heads) * int(size) * model.dtype.itemsize

@@ -139,9 +139,9 @@ async def test_a_request_without_generators_has_no_replies(model) -> None:
 
 async def test_a_batch_keeps_no_prompts(model) -> None:
     await model.generate(_request(model, rows=1))
-    kept = dict(model._prefixes)
+    kept = dict(model.prompts.prefixes)
     await model.generate_batch(_batch(model))
-    assert model._prefixes == kept
+    assert model.prompts.prefixes == kept
 
 
 async def test_a_batch_with_a_prompt_that_does_not_fit_is_refused_before_anything_is_read(

@@ -77,9 +77,9 @@ async def test_a_prompt_larger_than_the_budget_is_read_and_not_kept() -> None:
     model = tiny_language_model()
     expected = [await _figures(model, prompt, 0) for prompt in PROMPTS]
     model.clear_cache()
-    model._kept.budget = 100
+    model.prompts.chunks.budget = 100
     assert [await _figures(model, prompt, 0) for prompt in PROMPTS] == expected
-    assert not list(model._kept)
+    assert not list(model.prompts.chunks)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -72,7 +72,7 @@ async def test_reading_scores_as_the_definition_does(
             render(prompt, reader.tokenizer, reply_prefix),
             retokenized(reader.tokenizer, reply, reply_prefix),
         )
-        (attention,) = attention_to_prompt(reader.model, reader._prefix(rendered), [read.tokens])
+        (attention,) = attention_to_prompt(reader.model, reader.prompts.get(rendered), [read.tokens])
         expected.append(
             unit_scores(attention, rendered, options, read.text_tokens if rows == "utterance_only" else None)
         )
