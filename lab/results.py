@@ -21,10 +21,14 @@ class TrialRun:
     """A finished trial.
 
     Attributes:
-        run: Its record, with its place in the experiment.
+        case, setting, trial: Its place in the experiment.
+        run: Its record; the run may have been a trial of another experiment that has the same conversation.
         dialogue: What was spoken in it.
     """
 
+    case: str
+    setting: str
+    trial: int
     run: RunRecord
     dialogue: Dialogue
 
@@ -49,8 +53,8 @@ class Results:
         """Return the trials of a setting by case."""
         by_case: dict[str, list[TrialRun]] = {}
         for trial in self.runs:
-            if trial.run.trial is not None and trial.run.trial.setting == setting:
-                by_case.setdefault(trial.run.trial.case, []).append(trial)
+            if trial.setting == setting:
+                by_case.setdefault(trial.case, []).append(trial)
         return by_case
 
     def dialogues(self, setting: str) -> Mapping[str, list[Dialogue]]:
@@ -58,17 +62,28 @@ class Results:
         return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
 
 
-def read_results(store: "SqliteStore", experiment: str) -> Results:
+def read_results(store: "SqliteStore", experiment: Experiment | str) -> Results:
     """Return the results of an experiment of a store.
+
+    Args:
+        store: The store.
+        experiment: What is asked for of it; by its name, all that the store has.
 
     Raises:
         NotFoundError: There is no experiment of that name.
+        UsageError: The store has another experiment of that name.
     """
-    standing = standing_of(store, experiment_of(store.experiments.get(experiment)))
-    finished = standing.with_status("finished")
+    if isinstance(experiment, str):
+        experiment = experiment_of(store.experiments.get(experiment))
+    standing = standing_of(store, experiment)
+    finished = [
+        TrialRun(case, setting, trial, run, _dialogue(store, run))
+        for case, setting, trial in experiment.places()
+        if (run := standing.runs.get((case, setting, trial))) is not None and run.status == "finished"
+    ]
     return Results(
-        experiment=standing.experiment,
-        runs=[TrialRun(run, _dialogue(store, run)) for run in finished],
+        experiment=experiment,
+        runs=finished,
         failed=standing.with_status("failed"),
         missing=standing.missing,
     )

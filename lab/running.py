@@ -1,6 +1,6 @@
 """Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count, groupby
@@ -94,12 +94,17 @@ class Standing:
     """How far an experiment is.
 
     Attributes:
-        experiment: As it was asked for, with what the store had of it.
-        runs: By case, setting and trial, the run that was begun.
+        experiment: As it was asked for.
+        stored: As it is stored then: with all that was ever asked for under its name.
+        runs: By case, setting and trial, the run that was begun; or a finished one of another experiment of the store
+            that has the same conversation.
+        cohorts: The number of its last cohort; 0 before the first.
     """
 
     experiment: Experiment
-    runs: dict[tuple[str, str, int], RunRecord]
+    stored: Experiment
+    runs: Mapping[tuple[str, str, int], RunRecord]
+    cohorts: int = 0
 
     def with_status(self, *statuses: str) -> list[RunRecord]:
         """Return the runs of these statuses in the order of the experiment."""
@@ -122,7 +127,7 @@ class Standing:
             for statuses in (("running", "interrupted"), ("failed",))
             for cohort in _by_cohort(self.with_status(*statuses))
         ]
-        numbers = count(1 + max((r.trial.cohort for r in self.runs.values() if r.trial is not None), default=0))
+        numbers = count(self.cohorts + 1)
         size, places = self.experiment.cohort_size, self.not_begun
         for start in range(0, len(places), size):
             number = next(numbers)
@@ -143,15 +148,42 @@ def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
 
 
 def standing_of(store: "SqliteStore", experiment: Experiment) -> Standing:
-    """Return how far an experiment is in a store.
+    """Return how far an experiment is in a store; of what is stored under its name, what is asked for now.
 
     Raises:
         UsageError: The store has another experiment of that name.
     """
+    stored = experiment
     with suppress(NotFoundError):
-        experiment = joined(experiment_of(store.experiments.get(experiment.name)), experiment)
-    runs = store.runs(experiment=experiment.name)
-    return Standing(experiment, {place_of(run.trial): run for run in reversed(runs) if run.trial is not None})
+        stored = joined(experiment_of(store.experiments.get(experiment.name)), experiment)
+    begun = {place_of(run.trial): run for run in store.runs(experiment=experiment.name) if run.trial is not None}
+    cohorts = max((run.trial.cohort for run in begun.values() if run.trial is not None), default=0)
+    wanted = {*experiment.places()}
+    runs = {place: run for place, run in begun.items() if place in wanted}
+    shared = _shared(store, experiment, wanted - runs.keys()) if len(runs) < len(wanted) else {}
+    return Standing(experiment, stored, runs | shared, cohorts)
+
+
+def _shared(
+    store: "SqliteStore", experiment: Experiment, wanted: Collection[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], RunRecord]:
+    """Return finished runs of other experiments that have the same conversations, by their place in this experiment."""
+    shared: dict[tuple[str, str, int], RunRecord] = {}
+    for known in map(experiment_of, store.experiments.all()):
+        same = ("model", "rounds", "seed")
+        if known.name == experiment.name or any(getattr(known, n) != getattr(experiment, n) for n in same):
+            continue
+        settings: dict[str, list[str]] = {}  # of this experiment, by the other's
+        for theirs, values in known.settings.items():
+            settings[theirs] = [ours for ours, parameters in experiment.settings.items() if parameters == values]
+        if not any(settings.values()):
+            continue
+        for run in store.runs(experiment=known.name, status="finished"):
+            case, theirs, number = place_of(run.trial) if run.trial is not None else ("", "", 0)
+            for ours in settings.get(theirs, ()):
+                if (place := (case, ours, number)) in wanted:
+                    shared.setdefault(place, run)
+    return shared
 
 
 def run_experiment(
@@ -176,7 +208,7 @@ def run_experiment(
     before = standing_of(store, experiment)
     store.check_writable()
     store.make_file()
-    store.experiments.save(before.experiment.name, before.experiment.model_dump(mode="json"))
+    store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
     tasks = before.tasks()
     if not retry_failed:
         failed = {run.run for run in before.with_status("failed")}

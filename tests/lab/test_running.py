@@ -108,11 +108,7 @@ def run(
 
 
 def spoken(results: Results) -> dict[tuple[str, str, int], Any]:
-    return {
-        (trial.case, trial.setting, trial.trial): list(found.dialogue)
-        for found in results.runs
-        if (trial := found.run.trial) is not None
-    }
+    return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
 
 
 def test_every_trial_is_run_once_and_knows_its_place(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +189,22 @@ def test_what_is_asked_for_again_may_grow(store: SqliteStore, monkeypatch: pytes
     # What is asked for is a part of what there is.
     fewer, events = run(store, an_experiment(trials=1), monkeypatch)
     assert (fewer.missing, events) == (0, [])
+
+
+def test_conversations_that_another_experiment_has_are_not_had_again(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(store, an_experiment(), monkeypatch)
+    settings = {"Baseline": {"lambda": 0.0}, "Half": {"lambda": 0.5}}
+    experiment = an_experiment(name="other", settings=settings, trials=4)
+    after, events = run(store, experiment, monkeypatch)
+    assert (after.missing, len(after.runs)) == (0, 16)
+    assert sum(isinstance(event, RunEnded) for event in events) == 10  # 2 × 3 of the 16 are there
+    results = read_results(store, experiment)
+    assert len(results.of("Baseline")["tidewell"]) == 4
+    # Another seed, or another limit, is another conversation.
+    _, events = run(store, an_experiment(name="third", settings=settings, seed=2, trials=1), monkeypatch)
+    assert sum(isinstance(event, RunEnded) for event in events) == 4
 
 
 @pytest.mark.parametrize(
