@@ -11,13 +11,12 @@ that. `plain` is the report about what the model's own settings change.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field
 
 from lab.experiment import Experiment, Setting
+from lab.paper_files import base_of, document, title_of, written_out
 from state.errors import NotFoundError, nearest_hint
 from state.records import Record
 
@@ -117,6 +116,13 @@ class Ordering(Record):
     published: float | None = Field(None, description="by how much, in the paper; above 0")
 
 
+class Unmeasured(Record):
+    """What is published, and can't be measured by a report."""
+
+    text: str
+    why: str
+
+
 class Report(Record):
     """A table or figure of a paper, in one of its two sizes."""
 
@@ -132,12 +138,21 @@ class Report(Record):
     settings: dict[str, Setting]
     baseline: str
     metrics: tuple[str, ...]
+    by_index: bool = Field(False, description="metrics are also taken at every utterance index, as `dist3@2`")
+    over_time: bool = Field(False, description="figures of cases are shown over the simulated time of each")
     curves: dict[str, Curve] = Field({}, description="settings that belong on one line of a plot, by its label")
-    rows: dict[str, tuple[str, ...]] = Field(
-        {}, description="comparisons of settings that stand in the place of settings in figures (table6)"
+    rows: dict[str, tuple[str, str]] = Field(
+        {}, description="comparisons of a setting A with a setting B, which stand in the place of settings in figures"
+    )
+    groups: int | None = Field(
+        None,
+        description="for rows, the trials are split into so many groups in their order; each row is the mean over A's "
+        "group i against B's group i + 1, behind the last the first",
     )
     published: dict[str, dict[str, float]] = Field({}, description="by setting (or row) and metric")
     orderings: tuple[Ordering, ...] = ()
+    full_only: tuple[str, ...] = Field((), description="ids of the orderings that this size has no settings for")
+    unmeasured: tuple[Unmeasured, ...] = ()
     profile: Profile
 
 
@@ -154,7 +169,7 @@ def report_of(name: str, quick: bool = False) -> Report:
     if name not in REPORTS:
         hint = nearest_hint(name, REPORTS, otherwise=f"; there are {', '.join(REPORTS)}")
         raise NotFoundError(f"there is no report {name!r}{hint}")
-    return _written_out(name, _document(name), "quick" if quick else "full")
+    return Report.model_validate(written_out(name, document(name), "quick" if quick else "full"))
 
 
 def experiment_of(
@@ -199,206 +214,15 @@ def evenly(cases: Sequence[str], most: int | None) -> tuple[str, ...]:
 @cache
 def metrics_by_name() -> Mapping[str, Metric]:
     """Return every metric that reports show, by its name."""
-    return {name: Metric.model_validate(values) for name, values in _document("metrics").items()}
+    return {name: Metric.model_validate(values) for name, values in document("metrics").items()}
 
 
 def metric_named(name: str) -> Metric:
     """Return a metric by its name; `dist3@2` is dist-3 at utterance index 2, `spoken:Eva` that of a person."""
-    base, at, place = name.partition("@")
-    base, by, person = base.partition(":")
-    metric = metrics_by_name()[base]
-    where = f" at index {place}" if at else f" of {person}" if by else ""
-    return metric.model_copy(update={"title": metric.title + where, "meaning": metric.meaning + where})
+    metric = metrics_by_name()[base_of(name)]
+    return metric.model_copy(update={"title": title_of(name)})
 
 
 def more_varied(metric: str) -> int:
     """Return 1 where a higher figure means more varied dialogues, −1 where a lower one does, 0 where neither."""
     return {"higher": 1, "lower": -1, None: 0}[metric_named(metric).diverse]
-
-
-# --- files ----------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _document(name: str) -> Mapping[str, Any]:
-    text = files("lab").joinpath("papers", f"{name}.yaml").read_text(encoding="utf-8")
-    document: Mapping[str, Any] = yaml.safe_load(text)
-    return document
-
-
-def _written_out(name: str, document: Mapping[str, Any], size: Literal["quick", "full"]) -> Report:
-    """Return a report: grids become settings and curves, pairs and shorthands of claims become orderings."""
-    values = {key: value for key, value in document.items() if key in Report.model_fields}
-    common = document.get("common", {})
-    settings = {setting: common | (given or {}) for setting, given in document.get("settings", {}).items()}
-    curves = {label: {"points": points} for label, points in document.get("curves", {}).items()}
-    for grid in document.get("grids", ()):
-        points = [(position, _point(grid["name"], position)) for position in _positions(grid[size])]
-        for position, setting in points:
-            settings[setting] = common | grid.get("settings", {}) | {grid["parameter"]: position}
-        curves[grid["label"]] = {"points": points}
-    published = _published(document)
-    orderings = [
-        *(ordering for pair in document.get("pairs", ()) for ordering in _of_pair(pair, published, document)),
-        *(_ordering(given, curves, document) for given in document.get("orderings", ())),
-    ]
-    return Report.model_validate(
-        values
-        | {
-            "name": name,
-            "settings": settings,
-            "curves": curves,
-            "published": published,
-            "orderings": orderings,
-            "profile": document[size],
-        }
-    )
-
-
-def _positions(given: Sequence[float] | Mapping[str, float]) -> list[float]:
-    """Return the positions of a grid, given one by one or as first, last and step."""
-    if not isinstance(given, Mapping):
-        return [float(position) for position in given]
-    count = round((given["to"] - given["from"]) / given["step"])
-    return [round(given["from"] + number * given["step"], 10) for number in range(count + 1)]
-
-
-def _point(name: str, position: float) -> str:
-    return name.replace("{x}", f"{position:g}")
-
-
-def _published(document: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Return the published figures by setting and metric; a file has them as rows under `columns`."""
-    given = document.get("published", {})
-    columns = given.get("columns", ())
-    return {
-        setting: {metric: figure for metric, figure in zip(columns, row, strict=True) if figure is not None}
-        for setting, row in given.get("rows", {}).items()
-    }
-
-
-def _of_pair(
-    pair: Sequence[str], published: Mapping[str, Mapping[str, float]], document: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Return an ordering for every metric whose published figures of two settings differ."""
-    first, second = pair
-    orderings = []
-    for metric, figure in published[first].items():
-        against = published[second].get(metric)
-        if against is None or against == figure:
-            continue
-        (higher, more), (lower, less) = sorted([(first, figure), (second, against)], key=lambda p: p[1], reverse=True)
-        orderings.append(
-            {
-                "id": f"{metric}: {higher} > {lower}",
-                "text": f"{metric_named(metric).title}: {higher} ({more:g}) above {lower} ({less:g})",
-                "source": document["source"],
-                "claim": _difference(metric, higher, lower),
-                "published": round(more - less, 6),
-            }
-        )
-    return orderings
-
-
-def _difference(metric: str, higher: str, lower: str) -> dict[str, Any]:
-    terms = [
-        {"setting": higher, "metric": metric, "weight": 1.0},
-        {"setting": lower, "metric": metric, "weight": -1.0},
-    ]
-    return {"kind": "weighted_sum", "terms": terms}
-
-
-def _ordering(given: Mapping[str, Any], curves: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an ordering of a file with its claim written out."""
-    (kind, values), *_ = ((kind, given[kind]) for kind in _CLAIMS if kind in given)
-    return {
-        "id": given["id"],
-        "text": given["text"],
-        "source": given.get("source", document["source"]),
-        "claim": _CLAIMS[kind](values, curves),
-        "published": given.get("published"),
-    }
-
-
-def _above(values: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Any]:
-    """`{metric, higher, lower}`, or `terms` of setting, metric and weight with a `constant`."""
-    if "terms" not in values:
-        return _difference(values["metric"], values["higher"], values["lower"])
-    return {"kind": "weighted_sum", "terms": _terms(values["terms"]), "constant": values.get("constant", 0.0)}
-
-
-def _extreme(sign: int) -> Any:
-    def written_out(values: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Any]:
-        """`{metric, setting, among}` where settings are compared, or `{setting, metric, among_metrics}`."""
-        if "among_metrics" in values:
-            sums = [
-                _terms([(values["setting"], values["metric"], sign), (values["setting"], metric, -sign)])
-                for metric in values["among_metrics"]
-                if metric != values["metric"]
-            ]
-        else:
-            among = values["among"]
-            settings = [setting for _, setting in curves[among]["points"]] if isinstance(among, str) else among
-            sums = [
-                _terms([(values["setting"], values["metric"], sign), (setting, values["metric"], -sign)])
-                for setting in settings
-                if setting not in (values["setting"], *values.get("except", ()))
-            ]
-        return {"kind": "every_sum", "sums": [{"terms": terms} for terms in sums]}
-
-    return written_out
-
-
-def _above_line(values: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Any]:
-    """`{metric, curve, at_0, slope}`: the metric is above a line at every position of the curve but its ends."""
-    points = curves[values["curve"]]["points"][1:-1]
-    sums = [
-        {
-            "terms": _terms([(setting, values["metric"], 1.0)]),
-            "constant": -(values["at_0"] + values["slope"] * position),
-        }
-        for position, setting in points
-    ]
-    return {"kind": "every_sum", "sums": sums}
-
-
-def _rising(falls: bool) -> Any:
-    def written_out(values: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Any]:
-        """`{metric, curve}`, on the part of a curve `from` a position `to` another."""
-        low, high = values.get("from", float("-inf")), values.get("to", float("inf"))
-        points = [point for point in curves[values["curve"]]["points"] if low <= point[0] <= high]
-        return {"kind": "rising", "metric": values["metric"], "curve": {"points": points}, "falls": falls}
-
-    return written_out
-
-
-def _efficient(values: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Any]:
-    """`{position, metric, better, worse, to}`: two curves, up to the position `to` of their points."""
-    most = values.get("to", float("inf"))
-    sides = {
-        side: [setting for position, setting in curves[values[side]]["points"] if position <= most]
-        for side in ("better", "worse")
-    }
-    return {"kind": "efficient", "position": values["position"], "metric": values["metric"], **sides}
-
-
-def _over_time(values: Mapping[str, Any], curves: Mapping[str, Any]) -> dict[str, Any]:
-    """`{terms, falls}`."""
-    return {"kind": "over_time", "terms": _terms(values["terms"]), "falls": values.get("falls", False)}
-
-
-def _terms(given: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    return [{"setting": setting, "metric": metric, "weight": weight} for setting, metric, weight in given]
-
-
-#: The shorthands of claims, by the key that an ordering of a file has.
-_CLAIMS = {
-    "above": _above,
-    "highest": _extreme(1),
-    "lowest": _extreme(-1),
-    "above_line": _above_line,
-    "rises": _rising(falls=False),
-    "falls": _rising(falls=True),
-    "efficient": _efficient,
-    "over_time": _over_time,
-}
