@@ -5,7 +5,8 @@ A file has the fields of `lab.papers.Report`, and these in the place of some:
 * `common`: parameters of all settings; `full_settings`: settings that only the full size has;
 * `grids`: settings along a curve, with positions for either size. `shared` names the settings that stand at some
   positions already, so that the same conversations are not had twice;
-* `published`: rows of figures under `columns`;
+* `published`: rows of figures under `columns`; `each`: metrics that there is one of for each person, or each trait, with
+  the published figures of a setting;
 * `pairs`: two settings whose published figures differ, an ordering for every metric;
 * `orderings`: with one of the claims in `_CLAIMS`, whose functions say what each is given.
 
@@ -23,8 +24,8 @@ Document = Mapping[str, Any]
 
 #: Fields that a report takes as its file has them.
 _AS_THEY_ARE = (
-    *("title", "question", "source", "notes", "cases", "resampled", "baseline", "metrics", "by_index", "over_time"),
-    *("rows", "groups", "unmeasured"),
+    *("title", "question", "source", "notes", "cases", "resampled", "baseline", "by_index", "over_time", "rows"),
+    *("groups", "unmeasured"),
 )
 
 
@@ -71,6 +72,7 @@ def written_out(name: str, given: Document, size: Literal["quick", "full"]) -> d
     return {key: given[key] for key in _AS_THEY_ARE if key in given} | {
         "name": name,
         "settings": settings,
+        "metrics": _metrics(given),
         "curves": curves,
         "published": {setting: figures for setting, figures in published.items() if setting in there},
         "orderings": kept,
@@ -98,10 +100,21 @@ def _setting_at(grid: Document, position: float) -> str:
 def _published(given: Document) -> dict[str, dict[str, float]]:
     """Return the published figures by setting and metric."""
     table = given.get("published", {})
-    return {
+    published = {
         setting: {metric: figure for metric, figure in zip(table["columns"], row, strict=True) if figure is not None}
         for setting, row in table.get("rows", {}).items()
     }
+    for group in given.get("each", ()):
+        for metric, row in group["published"].items():
+            figures = {f"{metric}:{name}": figure for name, figure in zip(group["names"], row, strict=True)}
+            published.setdefault(group["setting"], {}).update(figures)
+    return published
+
+
+def _metrics(given: Document) -> list[str]:
+    groups = given.get("each", ())
+    named = [f"{metric}:{name}" for group in groups for metric in group["published"] for name in group["names"]]
+    return [*given["metrics"], *named]
 
 
 def _of_pair(pair: Sequence[str], published: Mapping[str, Mapping[str, float]], source: str) -> list[dict[str, Any]]:
@@ -160,7 +173,7 @@ def _every(given: Sequence[Document], curves: Document) -> dict[str, Any]:
 
 
 def _highest(given: Document, curves: Document) -> dict[str, Any]:
-    """`{metric, setting, among}`, settings or a curve; or `{setting, metric, among_metrics}` within a setting."""
+    """`{metric, setting, among}`, settings or a curve; or `{setting, metric, among_names}`, of people in a setting."""
     return _extreme(given, curves, 1)
 
 
@@ -171,8 +184,9 @@ def _lowest(given: Document, curves: Document) -> dict[str, Any]:
 
 def _extreme(given: Document, curves: Document, sign: int) -> dict[str, Any]:
     setting, metric = given["setting"], given["metric"]
-    if "among_metrics" in given:
-        against = [(setting, rival) for rival in given["among_metrics"] if rival != metric]
+    if "among_names" in given:
+        rivals = [f"{base_of(metric)}:{name}" for name in given["among_names"]]
+        against = [(setting, rival) for rival in rivals if rival != metric]
     else:
         among = given["among"]
         rivals = [rival for _, rival in curves[among]["points"]] if isinstance(among, str) else among
