@@ -5,8 +5,8 @@ A file has the fields of `lab.papers.Report`, and these in the place of some:
 * `common`: parameters of all settings; `full_settings`: settings that only the full size has;
 * `grids`: settings along a curve, with positions for either size. `shared` names the settings that stand at some
   positions already, so that the same conversations are not had twice;
-* `published`: rows of figures under `columns`; `each`: metrics that there is one of for each person, or each trait, with
-  the published figures of a setting;
+* `published`: rows of figures under `columns`; `each`: metrics that there is one of for each person or trait, with the
+  published figures of a setting;
 * `pairs`: two settings whose published figures differ, an ordering for every metric;
 * `orderings`: with one of the claims in `_CLAIMS`, whose functions say what each is given.
 

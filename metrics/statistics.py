@@ -54,10 +54,12 @@ class CaseFigure:
 
     Attributes:
         value: The figure, over all trials of the case.
+        trials: How many trials that is; `None` where it is not known.
         without: The figure without each trial, by the trial's number; empty where that was not taken.
     """
 
     value: float
+    trials: int | None = None
     without: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -126,7 +128,8 @@ def jackknifed(trials: Mapping[int, T], figure: Callable[[Sequence[T]], float | 
         left_out: figure([item for trial, item in trials.items() if trial != left_out])
         for left_out in (trials if len(trials) > 1 else ())
     }
-    return CaseFigure(value, {trial: found for trial, found in rest.items() if found is not None and isfinite(found)})
+    without = {trial: found for trial, found in rest.items() if found is not None and isfinite(found)}
+    return CaseFigure(value, len(trials), without)
 
 
 def sample_of(
@@ -333,10 +336,10 @@ def _jackknife_variance(left: Sequence[float]) -> float:
 
 
 def _trials(samples: Sequence[Sample]) -> int | None:
-    """Return the trials of all cases together, in the sample that has fewest; `None` where they are not known."""
-    counts = [sum(max(1, len(figure.without)) for figure in sample.values()) for sample in samples]
-    known = all(figure.without for sample in samples for figure in sample.values())
-    return min(counts, default=0) if known else None
+    """Return the trials of all cases together, of each in the sample that has fewest; `None` where not known."""
+    counts = [[sample[case].trials for sample in samples] for case in (samples[0] if samples else {})]
+    known = [[count for count in of_case if count is not None] for of_case in counts]
+    return sum(map(min, known)) if known and all(map(len, known)) else None
 
 
 def _mean(values: Sequence[float]) -> float | None:
