@@ -272,7 +272,7 @@ def interval(
                 confidence_level=level,
                 n_resamples=_RESAMPLES,
                 method=method,
-                rng=np.random.default_rng(_SEED),
+                rng=_SEED,
             ).confidence_interval
         if isfinite(found.low) and isfinite(found.high):
             return float(found.low), float(found.high), method
