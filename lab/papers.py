@@ -19,6 +19,7 @@ from lab.experiment import Experiment, Setting
 from lab.paper_files import base_of, document, title_of, written_out
 from state.errors import NotFoundError, nearest_hint
 from state.records import Record
+from worlds.catalog import sample_evenly
 
 #: The reports in the order in which they are listed; `all` of a command means these.
 REPORTS = (
@@ -172,7 +173,7 @@ def report_of(name: str, quick: bool = False) -> Report:
     return Report.model_validate(written_out(name, document(name), "quick" if quick else "full"))
 
 
-def experiment_of(
+def experiment_of_report(
     report: Report,
     name: str,
     *,
@@ -191,7 +192,8 @@ def experiment_of(
         trials, rounds: In the place of its size's.
         model: Everybody's; without it, the experiment's default.
     """
-    chosen = tuple(cases) if cases is not None else evenly(report.cases, report.profile.cases)
+    most = report.profile.cases or len(report.cases)
+    chosen = tuple(cases) if cases is not None else tuple(sample_evenly(report.cases, min(most, len(report.cases))))
     values: dict[str, Any] = {
         "name": name,
         "description": f"{report.title}. {report.question}",
@@ -199,16 +201,9 @@ def experiment_of(
         "settings": report.settings,
         "trials": trials or report.profile.trials,
         "rounds": rounds or report.profile.rounds,
-        "baseline": report.baseline,
+        "baseline": report.rows[report.baseline][0] if report.baseline in report.rows else report.baseline,
     }
     return Experiment.model_validate(values if model is None else values | {"model": model})
-
-
-def evenly(cases: Sequence[str], most: int | None) -> tuple[str, ...]:
-    """Return at most so many cases, evenly over their order. Source: APP §2 (20 of 290 dialogues)."""
-    if most is None or most >= len(cases):
-        return tuple(cases)
-    return tuple(cases[(2 * number + 1) * len(cases) // (2 * most)] for number in range(most))
 
 
 @cache

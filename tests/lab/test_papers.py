@@ -4,6 +4,7 @@ from itertools import chain
 
 import pytest
 
+from lab.experiment import checked
 from lab.paper_files import written_out
 from lab.papers import (
     CASES,
@@ -15,8 +16,7 @@ from lab.papers import (
     Report,
     Rising,
     WeightedSum,
-    evenly,
-    experiment_of,
+    experiment_of_report,
     metric_named,
     more_varied,
     report_of,
@@ -196,20 +196,30 @@ def test_shorthands_are_written_out() -> None:
 
 def test_an_experiment_has_a_report_in_one_of_its_sizes() -> None:
     report = report_of("table2", quick=True)
-    experiment = experiment_of(report, "mine", trials=2)
+    experiment = experiment_of_report(report, "mine", trials=2)
     assert experiment.cases == CASES
     assert (experiment.trials, experiment.rounds, experiment.baseline) == (2, report.profile.rounds, "Full")
     assert experiment.settings == report.settings
     utterances = len(report.cases) * len(report.settings) * report.profile.trials * (report.profile.rounds or 16)
     assert utterances < 600, "the quick size of Table 2 is for a quarter of an hour"
-    own = experiment_of(report, "mine", cases=["ga:folder:3"], rounds=5, model="other")
+    own = experiment_of_report(report, "mine", cases=["ga:folder:3"], rounds=5, model="other")
     assert (own.cases, own.rounds, own.model) == (("ga:folder:3",), 5, "other")
 
 
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_scenarios_of_a_report_take_all_of_its_settings(name: str) -> None:
+    report = report_of(name, quick=True)
+    experiment = checked(experiment_of_report(report, name))
+    assert experiment.baseline in experiment.settings
+
+
 def test_fewer_cases_are_taken_evenly_over_their_order() -> None:
-    assert evenly("abcdefgh", 4) == ("b", "d", "f", "h")
-    assert evenly("abc", None) == evenly("abc", 5) == ("a", "b", "c")
-    assert len(set(evenly(list(map(str, range(290))), 20))) == 20
+    report = report_of("table4", quick=True)
+    assert report.profile.cases == 6
+    chosen = experiment_of_report(report, "mine").cases
+    assert len(chosen) == 6
+    assert chosen == tuple(sorted(chosen))
+    assert (chosen[0], chosen[-1]) == (CASES[0], CASES[-1])
 
 
 def test_a_report_that_is_not_there_has_the_nearest_name() -> None:
