@@ -11,6 +11,7 @@ that. `plain` is the report about what the model's own settings change.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from math import inf
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -38,6 +39,7 @@ class Metric(Record):
     title: str = Field(description="as a heading")
     meaning: str
     diverse: Literal["higher", "lower"] | None = Field(None, description="which way dialogues are more varied, if any")
+    bounds: tuple[float, float] = Field((-inf, inf), description="between what it can be")
 
 
 class Profile(Record):

@@ -14,17 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from lab.papers import Efficient, EverySum, Ordering, OverTime, Rising, Term, WeightedSum
+from metrics.curves import efficiency, trend, trend_over_time
 from metrics.statistics import (
     CONFIDENCE,
     Contrast,
     Needed,
     Sample,
     contrast,
-    efficiency,
     excludes_zero,
     interval,
-    trend,
-    trend_over_time,
     trials_that_decide,
 )
 from state.records import Record
@@ -163,6 +161,7 @@ def _most(needed: Sequence[Needed | None]) -> Needed | None:
     trials, cases = [part.trials for part in known], [part.cases for part in known]
     return Needed(
         trials=None if None in trials else max(count for count in trials if count is not None),
+        trials_known=all(part.trials_known for part in known),
         cases=None if None in cases else max(count for count in cases if count is not None),
     )
 

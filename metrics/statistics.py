@@ -1,4 +1,4 @@
-"""Statistics of experiments: means over cases with their intervals, paired differences, curves, and what would decide.
+"""Statistics of experiments: means over cases with their intervals, paired differences, and what would decide.
 
 A case is a starting point, and the unit that is sampled: every interval is over cases, as the trials of a case share
 its people, its memories and its place. Settings are compared on the same cases, and on the same trials of each. What a
@@ -13,17 +13,15 @@ often as they claim.
 What is not known here: whether these cases are like any that were not run.
 
 Source: APP §2 (figures of a case over its trials, their mean over cases); Efron 1987 (BCa); Efron and Stein 1981
-(jackknife); Hesterberg 2015, "What Teachers Should Know About the Bootstrap"; Hedges 1981 (effect size); Theil 1950 and
-Sen 1968 (slope over time).
+(jackknife); Hesterberg 2015, "What Teachers Should Know About the Bootstrap"; Hedges 1981 (effect size).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, isfinite, sqrt
+from math import ceil, inf, isfinite, sqrt
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from state.records import Record
@@ -43,7 +41,7 @@ _RESAMPLES, _SEED = 4999, 20_251_104
 MOST = 10_000
 
 #: What is left of a difference between equal figures.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 
 Method = Literal["bca", "percentile", "student", "theil_sen"]
 
@@ -93,21 +91,14 @@ class Contrast(CaseMean):
     within: float | None = Field(None, description="variance that a single trial would contribute in a case")
 
 
-class Trend(Record):
-    """How a figure moves along a curve, case by case."""
-
-    rho: CaseMean = Field(description="Spearman's rank correlation with the position, mean over cases")
-    slope: Contrast = Field(description="least-squares slope per unit of the position")
-    points: int
-
-
 class Needed(Record):
     """How much more would decide whether a difference is above or below 0, if it stayed as it is.
 
     A sample of that size decides in about half of the repetitions: the difference itself will be another one.
     """
 
-    trials: int | None = Field(description="trials of each of these cases; null: no number of them would")
+    trials: int | None = Field(description="trials of each of these cases; null: no number of them would, or not known")
+    trials_known: bool = Field(True, description="whether it is known what a trial contributes; not of single trials")
     cases: int | None = Field(description=f"cases, with as many trials each as now; null: more than {MOST}")
 
 
@@ -164,10 +155,17 @@ def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict
 # --- means and differences ------------------------------------------------------------------------------------------
 
 
-def case_mean(sample: Sample) -> CaseMean:
-    """Return the mean of a figure over cases, with its interval."""
+def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> CaseMean:
+    """Return the mean of a figure over cases, with its interval.
+
+    Args:
+        sample: The figures by case.
+        bounds: Between what the figure can be; the interval ends there.
+    """
     values = [figure.value for figure in sample.values()]
     low, high, method = interval(values)
+    if low is not None and high is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
     return CaseMean(
         value=_mean(values), ci_low=low, ci_high=high, method=method, cases=len(values), trials=_trials([sample])
     )
@@ -224,7 +222,7 @@ def _contrast(by_case: dict[str, float], noise: Sequence[tuple[int, float]], tri
         cases=len(values),
         trials=trials,
         by_case=by_case,
-        above=sum(value > _ROUNDING for value in values),
+        above=sum(value > ROUNDING for value in values),
         effect_size=effect_size(values),
         between=between,
         within=within,
@@ -239,7 +237,7 @@ def effect_size(differences: Sequence[float]) -> float | None:
     """
     count = len(differences)
     spread = float(np.std(differences, ddof=1)) if count > 1 else 0.0
-    if spread <= _ROUNDING:
+    if spread <= ROUNDING:
         return None
     return float(np.mean(differences)) / spread * (1 - 3 / (4 * (count - 1) - 1))
 
@@ -256,7 +254,7 @@ def interval(
     from scipy.stats import bootstrap, norm, t
 
     count = len(values)
-    if count < 2 or max(values) - min(values) <= _ROUNDING * max(1.0, abs(max(values, key=abs))):
+    if count < 2 or max(values) - min(values) <= ROUNDING * max(1.0, abs(max(values, key=abs))):
         return None, None, None
     quantile = float(t.ppf((1 + confidence) / 2, count - 1))
     if count < BOOTSTRAP_CASES:
@@ -288,12 +286,15 @@ def trials_that_decide(found: Contrast) -> Needed | None:
 
     Returns:
         The numbers; `None` where the interval excludes 0 already, or there is nothing to reckon with: fewer than two
-        cases, no difference at all, or no trials to leave out.
+        cases, no difference at all, or a slope over time.
     """
-    if found.value is None or found.cases < 2 or found.trials is None or abs(found.value) <= _ROUNDING:
+    if found.value is None or found.cases < 2 or abs(found.value) <= ROUNDING or excludes_zero(found):
         return None
-    if found.between is None or found.within is None or excludes_zero(found):
+    if found.method == "theil_sen":
         return None
+    if found.between is None or found.within is None or found.trials is None:
+        spread = float(np.var([*found.by_case.values()], ddof=1))
+        return Needed(trials=None, trials_known=False, cases=_cases_needed(abs(found.value), spread, found.cases + 1))
     per_case = found.trials / found.cases
     allowed = found.cases * (found.value / _quantile(found.cases)) ** 2  # variance of a case's difference, at most
     trials = None
@@ -344,92 +345,3 @@ def _trials(samples: Sequence[Sample]) -> int | None:
 
 def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
-
-
-# --- curves ---------------------------------------------------------------------------------------------------------
-
-
-def trend(points: Sequence[tuple[float, Sample]]) -> Trend:
-    """Return how a figure moves along a curve, over the cases that have all its points.
-
-    Args:
-        points: Positions, such as values of λ, and the figures there; at least two different positions.
-    """
-    positions = np.asarray([position for position, _ in points])
-    samples = [sample for _, sample in points]
-    centred = positions - positions.mean()
-    slope = contrast([*zip(samples, centred / (centred**2).sum(), strict=True)])
-    rho = statistic(samples, lambda values: spearman(positions, np.asarray(values)))
-    return Trend(
-        rho=CaseMean.model_validate(rho.model_dump(include=set(CaseMean.model_fields))),
-        slope=slope,
-        points=len(points),
-    )
-
-
-def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
-    """Return Spearman's rank correlation, in [−1, 1]; `None` where either is constant."""
-    from scipy.stats import spearmanr
-
-    if np.ptp(x) <= _ROUNDING or np.ptp(y) <= _ROUNDING:
-        return None
-    return float(spearmanr(x, y).statistic)
-
-
-def trend_over_time(times: Mapping[str, float], values: Mapping[str, float]) -> Contrast:
-    """Return the slope of a figure over the times of its cases, with its 95 % interval (Theil and Sen).
-
-    Each case is one point, so that nothing is averaged: the interval follows from the order of the points alone, and
-    needs five of them, as fewer are in one order by chance more than once in twenty times.
-
-    Args:
-        times: Of each case, in any unit.
-        values: The figures, or differences, of the cases.
-
-    Returns:
-        The slope per unit of time; `by_case` has the figures themselves.
-    """
-    from scipy.stats import theilslopes
-
-    cases = [case for case in values if case in times]
-    x, y = [times[case] for case in cases], [values[case] for case in cases]
-    value = low = high = None
-    if len(set(x)) > 1:
-        found = theilslopes(y, x, CONFIDENCE)
-        value = float(found.slope)
-        if len(cases) >= 5:
-            low, high = float(found.low_slope), float(found.high_slope)
-    return Contrast(
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        method=None if low is None else "theil_sen",
-        cases=len(cases),
-        by_case=dict(zip(cases, y, strict=True)),
-        above=sum(figure > _ROUNDING for figure in y),
-    )
-
-
-def efficiency(better: Sequence[tuple[Sample, Sample]], worse: Sequence[tuple[Sample, Sample]]) -> Contrast:
-    """Return how much higher a curve lies than another, on average over the positions that both reach.
-
-    Position and height are both measured, such as the share of words removed and dist-3, at each λ.
-
-    Args:
-        better, worse: The points of each curve: their positions and their heights, each by case.
-    """
-    samples = [sample for point in (*better, *worse) for sample in point]
-    return statistic(samples, lambda values: _height_above(values, 2 * len(better)))
-
-
-def _height_above(values: Sequence[float], split: int) -> float | None:
-    curves = []
-    for part in (values[:split], values[split:]):
-        points = sorted(zip(part[::2], part[1::2], strict=True))
-        curves.append((np.asarray([x for x, _ in points]), np.asarray([y for _, y in points])))
-    low, high = max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves)
-    if high - low <= _ROUNDING:
-        return None
-    grid = np.linspace(low, high, 101)
-    above, below = (np.interp(grid, x, y) for x, y in curves)
-    return float(np.mean(above - below))

@@ -1,13 +1,12 @@
 """Intervals, paired differences and curves: against formulas, other libraries, and simulations with a known truth."""
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from scipy.stats import t
 
 from metrics.diversity import distinct_n, mean_pairwise_cosine
 from metrics.statistics import (
@@ -19,15 +18,12 @@ from metrics.statistics import (
     common_trials,
     contrast,
     effect_size,
-    efficiency,
     excludes_zero,
     interval,
     jackknifed,
     paired_difference,
     sample_of,
     statistic,
-    trend,
-    trend_over_time,
     trials_that_decide,
 )
 
@@ -101,6 +97,12 @@ def test_less_than_two_cases_have_a_mean_and_no_interval() -> None:
     alone = case_mean(of_values(0.4))
     assert (alone.value, alone.ci_low, alone.cases) == (0.4, None, 1)
     assert case_mean(of_values(0.4, 0.4, 0.4)).ci_low is None
+
+
+def test_an_interval_ends_where_a_figure_can_be_no_more() -> None:
+    found = case_mean(of_values(0.9, 0.99, 0.6), bounds=(0.0, 1.0))
+    assert found.ci_low is not None
+    assert (found.ci_low > 0, found.ci_high) == (True, 1.0)
 
 
 def test_every_figure_has_its_number_of_trials() -> None:
@@ -257,64 +259,25 @@ def test_where_cases_differ_too_much_no_number_of_trials_decides_but_more_cases_
 
 def trials_cases(variance: float) -> int:
     """Return the least number of cases from nine on that decides, one by one."""
-    from scipy.stats import t
-
     return next(n for n in range(9, 1000) if t.ppf(0.975, n - 1) * (variance / n) ** 0.5 < DIFFERENCE)
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"ci_low": 0.01}, {"value": 0.0}, {"cases": 1}, {"trials": None}, {"within": None}, {"value": None}],
+    [{"ci_low": 0.01}, {"value": 0.0}, {"cases": 1}, {"value": None}, {"method": "theil_sen"}],
 )
 def test_nothing_is_said_where_it_is_decided_or_cannot_be_reckoned(changes: dict[str, float | None]) -> None:
     assert trials_that_decide(known(BETWEEN, WITHIN).model_copy(update=changes)) is None
 
 
+def test_cases_of_a_single_trial_say_how_many_cases_would_decide() -> None:
+    values = [0.5, -0.4, 0.3, 0.2, -0.3, 0.6]
+    needed = trials_that_decide(contrast([(of_values(*values), 1.0)]))
+    assert needed is not None
+    assert (needed.trials, needed.trials_known) == (None, False)
+    spread, difference = float(np.std(values, ddof=1)), mean(values)
+    assert needed.cases == next(n for n in range(7, 100) if t.ppf(0.975, n - 1) * spread / n**0.5 < difference)
+
+
 def test_numbers_that_nobody_would_run_are_not_given() -> None:
     assert trials_that_decide(known(0.0, 900.0)) == Needed(trials=None, cases=None)
-
-
-# --- curves ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_trend_is_the_mean_of_the_slopes_and_rank_correlations_of_its_cases() -> None:
-    positions = [0.0, 0.3, 0.5, 1.0]
-    curves = np.random.default_rng(2).normal(size=(4, 7)) + np.asarray(positions)[:, None]
-    found = trend([(position, of_values(*row)) for position, row in zip(positions, curves, strict=True)])
-    assert found.points == 4
-    assert found.slope.value == pytest.approx(mean([np.polyfit(positions, curve, 1)[0] for curve in curves.T]))
-    assert found.rho.value == pytest.approx(mean([spearmanr(positions, curve).statistic for curve in curves.T]))
-
-
-def test_a_flat_case_has_a_slope_and_no_rank_correlation() -> None:
-    found = trend([(0.0, of_values(1.0, 1.0)), (1.0, of_values(1.0, 2.0))])
-    assert (found.slope.value, found.rho.value, found.rho.cases) == (0.5, pytest.approx(1.0), 1)
-
-
-def test_the_slope_over_time_is_the_median_of_all_slopes_between_cases() -> None:
-    times = {"a": 0.0, "b": 1.0, "c": 2.5, "d": 4.0, "e": 9.0}
-    values = {"a": 1.0, "b": 0.8, "c": 0.9, "d": 0.2, "e": 0.1, "no time": 5.0}
-    found = trend_over_time(times, values)
-    slopes = [(values[b] - values[a]) / (times[b] - times[a]) for a, b in combinations(times, 2)]
-    assert found.value == pytest.approx(float(np.median(slopes)))
-    assert (found.method, found.cases) == ("theil_sen", 5)
-    few = trend_over_time({"a": 0.0, "b": 1.0}, values)
-    assert (few.value, few.ci_low) == (pytest.approx(-0.2), None)
-    assert trend_over_time({"a": 1.0, "b": 1.0}, values).value is None
-
-
-@pytest.mark.parametrize("cases", [5, 8])
-def test_noise_has_a_slope_over_time_no_more_often_than_claimed(cases: int) -> None:
-    draws = np.random.default_rng(4).normal(size=(300, cases))
-    times = {str(case): float(case) for case in range(cases)}
-    found = [trend_over_time(times, {str(case): value for case, value in enumerate(row)}) for row in draws.tolist()]
-    assert mean([excludes_zero(slope) for slope in found]) < 0.075
-
-
-def test_of_two_curves_the_height_between_them_is_taken_where_both_reach() -> None:
-    # y = x from 0 to 1 against y = x/2 from 0.5 to 2: on 0.5 to 1 they are 0.375 apart on average
-    steep = [(of_values(x), of_values(x)) for x in (0.0, 0.4, 1.0)]
-    flat = [(of_values(x), of_values(x / 2)) for x in (2.0, 0.5)]
-    assert efficiency(steep, flat).value == pytest.approx(0.375)
-    apart = [(of_values(x), of_values(x)) for x in (3.0, 4.0)]
-    assert efficiency(apart, flat).value is None
