@@ -44,9 +44,12 @@ def test_every_setting_is_one_of_this_program_and_no_two_are_the_same(name: str,
     report = report_of(name, quick)
     seen: dict[str, str] = {}
     for setting, parameters in report.settings.items():
-        changed = Parameters().with_settings(parameters).model_dump_json()
-        assert changed not in seen, f"{setting} is {seen[changed]} again"
-        seen[changed] = setting
+        changed = Parameters().with_settings(parameters)
+        # Chat turns, which small models have by themselves, end with the dialogue.
+        assert changed.block_order.endswith("c") or changed.layout == "single_message"
+        dumped = changed.model_dump_json()
+        assert dumped not in seen, f"{setting} is {seen[dumped]} again"
+        seen[dumped] = setting
 
 
 @pytest.mark.parametrize(("name", "quick"), BOTH)
