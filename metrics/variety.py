@@ -33,22 +33,22 @@ SampleSizes = Mapping[int, int]
 class VarietyFigures(Record):
     """What is measured of a case beside its diversity, or the mean over cases; `None` where there is nothing."""
 
-    dialogues: float = Field(description="number of dialogues")
-    utterances: float = Field(description="number of utterances of them together")
+    dialogues: int = Field(description="number of dialogues")
+    utterances: int = Field(description="number of utterances of them together")
     dist1_equal: float | None = Field(description="dist-1 expected of equally many words of every case")
     dist2_equal: float | None = Field(description="dist-2 expected of equally many pairs of words of every case")
     dist3_equal: float | None = Field(description="dist-3 expected of equally many triples of words of every case")
     vendi: float | None = Field(
         description="Vendi score of the dialogues, from 1 (all equal) to their number, at the embedder's length limit"
     )
-    vendi_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
+    vendi_untruncated: int | None = Field(description="the same with each dialogue embedded whole")
     repeated_endings: float | None = Field(
         description="share of dialogues whose last utterance equals an earlier one of theirs, in [0, 1]"
     )
     repeated_4grams: float | None = Field(
         description="share of 4-grams of words that an earlier utterance of the dialogue has, mean over dialogues"
     )
-    truncated: float | None = Field(
+    truncated: int | None = Field(
         description="number of dialogues longer than the embedder reads; None where none was embedded"
     )
 
@@ -96,12 +96,17 @@ def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
         figures: Of the cases.
     """
     figures = list(figures)
-    means = {name: mean(getattr(case, name) for case in figures) for name in VarietyFigures.model_fields}
+    counts = ("dialogues", "utterances", "truncated")
     counted = [case.truncated for case in figures if case.truncated is not None]
-    return VarietyFigures.model_validate(
-        means
-        | {name: sum(getattr(case, name) for case in figures) for name in ("dialogues", "utterances")}
-        | {"truncated": sum(counted) if counted else None}
+    return VarietyFigures(
+        dialogues=sum(case.dialogues for case in figures),
+        utterances=sum(case.utterances for case in figures),
+        truncated=sum(counted) if counted else None,
+        **{
+            name: mean(getattr(case, name) for case in figures)
+            for name in VarietyFigures.model_fields
+            if name not in counts
+        },
     )
 
 
