@@ -10,6 +10,7 @@ from cli.environment import store_path
 from cli.options import JsonOption, RunsArgument, StoreOption
 from cli.terminal.output import plain, print_json, progress
 from state.errors import UsageError
+from state.records import RunRecord
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.exporting import FORMATS, check_format, exported_lines, files_of
@@ -60,25 +61,28 @@ def export(
         wanted = {} if chosen is None else files_of(chosen, records, out or STANDARD_OUTPUT)
         _check(jsonl, markdown, list(wanted), path, thoughts, force, as_json, len(records))
         try:
-            if jsonl is not None:
-                write_lines(jsonl, exported_lines(opened, records, "jsonl"))
-            if markdown is not None:
-                (record,) = records
-                write_lines(markdown, transcript(opened, record, opened.start(record.run), thoughts))
-            for file, of_file in wanted.items():
-                write_lines(file, exported_lines(opened, of_file, chosen or "jsonl"))
+            _write(opened, records, jsonl, markdown, thoughts)
+            for target, of_file in wanted.items():
+                write_lines(target, exported_lines(opened, of_file, chosen or "jsonl"))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
     if as_json:
-        files: dict[str, object] = {
-            "jsonl": str(jsonl) if jsonl else None,
-            "markdown": str(markdown) if markdown else None,
-        }
-        files |= {"runs": [record.run for record in records], "files": [str(file) for file in wanted]} if wanted else {}
-        print_json({"schema_version": SCHEMA_VERSION, "run": records[0].run, **files})
+        files = {name: str(file) if file else None for name, file in {"jsonl": jsonl, "markdown": markdown}.items()}
+        further = {"runs": [record.run for record in records], "files": [str(file) for file in wanted]}
+        print_json({"schema_version": SCHEMA_VERSION, "run": records[0].run, **files, **(further if wanted else {})})
     for file in (jsonl, markdown, *wanted):
         if file not in (None, STANDARD_OUTPUT):
             progress().print(plain(f"wrote {file}"))
+
+
+def _write(
+    store: SqliteStore, runs: Sequence[RunRecord], jsonl: Path | None, markdown: Path | None, thoughts: bool
+) -> None:
+    if jsonl is not None:
+        write_lines(jsonl, exported_lines(store, runs, "jsonl"))
+    if markdown is not None:
+        (run,) = runs
+        write_lines(markdown, transcript(store, run, store.start(run.run), thoughts))
 
 
 def _check(

@@ -41,7 +41,7 @@ class VarietyFigures(Record):
     vendi: float | None = Field(
         description="Vendi score of the dialogues, from 1 (all equal) to their number, at the embedder's length limit"
     )
-    vendi_untruncated: int | None = Field(description="the same with each dialogue embedded whole")
+    vendi_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
     repeated_endings: float | None = Field(
         description="share of dialogues whose last utterance equals an earlier one of theirs, in [0, 1]"
     )
