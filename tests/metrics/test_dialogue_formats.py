@@ -115,7 +115,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, lines: list[Any], 
         ("[\n", r"d.json line 1, column \d+: broken JSON"),
         ("[\n" * 5000, r"d.json: broken JSON"),
         ('[{"turns": []}]\n{}\n', r"d.json line 2, column 1: broken JSON"),
-        ("[]\n", r"d.json holds no dialogues"),
+        ("[]\n", r"d.json line 1: \[\] is not an object"),
     ],
 )
 def test_a_broken_document_is_told_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
