@@ -197,7 +197,7 @@ def dialogue_files(path: Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
     if not found:
-        raise UsageError(f"the folder {path} has no file that ends in .json or .jsonl; give files of dialogues")
+        raise UsageError(f"{path} is a directory without a .json or .jsonl file; give files of dialogues")
     return found
 
 

@@ -1,5 +1,6 @@
 """Figures of dialogues as tables: a row for every case, and their mean."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console
@@ -13,6 +14,9 @@ from metrics.variety import mean_variety
 from state.records import Record
 from tertulia.measurement import Measurement, mean_diversity
 from tertulia.phrases import number
+
+#: The folders above a Generative Agents run, in the name of a case.
+_FOLDERS = re.compile(r"^ga:.*/(?=[^/])")
 
 
 def print_measurement(console: Console, measured: Measurement) -> None:
@@ -59,7 +63,9 @@ def _print_rows(console: Console, heading: str, rows: Iterable[tuple[str, Record
         for name in (found[0][1] if found else ())
         if name != without and all(isinstance(figures[name], float | int | None) for _, figures in found)
     ]
-    lines = [Row((label, *(_shown(figures[name]) for name in names))) for label, figures in found]
+    lines = [
+        Row((_FOLDERS.sub("ga:…/", label), *(_shown(figures[name]) for name in names))) for label, figures in found
+    ]
     print_table(console, (heading, *names), lines, right=names)
 
 

@@ -60,7 +60,7 @@ def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqliteStor
     assert cli("metrics", "folder", *QUICK, "--json").json["variety"] == stored["variety"]
     assert json.loads(cli("export", "r1", "--format", "sdialog").out) == written
     Path("empty").mkdir()
-    cli("metrics", "empty", *QUICK).complains(2, "folder empty", ".jsonl")
+    cli("metrics", "empty", *QUICK).complains(2, "empty is a directory", ".jsonl")
 
 
 def test_exports_that_make_no_sense(cli: Cli, store: SqliteStore) -> None:
