@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,28 @@ from cli.terminal.completion import complete_run, complete_setting_name
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
 from state.parameters import Parameters
+from state.store import Store
 from storage.store import SqliteStore
-from tertulia.measuring import collect, is_stored_run
+from tertulia.measuring import Cases, collect, is_stored_run
+
+if TYPE_CHECKING:
+    from tertulia.measurement import Measurement
+
+_AgainstOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RUN|FILE",
+        help="How exclusive the dialogues are against these of the same cases; may be repeated.",
+        autocompletion=complete_run,
+    ),
+]
+_IndexOption = Annotated[
+    bool, typer.Option("--by-index", help="Measure the utterances at each place of the dialogues, too.")
+]
+_FluencyOption = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Measure how likely utterances are under this model, such as smollm2."),
+]
 
 
 def metrics(
@@ -38,21 +58,9 @@ def metrics(
     embedder: Annotated[
         str, typer.Option(metavar="ID", help="minilm (embedded), a folder, or a Hugging Face id.")
     ] = "minilm",
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RUN|FILE",
-            help="How exclusive the dialogues are against these of the same cases; may be repeated.",
-            autocompletion=complete_run,
-        ),
-    ] = None,
-    by_index: Annotated[
-        bool, typer.Option("--by-index", help="Measure the utterances at each place of the dialogues, too.")
-    ] = False,
-    fluency: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Measure how likely utterances are under this model, such as smollm2."),
-    ] = None,
+    against: _AgainstOption = None,
+    by_index: _IndexOption = False,
+    fluency: _FluencyOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,24 +73,28 @@ def metrics(
     Example: tertulia metrics k3f9 @last --by lambda --json
     """
     from cli.views.metrics import print_measurement
-    from tertulia.measurement import measure_cases
 
+    named = [*dialogues, *(against or [])]
     with (
-        SqliteStore.open(store_path(store), create=False)
-        if any(map(is_stored_run, [*dialogues, *(against or [])]))
-        else nullcontext() as opened
+        SqliteStore.open(store_path(store), create=False) if any(map(is_stored_run, named)) else nullcontext() as opened
     ):
         cases = collect(dialogues, opened, by)
         others = collect(against, opened, by) if against else None
         for run in cases.repeated:
             progress().print(plain(f"run {run} is given more than once; it is counted once"))
-        opened_embedder = open_embedding_model(embedder)
-        model = open_language_model(fluency, Parameters()) if fluency else None
-        with status_line(f"measuring {sum(map(len, cases.dialogues.values()))} dialogues"):
-            measured = asyncio.run(
-                measure_cases(cases, opened_embedder, embedder, opened, others, model, with_index=by_index)
-            )
+        measured = _measured(cases, others, opened, embedder, fluency, by_index)
     if as_json:
         print_json(measured.document())
     else:
         print_measurement(data(), measured)
+
+
+def _measured(
+    cases: Cases, against: Cases | None, store: Store | None, embedder: str, fluency: str | None, with_index: bool
+) -> "Measurement":
+    from tertulia.measurement import measure_cases
+
+    opened = open_embedding_model(embedder)
+    model = open_language_model(fluency, Parameters()) if fluency else None
+    with status_line(f"measuring {sum(map(len, cases.dialogues.values()))} dialogues"):
+        return asyncio.run(measure_cases(cases, opened, embedder, store, against, model, with_index))
