@@ -40,6 +40,9 @@ from state.records import Reply
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30
 
+#: Tokens of a text whose probabilities are computed at once: each takes a number for every token of the vocabulary.
+_READ_AT_ONCE = 256
+
 
 class CausalLanguageModel:
     """A local model whose attention is captured exactly.
@@ -124,6 +127,18 @@ class CausalLanguageModel:
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
         return self._likelihoods([Likelihood(prompt, reply)])[0]
+
+    async def token_log_likelihoods(self, prompt: RenderedPrompt, tokens: Sequence[int]) -> list[float]:
+        """Return the log-probability of each token after the prompt and the tokens before it, in nats."""
+        self._require_fit(prompt, len(tokens))
+        prefix = self.prompts.get(prompt)
+        state = DecodingState(self.model, prefix, 1, len(tokens), capture=False)
+        read, found = [prefix.tokens[-1], *tokens], list[float]()
+        for first in range(0, len(tokens), _READ_AT_ONCE):
+            part = tokens[first : first + _READ_AT_ONCE]
+            logs = state.forward([read[first : first + len(part)]])[0].float().log_softmax(-1)
+            found += logs.gather(1, torch.tensor(part, device=logs.device)[:, None])[:, 0].tolist()
+        return found
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
