@@ -20,6 +20,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import AttentionInterface
 
 from models.decoding_state import DecodingState, Prefix, causal_mask, current_state
+from models.row_groups import Stack
 from state.errors import AttentionUnavailableError
 
 IMPLEMENTATION = "tertulia"
@@ -151,6 +152,9 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
     """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
     outputs = []
     for group in state.groups:
+        if isinstance(group, Stack):
+            outputs.append(_decode_stack(group, layer, query, options, captures=state.captured_attention is not None))
+            continue
         queries, keys, values = query[:, :, group.tokens], group.keys[layer][None], group.values[layer][None]
         n = queries.shape[2]
         block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
@@ -162,6 +166,28 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
                 group.capture(weights, first)
             outputs.append(weighted_values(weights, values))
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
+
+
+def _decode_stack(stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool) -> Tensor:
+    """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`."""
+    new = query[0, :, stack.tokens]
+    output = torch.empty_like(new)
+    for number, run in enumerate(stack.runs):
+        keys, values = stack.keys[layer][run.members], stack.values[layer][run.members]
+        # (H, G' · n, d) to (G', H, n, d)
+        queries = new[:, run.queries].view(new.shape[0], len(keys), run.width, -1).transpose(0, 1)
+        block = max(1, MAX_WEIGHTS // (new.shape[0] * len(keys) * keys.shape[2]))
+        outputs = []
+        for first in range(0, run.width, block):
+            logits = options.logits(queries[:, :, first : first + block], keys)
+            stack.mask(logits, number, first, options.window)
+            weights = options.softmax(logits)
+            if captures:
+                stack.capture(weights, number, first)
+            outputs.append(weighted_values(weights, values))
+        found = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
+        output[:, run.tokens] = found.transpose(0, 1).flatten(1, 2)[:, run.places]
+    return output[None]
 
 
 def _products(query: Tensor, key: Tensor) -> Tensor:
