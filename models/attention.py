@@ -57,6 +57,10 @@ class _Options:
         column = self.sinks.reshape(1, -1, 1, 1).expand(*logits.shape[:-1], 1).to(logits.dtype)
         return torch.cat([logits, column], dim=-1).softmax(-1, dtype=torch.float32)[..., :-1]
 
+    def rounded_softmax(self, logits: Tensor) -> Tensor:
+        """Return the attention weights as precise as the logits: where nobody looks at them."""
+        return logits.softmax(-1) if self.sinks is None else self.softmax(logits)
+
 
 def attention_forward(
     module: nn.Module,
@@ -170,24 +174,21 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
 
 def _decode_stack(stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool) -> Tensor:
     """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`."""
-    new = query[0, :, stack.tokens]
-    output = torch.empty_like(new)
+    new, found = query[0, :, stack.tokens], []
     for number, run in enumerate(stack.runs):
         keys, values = stack.keys[layer][run.members], stack.values[layer][run.members]
-        # (H, G' · n, d) to (G', H, n, d)
-        queries = new[:, run.queries].view(new.shape[0], len(keys), run.width, -1).transpose(0, 1)
+        queries = run.arranged(new)
         block = max(1, MAX_WEIGHTS // (new.shape[0] * len(keys) * keys.shape[2]))
         outputs = []
         for first in range(0, run.width, block):
             logits = options.logits(queries[:, :, first : first + block], keys)
             stack.mask(logits, number, first, options.window)
-            weights = options.softmax(logits)
+            weights = options.softmax(logits) if captures else options.rounded_softmax(logits)
             if captures:
                 stack.capture(weights, number, first)
             outputs.append(weighted_values(weights, values))
-        found = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
-        output[:, run.tokens] = found.transpose(0, 1).flatten(1, 2)[:, run.places]
-    return output[None]
+        found.append(run.in_order(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)))
+    return (found[0] if len(found) == 1 else torch.cat([new[:, :0], *found], dim=1))[None]
 
 
 def _products(query: Tensor, key: Tensor) -> Tensor:

@@ -262,14 +262,14 @@ class DecodingState:
         none = logits.new_zeros(0, logits.shape[1])
         return [parts.get(row, none) for row in range(len(tokens))]
 
-    def next_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
-        """Read the next tokens of the rows, and return the logits after the last token of each, `(B, V)`.
+    def next_logits(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Read the next tokens of the rows, and return the logits after the last token of each, `(V,)` by row.
 
         A row may have no tokens; its logits mean nothing.
         """
         order, logits = self._forward(tokens, last_only=True)
         places = {row: place for place, row in enumerate(order)}
-        return logits[[places.get(row, 0) for row in range(len(tokens))]]
+        return [logits[places.get(row, 0)] for row in range(len(tokens))]
 
     def truncate(self, row: int, tokens: int) -> None:
         """Drop the last tokens of a row, as if they had not been read."""

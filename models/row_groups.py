@@ -119,16 +119,34 @@ class Run:
 
     Attributes:
         members: Which prefixes.
+        first: The first new token.
         queries: By place in the product, `(G' · n)`, the new token there; any, where there is none.
         tokens: The new tokens, in order, and their places in the product.
         width: n.
     """
 
     members: slice
+    first: int
     queries: Tensor
     tokens: Tensor
     places: Tensor
     width: int
+
+    @property
+    def is_even(self) -> bool:
+        """Whether each prefix has n new tokens."""
+        return len(self.queries) == len(self.tokens)
+
+    def arranged(self, new: Tensor) -> Tensor:
+        """Return what belongs to the new tokens of all runs, `(H, N, d)`, as a product takes it: `(G', H, n, d)`."""
+        end = self.first + len(self.queries)
+        chosen = new[:, self.first : end] if self.is_even else new[:, self.queries]
+        return chosen.reshape(len(new), -1, self.width, new.shape[2]).transpose(0, 1)
+
+    def in_order(self, product: Tensor) -> Tensor:
+        """Return what a product gives, `(G', H, n, d)`, by new token of this run: `(H, tokens, d)`."""
+        flat = product.transpose(0, 1).flatten(1, 2)
+        return flat if self.is_even else flat[:, self.places]
 
 
 class Stack:
@@ -265,7 +283,7 @@ def _runs(counts: Sequence[int], device: torch.device) -> Iterator[Run]:
         tokens = torch.arange(start, start + len(places), device=device)
         at = torch.tensor(places, device=device)
         queries = torch.full(((members.stop - members.start) * width,), start, device=device).index_copy(0, at, tokens)
-        yield Run(members, queries, tokens, at, width)
+        yield Run(members, start, queries, tokens, at, width)
 
 
 def alike(members: Sequence[tuple["Prefix", list[int]]]) -> list[list[tuple["Prefix", list[int]]]]:

@@ -180,7 +180,7 @@ def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> 
     prefixes = [prefill(model, prompt) for prompt in prompts]
     tokens = [[prompt[-1], *reply] for prompt, reply in zip(prompts, replies, strict=True)]
     found = DecodingState(model, prefixes, 1, 8, capture=False).next_logits(tokens)
-    torch.testing.assert_close(found, torch.stack(expected), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
