@@ -159,14 +159,15 @@ class CausalLanguageModel:
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
         """Return the replies to several prompts, which are kept."""
-        return self._decode([question.request for question in questions], self.prompts.reader(), capture=False)[0]
+        requests = [question.request for question in questions]
+        return self._decode(requests, self.prompts.reader(), capture=False, stacks=len(requests) > 1)[0]
 
     def _generated_and_scored(
         self, questions: Sequence[ScoredGeneration]
     ) -> list[tuple[list[Reply], dict[str, float]]]:
         """Return replies, and scores averaged over those of each question."""
         requests = [question.request for question in questions]
-        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True)
+        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True, stacks=len(requests) > 1)
         captured = iter(attention)
         answers = []
         for question, replies in zip(questions, by_question, strict=True):
@@ -252,7 +253,12 @@ class CausalLanguageModel:
         return token_bytes(self.model) * (tokens + rows * capacity) + rows * logits
 
     def _decode(
-        self, requests: Sequence[GenerationRequest], read: Callable[[RenderedPrompt], Prefix], *, capture: bool
+        self,
+        requests: Sequence[GenerationRequest],
+        read: Callable[[RenderedPrompt], Prefix],
+        *,
+        capture: bool,
+        stacks: bool = False,
     ) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the attention of each reply to its prompt if it is captured.
 
@@ -260,6 +266,7 @@ class CausalLanguageModel:
             requests: The requests.
             read: Returns the keys and values of a prompt.
             capture: Whether attention is captured.
+            stacks: Whether prompts may share a tensor.
         """
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
@@ -276,7 +283,7 @@ class CausalLanguageModel:
             if r.without_context is not None
             for prefix in [read(r.without_context)] * len(r.generators)
         ]
-        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture)
+        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, stacks=stacks)
         replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
         if not capture:
             return replies, []
