@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cli import options
+from cli import experiments, options
 from cli.driving import exit_when_interrupted, store_hint
 from cli.environment import model_access, store_path
 from cli.opening import open_embedding_model
 from cli.option_values import read_model, read_seed, read_settings
+from cli.reports import REPORT_COMMANDS, report_command
 from cli.terminal.commands import Group, add
 from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
@@ -122,7 +123,12 @@ lab = typer.Typer(
     rich_markup_mode=None,
 )
 add(lab, album)
-add(lab, resume)
+add(lab, resume, panel="Experiments")
+add(lab, experiments.run, panel="Experiments")
+add(lab, experiments.compare, panel="Experiments")
+add(lab, experiments.list_experiments, "list", panel="Experiments")
+for name, about in REPORT_COMMANDS.items():
+    add(lab, report_command(name, about), name, panel="Reports")
 
 
 @lab.callback()

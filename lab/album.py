@@ -3,13 +3,12 @@
 Source: the pairwise album chat, which compares a low-diversity with a high-diversity setting (Fig. 13 to 15).
 """
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
+from lab.page_data import csv_rows
 from metrics.album import FIGURES, MEANINGS, AlbumExchange, Estimate, Measured, difference, estimate
 from metrics.comparison import differences, settings_documents
 from state.album import Population
@@ -220,16 +219,15 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     """Yield rows as lines of CSV, with all digits; what is not known is empty."""
     sides = ("low", "high", "difference")
     names = [f"{side}_{name}" if name != "value" else side for side in sides for name in Estimate.model_fields]
-    for cells in [
-        ("call", "figure", "round", *names),
-        *(
-            (row.call, row.figure, row.round, *chain(*(getattr(row, side).model_dump().values() for side in sides)))
-            for row in rows
-        ),
-    ]:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow(cells)
-        yield line.getvalue()
+    yield from csv_rows(
+        [
+            ("call", "figure", "round", *names),
+            *(
+                (row.call, row.figure, row.round, *chain(*(getattr(row, side).model_dump().values() for side in sides)))
+                for row in rows
+            ),
+        ]
+    )
 
 
 def album_document(compared: AlbumComparison) -> Document:

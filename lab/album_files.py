@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from lab.album import AlbumComparison, page, table
-from lab.album_plots import PLOTS, check_plots, write_plots
-from state.errors import UsageError
-from tertulia.written_files import check_file, write_lines
+from lab.album_plots import PLOTS, album_plots
+from lab.page_files import make_folder
+from lab.plots import check_plots, write_plots
+from tertulia.written_files import write_lines
 
 PAGE, FIGURES, ROUNDS = "album.md", "figures.csv", "rounds.csv"
 
@@ -18,16 +19,12 @@ def check_folder(folder: Path, store: Path, force: bool = False) -> None:
         OSError: It can't be made.
     """
     check_plots()
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder}: this is a file; give a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (PAGE, FIGURES, ROUNDS, *PLOTS):
-        check_file(folder / name, store, force)
+    make_folder(folder, (PAGE, FIGURES, ROUNDS, *(f"{name}.svg" for name in PLOTS)), store, force)
 
 
 def write_folder(compared: AlbumComparison, folder: Path) -> list[Path]:
     """Write the comparison into a folder, and return its files."""
-    plots = write_plots(compared, folder)
+    plots = write_plots(album_plots(compared), folder)
     write_lines(folder / PAGE, page(compared, plots))
     write_lines(folder / FIGURES, table(compared.whole))
     write_lines(folder / ROUNDS, table(compared.rounds))

@@ -80,7 +80,7 @@ def installation_document(cache: Path, store: Path, key_of: Callable[[str | None
     needed = needed_packages()
     packages = {name: installed_version(name) for name in needed}
     missing = [name for name, version in packages.items() if version is None]
-    device, precision = _device_and_precision() if packages["torch"] else (None, None)
+    device, precision = device_and_precision() if packages["torch"] else (None, None)
     threads, threads_wait = threads_in_force() if packages["torch"] else (None, None)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -128,7 +128,8 @@ def installation_rows(report: Document) -> Iterator[tuple[str, str]]:
     yield "not installed", f"{others} (docs/models.md)"
 
 
-def _device_and_precision() -> tuple[str, str]:
+def device_and_precision() -> tuple[str, str]:
+    """Return where models run on this machine, and in which precision; PyTorch is installed."""
     from models.loading import device_and_dtype
 
     device, dtype = device_and_dtype("auto")

@@ -1,0 +1,98 @@
+"""`lab run`, `lab list` and `lab compare`: experiments of a user's own."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import options
+from cli.environment import store_path
+from cli.reports import EmbedderOption, FluencyOption, ForceOption, OutOption, Wanted, print_missing, write_report
+from cli.terminal.output import data, print_json
+from cli.terminal.tables import Row, print_table
+from cli.trials import print_estimate, print_trials, run_trials
+from storage.store import SqliteStore
+from tertulia.documents import SCHEMA_VERSION
+
+ExperimentArgument = Annotated[
+    str, typer.Argument(metavar="EXPERIMENT", help="The name of an experiment in the store (`tertulia lab list`).")
+]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment as YAML (docs/laboratory.md).")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only print what it would take; nothing is stored.")]
+
+
+def run(
+    file: FileArgument,
+    extension: options.ExtensionOption = None,
+    trust_remote_code: options.CodeOption = None,
+    dry_run: DryRunOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Run an experiment that a file declares: cases × settings × trials. The same command runs what is missing.
+
+    Example: tertulia lab run rules.yaml --dry-run
+    """
+    from lab.experiment import read_experiment
+
+    experiment = read_experiment(file)
+    with SqliteStore.open(store_path(store), create=not dry_run) as opened:
+        if dry_run:
+            print_estimate(opened, experiment, as_json)
+            return
+        way_on = shlex.join(["tertulia", *sys.argv[1:]])
+        ran = run_trials(opened, experiment, way_on, extensions=extension, with_code=trust_remote_code)
+    print_trials(experiment, ran, as_json)
+
+
+def list_experiments(store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:
+    """List the experiments of the store, newest first, and how far each is.
+
+    Example: tertulia lab list
+    """
+    from lab.listing import listed_experiments
+
+    with SqliteStore.open(store_path(store), create=False) as opened:
+        listed = listed_experiments(opened)
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "experiments": [found.document() for found in listed]})
+        return
+    rows = [Row(tuple(str(cell) for cell in found.cells())) for found in listed]
+    headings = ("experiment", "model", "settings", "cases", "trials", "finished", "failed", "missing", "created")
+    print_table(data(), headings, rows, right=headings[2:8])
+
+
+def compare(
+    experiment: ExperimentArgument,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="SETTING", help="What the other settings are compared with.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", metavar="NAME", help="What is compared, such as dist3 or removed_words; may be repeated."
+        ),
+    ] = None,
+    embedder: EmbedderOption = None,
+    fluency_model: FluencyOption = None,
+    out: OutOption = Path("reports"),
+    force: ForceOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Compare the settings of an experiment, with intervals and differences to one of them, as pages, plots and data.
+
+    Example: tertulia lab compare rules --baseline without --metric dist3 --metric sim
+    """
+    from lab.experiment import experiment_of
+    from lab.report import report_of_experiment
+
+    wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json)
+    with SqliteStore.open(wanted.store, create=False) as opened:
+        known = experiment_of(opened.experiments.get(experiment))
+        report = report_of_experiment(known, baseline, metric)
+        wanted.check_folder(report.name, known.name)
+        print_missing(opened, known)
+        write_report(wanted, opened, report, known)

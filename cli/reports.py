@@ -1,0 +1,298 @@
+"""`lab table2` and its like: the runs that a report needs, then its pages, plots and data."""
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options
+from cli.environment import store_path
+from cli.opening import open_embedding_model, open_language_model
+from cli.option_values import read_model
+from cli.terminal.completion import complete_scenario
+from cli.terminal.output import plain, print_json, progress
+from cli.terminal.status_line import status_line
+from cli.trials import print_estimate, run_trials
+from cli.views.findings import print_findings
+from state.errors import UsageError
+from state.parameters import Parameters
+from storage.store import SqliteStore
+from tertulia.engines import EMBEDDER, REHEARSAL
+from tertulia.starting import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from lab.experiment import Experiment
+    from lab.papers import Report
+    from lab.report import Findings
+    from lab.report_making import Measurers
+
+CasesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cases",
+        metavar="SCENARIO",
+        help="Scenarios in the place of the report's, as `tertulia run` takes them, NAME:all for all cases of a town "
+        "or of a log; may be repeated.",
+        autocompletion=complete_scenario,
+    ),
+]
+QuickOption = Annotated[bool, typer.Option("--quick", help="The small size: for a small model on a processor.")]
+TrialsOption = Annotated[
+    int | None, typer.Option("--trials", metavar="N", min=1, help="Conversations of each case in each setting.")
+]
+RoundsOption = Annotated[int | None, typer.Option("--rounds", metavar="N", min=1, help="Most rounds of each.")]
+CohortOption = Annotated[
+    int | None, typer.Option("--side-by-side", metavar="N", min=1, help="Conversations whose calls meet in batches.")
+]
+OutOption = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="The report gets a folder of its name in this one.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite pages of other experiments.")]
+ReportOnlyOption = Annotated[
+    bool, typer.Option("--report-only", help="Run nothing: report what the store has, and say what is missing.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Only print what the missing runs would take; nothing is stored.")
+]
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="What similarities are measured with: minilm (embedded), a folder, or an id."),
+]
+FluencyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fluency-model",
+        metavar="ID",
+        help=f"Which model's likelihood is fluency; {DEFAULT_MODEL}; none: leave it out.",
+    ),
+]
+
+#: Where reports go if it is not said.
+_FOLDER = Path("reports")
+
+#: What `--fluency-model` takes for no model.
+_NONE = "none"
+
+
+#: Conversations that a command ran, and its wall-clock and CPU time in seconds.
+Spent = tuple[int, float, float]
+
+#: The command that makes all reports.
+ALL = "all"
+
+#: What the help says of each report, in the order of `lab.papers.REPORTS`.
+REPORT_COMMANDS = {
+    "table2": "Remove whole blocks of the prompt: RMb to RMbmpe beside APP's Table 2.",
+    "table3": "Vary λ, temperature, top-p and sequential generation: APP's Table 3.",
+    "table4": "Vary the order of blocks, and names: APP's Table 4.",
+    "table6": "Measure what dialogues without memories have that the others do not: APP's Table 6.",
+    "table7": "Cut blocks to 250 and 750 words: APP's Table 7.",
+    "fig2": "Measure diversity over simulated time: APP's Fig. 2.",
+    "fig3": "Measure diversity, and what is removed, along λ in both orders: APP's Fig. 3.",
+    "fig4": "Measure diversity along λ with and without human needs: APP's Fig. 4.",
+    "fig5": "Measure where attention goes after removal, and what one item does that is left: APP's Fig. 5.",
+    "fig6": "Show lines that were revised, with what was removed and the judge's comment: APP's Fig. 6.",
+    "fig7": "Measure inconsistency with and without revision along λ: APP's Fig. 7.",
+    "fig8": "Compare the reducers of attention along λ: APP's Fig. 8.",
+    "fig9": "Measure diversity utterance by utterance: APP's Fig. 9.",
+    "chatagents": "Run the team-building meeting in five speaking orders: ChatAgents' Tables I and II, Fig. 4 to 6.",
+    "scorers": "Compare what units are scored by: attention, likeness, leaving them out, length, chance.",
+    "strength": "Compare strengths of context (α) along λ.",
+    "plain": "Repeat Table 2 without what the embedded model's settings add.",
+    ALL: "Make all reports, one after another, and a page with all verdicts and costs.",
+}
+
+
+def report_command(name: str, about: str) -> Callable[..., None]:
+    """Return the command that makes a report, or all of them.
+
+    Args:
+        name: The report's name; `ALL` for all.
+        about: What its help says.
+    """
+
+    def command(
+        cases: CasesOption = None,
+        quick: QuickOption = False,
+        trials: TrialsOption = None,
+        rounds: RoundsOption = None,
+        seed: options.SeedOption = None,
+        model: options.ModelOption = None,
+        rehearse: options.RehearseOption = False,
+        trust_remote_code: options.CodeOption = None,
+        side_by_side: CohortOption = None,
+        embedder: EmbedderOption = None,
+        fluency_model: FluencyOption = None,
+        out: OutOption = _FOLDER,
+        force: ForceOption = False,
+        report_only: ReportOnlyOption = False,
+        dry_run: DryRunOption = False,
+        store: options.StoreOption = None,
+        as_json: options.JsonOption = False,
+    ) -> None:
+        from lab.papers import CASES, REPORTS, report_of
+        from lab.report_making import planned
+
+        chosen = read_model(model, rehearse)
+        code = tuple(trust_remote_code or ())
+        wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json, code)
+        found = []
+        for report in [report_of(each, quick) for each in (REPORTS if name == ALL else [name])]:
+            experiment = planned(
+                report,
+                cases=cases if name != ALL or report.cases == CASES else None,
+                trials=trials,
+                rounds=rounds,
+                seed=seed,
+                model=chosen,
+                cohort_size=side_by_side,
+            )
+            found.append(_make(wanted, report, experiment, report_only, dry_run))
+        findings = [each for each in found if each is not None]
+        if name == ALL and findings:
+            _write_summary(wanted, findings)
+        if not report_only and any(each.results.missing for each in findings):
+            raise typer.Exit(1)
+
+    size = "" if name == ALL else " --quick"
+    command.__doc__ = f"{about}\n\nExample: tertulia lab {name}{size} --rehearse"
+    return command
+
+
+def _make(
+    wanted: "Wanted", report: "Report", experiment: "Experiment", report_only: bool, dry_run: bool
+) -> "Findings | None":
+    """Run what is missing, then write a report, and return what was found; `None` after a dry run."""
+    if not dry_run:
+        wanted.check_folder(report.name, experiment.name)
+    with SqliteStore.open(wanted.store, create=not (report_only or dry_run)) as opened:
+        if dry_run:
+            print_estimate(opened, experiment, wanted.as_json)
+            return None
+        spent: Spent | None = None
+        if report_only:
+            print_missing(opened, experiment)
+        else:
+            began = time.monotonic(), time.process_time()
+            _, new = run_trials(opened, experiment, _command(), named=[experiment.model], with_code=wanted.with_code)
+            if new:
+                spent = new, time.monotonic() - began[0], time.process_time() - began[1]
+        return write_report(wanted, opened, report, experiment, spent)
+
+
+def print_missing(store: SqliteStore, experiment: "Experiment") -> None:
+    """Tell which conversations of an experiment are missing, and how long they would take.
+
+    Raises:
+        UsageError: None is finished, so that there is nothing to report.
+    """
+    from lab.missing import missing_phrase
+    from lab.running import standing_of
+
+    with status_line("rehearsing"):
+        standing = standing_of(store, experiment)
+        missing = missing_phrase(store, standing) if standing.missing else None
+    if missing is not None and not standing.with_status("finished"):
+        raise UsageError(f"there is nothing to report yet: {missing}; leave out --report-only to run them")
+    if missing is not None:
+        progress().print(plain(f"note: {missing}", "yellow"))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a report is to be made with, and where to."""
+
+    store: Path
+    out: Path
+    embedder: str | None
+    fluency_model: str | None
+    force: bool
+    as_json: bool
+    with_code: tuple[str, ...] = ()
+
+    def check_folder(self, name: str, experiment: str) -> None:
+        """Refuse a folder that the report can't be written into, before anything is run."""
+        from lab.page_files import check_report_folder
+
+        check_report_folder(self.out / name, name, experiment, self.store, self.force)
+
+    def measurers(self, experiment: "Experiment") -> tuple["Measurers", str, str | None]:
+        """Return the models that measure, with the names of the embedder and of the one for fluency."""
+        from lab.report_making import Measurers
+
+        is_rehearsed = experiment.model == REHEARSAL
+        embedder = self.embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
+        reader = self.fluency_model or (_NONE if is_rehearsed else DEFAULT_MODEL)
+        parameters = Parameters()
+        return (
+            Measurers(
+                embedder=lambda: open_embedding_model(embedder),
+                reader=None if reader == _NONE else lambda: open_language_model(reader, parameters),
+                speaker=lambda: open_language_model(experiment.model, parameters, self.with_code, is_named=False),
+            ),
+            embedder,
+            None if reader == _NONE else reader,
+        )
+
+
+def write_report(
+    wanted: Wanted, store: SqliteStore, report: "Report", experiment: "Experiment", spent: Spent | None = None
+) -> "Findings":
+    """Measure an experiment, write its report, print what it says, and return what was found.
+
+    Args:
+        wanted: What it is made with.
+        store: Where the experiment lies.
+        report: What is asked.
+        experiment: What of it is asked for.
+        spent: What running it took, if this command has.
+    """
+    from lab.page_files import write_page
+    from lab.provenance import Provenance
+    from lab.report_document import report_document
+    from lab.report_making import make_report
+    from lab.results import read_results
+
+    results = read_results(store, experiment)
+    measurers, embedder, reader = wanted.measurers(experiment)
+    provenance = Provenance((_command(),), embedder, reader, _device(experiment.model), *(spent or ()))
+    with status_line("measuring") as line:
+        findings, page = make_report(store, report, results, measurers, provenance, line.show)
+        document = report_document(findings)
+        line.show("drawing")
+        files = write_page(page, document, wanted.out / page.name)
+    if wanted.as_json:
+        print_json(document | {"files": [str(file) for file in files]})
+    else:
+        print_findings(findings)
+    progress().print(plain(f"wrote {files[0]}, {files[1].name}, and {len(files) - 2} files of plots and data"))
+    return findings
+
+
+def _device(model: str) -> str | None:
+    """Return where local models run, and their precision; `None` for a stand-in, and without PyTorch."""
+    from tertulia.installation import device_and_precision, installed_version
+
+    is_local = model != REHEARSAL and installed_version("torch") is not None
+    return ", ".join(device_and_precision()) if is_local else None
+
+
+def _write_summary(wanted: Wanted, findings: "list[Findings]") -> None:
+    """Write the page of all reports."""
+    from lab.page_files import write_page
+    from lab.report_summary import summary_document, summary_page
+
+    wanted.check_folder(ALL, ALL)
+    document = summary_document(findings) | {"experiment": ALL}
+    files = write_page(summary_page(findings, _command()), document, wanted.out / ALL)
+    progress().print(plain(f"wrote {files[0]}, {files[1].name}, and {len(files) - 2} files of data"))
+
+
+def _command() -> str:
+    """Return the command as it was typed."""
+    return shlex.join(["tertulia", *sys.argv[1:]])

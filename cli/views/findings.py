@@ -1,0 +1,39 @@
+"""What a report says, in short: the figures of each setting, and the verdicts."""
+
+from typing import TYPE_CHECKING
+
+from cli.terminal.output import data, plain
+from cli.terminal.tables import Row, print_table
+
+if TYPE_CHECKING:
+    from lab.page import Table
+    from lab.report import Findings
+
+#: What is printed of the table of verdicts.
+_VERDICT_COLUMNS = ("ordering", "paper", "here", "interval", "cases", "verdict", "would_decide")
+
+
+def print_findings(findings: "Findings") -> None:
+    """Print the figures of each setting, and the verdict on every published ordering."""
+    from lab.report_page import REHEARSED, tally_phrase
+    from lab.report_tables import overview_table, verdicts_table
+
+    if findings.rehearsed:
+        data().print(plain(REHEARSED, "bold"))
+    data().print(plain(findings.report.title, "bold"))
+    _print(overview_table(findings))
+    if findings.verdicts:
+        data().print()
+        _print(verdicts_table(findings.verdicts), _VERDICT_COLUMNS)
+        data().print(plain(tally_phrase(findings)))
+
+
+def _print(table: "Table", names: tuple[str, ...] | None = None) -> None:
+    """Print the named columns of a table."""
+    from lab.page import shown_cell
+
+    chosen = [at for at, column in enumerate(table.columns) if names is None or column.name in names]
+    headings = [table.columns[at].title for at in chosen]
+    right = [table.columns[at].title for at in chosen if not table.columns[at].is_text]
+    rows = [Row([shown_cell(row[at], table.columns[at]) for at in chosen]) for row in table.rows]
+    print_table(data(), headings, rows, right=right)

@@ -1,0 +1,57 @@
+"""The experiments of a store, and how far each is."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lab.experiment import experiment_of
+from lab.running import standing_of
+from storage.store import SqliteStore
+
+
+@dataclass(frozen=True)
+class ListedExperiment:
+    """An experiment, its size, and how many of its trials have which status."""
+
+    experiment: str
+    description: str
+    model: str
+    settings: int
+    cases: int
+    trials: int
+    finished: int
+    failed: int
+    missing: int
+    created: str
+
+    def cells(self) -> Iterator[Any]:
+        """Yield what a row of a table has: all but the description."""
+        yield from (value for name, value in asdict(self).items() if name != "description")
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+def listed_experiments(store: SqliteStore) -> list[ListedExperiment]:
+    """Return the experiments of a store, newest first; those that failed are not among the missing."""
+    listed = []
+    for record in store.experiments.all():
+        experiment = experiment_of(record)
+        standing = standing_of(store, experiment)
+        failed = len(standing.with_status("failed"))
+        listed.append(
+            ListedExperiment(
+                experiment=record.experiment,
+                description=experiment.description,
+                model=experiment.model,
+                settings=len(experiment.settings),
+                cases=len(experiment.cases),
+                trials=experiment.trials,
+                finished=len(standing.with_status("finished")),
+                failed=failed,
+                missing=standing.missing - failed,
+                created=f"{record.created:%Y-%m-%d %H:%M}",
+            )
+        )
+    return listed

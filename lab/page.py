@@ -1,0 +1,207 @@
+"""A report as a document: sections of paragraphs, tables with typed columns, and figures.
+
+Nothing here knows in which form it is written: Markdown (page_markdown.py), HTML (page_html.py), data files
+(page_data.py), plots (plots.py). All texts are plain; what writes them escapes them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: What stands in a cell: text, a number, or an interval; `None` where there is no data.
+Interval = tuple[float, float]
+Cell = str | int | float | Interval | None
+
+#: How the cells of a column are read: a difference is a number shown with its sign.
+ColumnKind = Literal["text", "number", "difference", "count", "interval"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: What it is called in data files; an interval has two columns there, `NAME_low` and `NAME_high`.
+        title: Its heading on a page.
+        kind: What its cells are.
+        digits: Digits behind the point on a page; data files have all of them.
+    """
+
+    name: str
+    title: str
+    kind: ColumnKind = "text"
+    digits: int = 3
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells are aligned to the left."""
+        return self.kind == "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: The stem of its data files, such as `figures`.
+        title: Its caption.
+        columns: Its columns.
+        rows: A cell for each column.
+        on_page: Whether it stands on the page; else in data files alone.
+        is_grouped: Whether rows with the same first cell belong together.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    on_page: bool = True
+    is_grouped: bool = False
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a series; without interval where `low` is `None`, and a gap where `y` is."""
+
+    x: float | str
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points of one setting, in the order of the x-axis.
+
+    Attributes:
+        name: What the legend calls it.
+        points: The points.
+        published: Whether they are a paper's, drawn apart from what was measured here.
+        style: Number of its line, marker and colour, the same in all panels; `None`: its place among the series.
+    """
+
+    name: str
+    points: Sequence[Point]
+    published: bool = False
+    style: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A plot with its axes.
+
+    Attributes:
+        title, x_title, y_title: What stands above and at the axes.
+        series: What is drawn.
+        kind: Lines over numbers, or bars over categories.
+        interval: Whether intervals of lines are bars or bands.
+        y_range: The ends of the y-axis; `None` for an end that follows from the points.
+        whole_x: Whether only whole numbers stand at the x-axis.
+    """
+
+    title: str
+    x_title: str
+    y_title: str
+    series: Sequence[Series]
+    kind: Literal["lines", "bars"] = "lines"
+    interval: Literal["bars", "band"] = "bars"
+    y_range: tuple[float | None, float | None] = (None, None)
+    whole_x: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels in one file.
+
+    Attributes:
+        name: The stem of its file.
+        title: Its caption, which is read out where the plot can't be seen.
+        panels: The plots, in reading order.
+        columns: Most plots beside each other.
+    """
+
+    name: str
+    title: str
+    panels: Sequence[Panel]
+    columns: int = 3
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph; a warning stands out."""
+
+    text: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of short texts, each with what it is about before it, or without."""
+
+    items: Sequence[tuple[str | None, str]]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Lines for a shell, as they were typed."""
+
+    lines: Sequence[str]
+
+
+Block = Paragraph | Items | Commands | Table | Figure
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, and what stands under it."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole page.
+
+    Attributes:
+        name: The stem of its pages.
+        title: Its heading.
+        head: What stands before the first section.
+        sections: The sections.
+    """
+
+    name: str
+    title: str
+    head: Sequence[Block] = ()
+    sections: Sequence[Section] = field(default=())
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in reading order."""
+        yield from self.head
+        for section in self.sections:
+            yield from section.blocks
+
+    def tables(self) -> list[Table]:
+        """Return the tables, with those that stand on no page."""
+        return [block for block in self.blocks() if isinstance(block, Table)]
+
+    def figures(self) -> list[Figure]:
+        """Return the figures."""
+        return [block for block in self.blocks() if isinstance(block, Figure)]
+
+
+def shown_cell(cell: Cell, column: Column) -> str:
+    """Return a cell as it stands on a page: rounded, and a dash where there is no data."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, tuple):
+        return f"[{_rounded(cell[0], column)}, {_rounded(cell[1], column)}]"
+    if isinstance(cell, str) or column.kind in ("text", "count"):
+        return str(cell)
+    shown = _rounded(cell, column)
+    return f"+{shown}" if column.kind == "difference" and round(cell, column.digits) > 0 else shown
+
+
+def _rounded(value: float, column: Column) -> str:
+    """Return a number with the column's digits, a true minus sign, and no minus before zero."""
+    return f"{round(value, column.digits) + 0.0:.{column.digits}f}".replace("-", "−")

@@ -1,0 +1,136 @@
+"""From the runs of an experiment to a report: what is measured with which model, and the page of it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lab.experiment import Experiment, checked
+from lab.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
+from lab.measures import Measuring
+from lab.page import Page
+from lab.papers import Report, experiment_of_report
+from lab.provenance import Provenance
+from lab.report import Findings, find, slug
+from lab.report_page import report_page
+from lab.results import Results, TrialRun
+from lab.revised_turns import revised_turns
+from state.errors import TertuliaError
+from state.language_model import Embedder, LanguageModel
+from storage.store import SqliteStore
+
+#: The report that shows turns beside its figures.
+_WITH_TURNS = "fig6"
+
+
+@dataclass(frozen=True)
+class Measurers:
+    """The models that measure; each is opened where it is needed.
+
+    Attributes:
+        embedder: Opens what similarities are measured with.
+        reader: Opens the model that fluency is measured with; `None`: it is not measured.
+        speaker: Opens the model that spoke, for what is measured with it.
+    """
+
+    embedder: Callable[[], Embedder]
+    reader: Callable[[], LanguageModel] | None
+    speaker: Callable[[], LanguageModel]
+
+
+def planned(
+    report: Report,
+    *,
+    cases: Sequence[str] | None = None,
+    trials: int | None = None,
+    rounds: int | None = None,
+    seed: int | None = None,
+    model: str | None = None,
+    cohort_size: int | None = None,
+) -> Experiment:
+    """Return the experiment of a report, checked, under a name that follows from what can't be changed later.
+
+    More cases of its own, more settings and more trials belong to the same experiment; other rounds, another model,
+    other seeds and cases that were given belong to another one.
+
+    Raises:
+        TertuliaError: A case does not exist, or a setting can't be run.
+    """
+    experiment = experiment_of_report(report, report.name, cases=cases, trials=trials, rounds=rounds, model=model)
+    given = [list(cases or ()), seed, model or experiment.model]
+    digest = hashlib.blake2b(json.dumps(given).encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    parts = [report.name, f"{experiment.rounds or 'all'}-rounds", slug(experiment.model)[-30:]]
+    parts += [digest] if cases or seed is not None or slug(experiment.model) != experiment.model else []
+    changed = {"name": "-".join(parts), "seed": seed, "cohort_size": cohort_size}
+    return checked(experiment.model_copy(update={name: value for name, value in changed.items() if value is not None}))
+
+
+def make_report(
+    store: SqliteStore,
+    report: Report,
+    results: Results,
+    measurers: Measurers,
+    provenance: Provenance,
+    show: Show = ignore,
+) -> tuple[Findings, Page]:
+    """Return what was found in the runs of an experiment, and its page.
+
+    Args:
+        store: Where the runs lie.
+        report: What is asked.
+        results: The experiment with its runs.
+        measurers: The models that measure.
+        provenance: Where the report comes from.
+        show: Shows how far it is.
+
+    Raises:
+        TertuliaError: The embedder can't be opened.
+    """
+    runs = [found for found in results.runs if found.setting in report.settings]
+    embedder = measurers.embedder() if runs else None
+    measuring = Measuring(store, runs, embedder, each_run=report.resampled == "runs")
+    skipped = _measure_by_models(store, report, measuring, measurers, show)
+    show("measuring")
+    findings = find(store, report, results, measuring, provenance, skipped)
+    return findings, _page(store, findings, runs)
+
+
+def _page(store: SqliteStore, findings: Findings, runs: Sequence[TrialRun]) -> Page:
+    page = report_page(findings)
+    if findings.report.name != _WITH_TURNS:
+        return page
+    return Page(page.name, page.title, page.head, [revised_turns(store, runs), *page.sections])
+
+
+def _measure_by_models(
+    store: SqliteStore, report: Report, measuring: Measuring, measurers: Measurers, show: Show
+) -> dict[str, str]:
+    """Measure what only models can, and return which metrics could not be measured, and why."""
+    skipped: dict[str, str] = {}
+    trials, metrics = measuring.all, report.metrics
+    if not trials:
+        return {}
+    if "fluency" in metrics:
+        reader = measurers.reader
+        if reader is None:
+            skipped["fluency"] = "as no model was to read the dialogues"
+        else:
+            skipped |= _tried(["fluency"], lambda: read_fluency(trials, reader(), show))
+    if attention := [metric for metric in metrics if metric.startswith("attention_")]:
+        along = {setting for curve in report.curves.values() for _, setting in curve.points}
+        chosen = [trial for trial in trials if not along or trial.setting in along]
+        skipped |= _tried(attention, lambda: read_attention(store, chosen, measurers.speaker(), show))
+    if traits := [metric for metric in metrics if metric.startswith("trait:")]:
+        chosen = [trial for trial in trials if trial.setting == report.baseline]
+        name = chosen[0].run.model if chosen else ""
+        skipped |= _tried(traits, lambda: read_inventories(store, chosen, name, measurers.speaker, show))
+    return skipped
+
+
+def _tried(metrics: Sequence[str], measure: Callable[[], None]) -> dict[str, str]:
+    """Return why metrics could not be measured; empty where they were."""
+    try:
+        measure()
+    except TertuliaError as error:
+        return dict.fromkeys(metrics, f"as {error}")
+    return {}

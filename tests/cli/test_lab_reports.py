@@ -1,0 +1,159 @@
+"""`tertulia lab`: reports of the papers' tables and figures, and experiments of a user's own."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+
+from cli.reports import REPORT_COMMANDS
+from lab.papers import REPORTS
+
+#: A report of one case that takes a moment.
+SMALL = ("--quick", "--rehearse", "--cases", "tidewell:3", "--trials", "2", "--rounds", "2")
+
+EXPERIMENT = """
+name: rules or not
+cases: [tidewell:3]
+settings:
+  with rules: {lambda: 0.5}
+  without: {lambda: 0.5, special_rules: false}
+trials: 2
+rounds: 2
+model: rehearsal
+"""
+
+
+@pytest.fixture(autouse=True)
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw plots in one test alone: they take longest."""
+    if "plots" not in request.node.name:
+        monkeypatch.setattr("lab.page_files.drawn", lambda figure: "<svg xmlns='http://www.w3.org/2000/svg'/>")
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    file = tmp_path / "rules.yaml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    return file
+
+
+def test_there_is_a_command_for_every_report() -> None:
+    assert [*REPORT_COMMANDS] == [*REPORTS, "all"]
+
+
+def test_a_report_runs_what_it_needs_and_writes_pages_plots_and_data(cli: Cli) -> None:
+    result = cli("lab", "table6", *SMALL, "--trials", "3", "--json")
+    document = result.json
+    assert document["experiment"].startswith("table6-2-rounds-rehearsal-")
+    assert (document["finished"], document["missing"], document["rehearsed"]) == (6, 0, True)
+    folder = Path("reports/table6")
+    assert {f"table6{ending}" for ending in (".md", ".html", ".json")} <= {file.name for file in folder.iterdir()}
+    assert {Path(file) for file in document["files"]} == {*folder.iterdir()}
+    assert json.loads((folder / "table6.json").read_text())["figures"] == document["figures"]
+    text = (folder / "table6.md").read_text()
+    assert "tertulia lab table6 --quick --rehearse --cases tidewell:3" in text
+    assert "the last command ran 6 conversations in" in text
+    assert text.splitlines()[2].startswith("> **Rehearsed:")
+    assert "wrote reports/table6/table6.md, table6.html, and" in result.err
+
+
+def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> None:
+    first = cli("lab", "fig9", *SMALL, "--json")
+    again = cli("lab", "fig9", *SMALL, "--json")
+    assert "0 of 4 trials to run" in again.err
+    assert again.json == first.json
+    more = cli("lab", "fig9", *SMALL, "--trials", "3", "--json")
+    assert "2 of 6 trials to run" in more.err
+    assert more.json["experiment"] == first.json["experiment"]
+    only = cli("lab", "fig9", *SMALL, "--trials", "3", "--report-only", "--json")
+    assert only.json == more.json
+    lines = Path("reports/fig9/fig9_by_index.csv").read_text().splitlines()
+    assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
+
+
+def test_what_it_says_is_printed(cli: Cli) -> None:
+    result = cli("lab", "fig9", *SMALL)
+    assert result.code == 0
+    assert result.out.startswith("Rehearsed: a stand-in without weights spoke.")
+    assert "Diversity by utterance (APP Fig. 9)" in result.out
+    assert "orderings that should hold:" in result.out
+
+
+def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
+    result = cli("lab", "fig9", *SMALL, "--report-only")
+    result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
+    assert not Path("tertulia.db").exists()
+    assert not list(Path("reports").rglob("*.md"))
+    cli("lab", "fig9", *SMALL)
+    grown = cli("lab", "fig9", *SMALL, "--trials", "4", "--report-only", "--json")
+    assert (grown.code, "4 conversations of 8" in grown.err) == (0, True)
+    assert "note: 4 conversations of 8" in grown.err
+
+
+def test_a_dry_run_stores_nothing(cli: Cli) -> None:
+    result = cli("lab", "fig9", *SMALL, "--dry-run", "--json")
+    assert (result.json["trials"], result.json["utterances"]) == (4, 8)
+    assert not Path("tertulia.db").exists()
+    assert not Path("reports").exists()
+
+
+def test_pages_of_another_experiment_are_not_overwritten_unasked(cli: Cli) -> None:
+    cli("lab", "fig9", *SMALL)
+    other = (*SMALL, "--seed", "9")
+    cli("lab", "fig9", *other).complains(2, "fig9.md exists already", "--force")
+    assert cli("lab", "fig9", *other, "--force").code == 0
+    cli("lab", "fig9", *other, "--out", "elsewhere")
+    assert Path("elsewhere/fig9/fig9.html").exists()
+
+
+def test_bad_values_are_refused_before_anything_is_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("lab", "fig9", "--cases", "nowhere", "--rehearse").complains(3, "nowhere")
+    cli("lab", "fig9", "--trials", "0", "--rehearse").complains(2, "--trials")
+    cli("lab", "fig10").complains(2, "fig10")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    cli("lab", "fig9", *SMALL).complains(2, "Parquet files need pyarrow", "pip install --editable '.[lab]'")
+    assert not Path("tertulia.db").exists()
+
+
+def test_an_experiment_of_a_file_is_run_listed_and_compared(cli: Cli, experiment: Path) -> None:
+    dry = cli("lab", "run", str(experiment), "--dry-run")
+    assert "4 of 4 trials to run" in dry.out
+    assert cli("lab", "run", str(experiment), "--json").json == {
+        "experiment": "rules or not",
+        "status": "finished",
+        "runs": 4,
+        "new": 4,
+    }
+    assert cli("lab", "run", str(experiment), "--json").json["new"] == 0
+    (listed,) = cli("lab", "list", "--json").json["experiments"]
+    assert (listed["experiment"], listed["finished"], listed["missing"]) == ("rules or not", 4, 0)
+    assert "rules or not" in cli("lab", "list").out
+    result = cli("lab", "compare", "rules or not", "--baseline", "without", "--metric", "dist3", "--json")
+    document = result.json
+    assert document["baseline"] == "without"
+    assert {figure["metric"] for figure in document["figures"]} == {"dist3"}
+    assert document["orderings"] == []
+    assert Path("reports/rules-or-not/rules-or-not.html").exists()
+
+
+def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: Path) -> None:
+    cli("lab", "run", str(experiment))
+    cli("lab", "compare", "rules").complains(3, "no experiment 'rules'", "rules or not")
+    cli("lab", "compare", "rules or not", "--baseline", "with").complains(2, "--baseline with: no such setting")
+    cli("lab", "compare", "rules or not", "--metric", "dist4").complains(2, "--metric dist4: unknown")
+    cli("lab", "run", "missing.yaml").complains(3, "missing.yaml")
+    experiment.write_text(EXPERIMENT.replace("trials: 2", "trails: 2"), encoding="utf-8")
+    cli("lab", "run", str(experiment)).complains(2, "trails")
+
+
+def test_all_reports_stand_on_one_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.papers.REPORTS", ("fig9", "table6"))
+    result = cli("lab", "all", *SMALL)
+    assert result.code == 0
+    text = Path("reports/all/all.md").read_text()
+    assert "| fig9 | Diversity by utterance" in text
+    assert {folder.name for folder in Path("reports").iterdir()} == {"all", "fig9", "table6"}
+    assert cli("lab", "all", *SMALL, "--report-only").code == 0

@@ -1,0 +1,308 @@
+"""Reports: figures beside the published ones, verdicts, cost, and what a reader is warned of."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.experiment_case import rehearsed, spoken
+
+from lab.experiment import Experiment
+from lab.measures import Measuring
+from lab.page import Paragraph, Table
+from lab.page_files import write_page
+from lab.page_html import html_page
+from lab.page_markdown import markdown
+from lab.papers import REPORTS, Report, experiment_of_report, metrics_by_name, report_of
+from lab.provenance import Provenance, cost_by_setting
+from lab.report import Findings, find, report_of_experiment, slug
+from lab.report_document import report_document
+from lab.report_making import Measurers, make_report, planned
+from lab.report_page import report_page
+from lab.report_plots import report_plots
+from lab.report_summary import summary_document, summary_page
+from lab.report_tables import figures_table, needed_phrase, overview_table
+from lab.results import Results
+from metrics.statistics import Needed, case_mean, paired_difference
+from models.loading import rehearsal_of
+from models.rehearsal import RehearsalEmbedder
+from state.errors import ModelError, UsageError
+from state.language_model import LanguageModel
+from storage.store import SqliteStore
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    with SqliteStore.open(tmp_path_factory.mktemp("store") / "tertulia.db") as opened:
+        opened.make_file()
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def table2(store: SqliteStore) -> tuple[Report, Results]:
+    """Table 2 with two cases, of which one conversation is missing."""
+    report = report_of("table2", quick=True)
+    experiment = experiment_of_report(report, "t2", cases=["tidewell:0", "tidewell:3"], trials=2, rounds=2)
+    return report, rehearsed(store, experiment, without=[("RMe", "tidewell:3", 2)])
+
+
+@pytest.fixture(scope="module")
+def found(store: SqliteStore, table2: tuple[Report, Results]) -> Findings:
+    report, results = table2
+    measuring = Measuring(store, results.runs, RehearsalEmbedder())
+    provenance = Provenance(("tertulia lab table2 --quick",), "an embedder", None, "cpu, float32", 23, 90.0, 3700.0)
+    return find(store, report, results, measuring, provenance, {"fluency": "as nobody reads"})
+
+
+def rows(table: Table) -> list[dict[str, object]]:
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def test_a_row_has_what_was_published_what_was_found_and_the_difference(found: Findings) -> None:
+    (row,) = (r for r in rows(figures_table(found)) if (r["metric"], r["setting"]) == ("dist-3", "RMm"))
+    here, baseline = found.figures["RMm"]["dist3"], found.figures["Full"]["dist3"]
+    difference = paired_difference(here, baseline)
+    assert row["paper"] == 0.636
+    assert row["here"] == case_mean(here, (0, 1)).value
+    assert row["paper_difference"] == pytest.approx(0.636 - 0.535)
+    assert row["difference"] == difference.value
+    assert (row["cases"], row["difference_cases"]) == (2, 2)
+    assert row["trials"] == 3  # the trial that one setting lacks is left out of all
+    assert row["effect_size"] == difference.effect_size
+    assert row["verdict"] in ("undecided", "reproduced", "not reproduced")
+
+
+def test_the_baseline_is_compared_with_nothing(found: Findings) -> None:
+    baseline = [row for row in rows(figures_table(found)) if row["setting"] == "Full"]
+    assert all(row["difference"] is row["verdict"] is row["effect_size"] is None for row in baseline)
+    assert found.difference("Full", "dist3") is None
+
+
+def test_the_overview_has_the_papers_column_only_where_it_published_one(found: Findings) -> None:
+    names = [column.name for column in overview_table(found).columns]
+    assert names[:3] == ["setting", "sim_paper", "sim"]
+    assert "len" in names
+    assert "len_paper" not in names
+    assert "fluency" not in names  # not measured
+
+
+def test_the_page_says_what_it_is_worth(found: Findings) -> None:
+    text = "\n".join(markdown(report_page(found), {}))
+    assert text.splitlines()[2].startswith("> **Rehearsed: a stand-in without weights spoke.")
+    assert "Not complete: of 24 conversations 1 are missing, 0 failed" in text
+    assert "left out of all figures, as another setting lacks the same trial" in text
+    assert "Not measured: fluency, as nobody reads" in text
+    assert "tertulia lab table2 --quick" in text
+    assert "the last command ran 23 conversations in 2 min (62 min of CPU)" in text
+    assert "cpu, float32" in text
+    assert "Of 22 orderings that should hold:" in text
+    for section in ("Figures", "Published orderings", "Cost", "What was run", "How to read this"):
+        assert f"\n## {section}\n" in text
+
+
+def test_what_it_cost_is_summed_from_the_journal(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+    _, results = table2
+    costs = cost_by_setting(store, results.runs)
+    assert list(costs) == [*results.experiment.settings]
+    runs = [run for run in results.runs if run.setting == "RMm"]
+    calls = [call for run in runs for call in store.calls(run.run.run)]
+    spent = costs["RMm"]
+    assert (spent.runs, spent.utterances) == (4, sum(len(run.dialogue) for run in runs))
+    assert spent.cost.calls == len(calls)
+    assert spent.cost.prompt_tokens == sum(call.prompt_tokens or 0 for call in calls)
+    assert costs["RMbmpe"].cost.prompt_tokens < costs["Full"].cost.prompt_tokens
+
+
+def test_the_document_has_all_digits_and_null_where_there_is_nothing(found: Findings) -> None:
+    document = report_document(found)
+    (figure,) = (f for f in document["figures"] if (f["metric"], f["setting"]) == ("sim", "RMp"))
+    assert figure["paper"] == 0.802
+    assert figure["here"]["value"] == found.mean("RMp", "sim").value
+    assert figure["here"]["cases"] == 1  # a trial is left in the other case, which has no pair
+    (baseline,) = (f for f in document["figures"] if (f["metric"], f["setting"]) == ("sim", "Full"))
+    assert baseline["difference"] is None
+    assert (document["finished"], document["missing"], document["failed"]) == (23, 1, 0)
+    assert sum(document["tally"].values()) == len(document["orderings"]) == 22
+    assert document["not_measured"] == {"fluency": "as nobody reads"}
+    assert document["rehearsed"] is True
+
+
+def test_a_report_is_written_twice_to_the_same_bytes(found: Findings, tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+        write_page(report_page(found), report_document(found), folder)
+    files = sorted(file.name for file in folders[0].iterdir())
+    assert {"table2.md", "table2.html", "table2_bars.svg", "table2_figures.parquet", "table2_cases.csv"} <= set(files)
+    for name in files:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    cases = list(csv.DictReader((folders[0] / "table2_cases.csv").open()))
+    (case,) = (r for r in cases if (r["metric"], r["setting"], r["case"]) == ("dist1", "RMb", "tidewell:0"))
+    assert float(case["value"]) == found.figures["RMb"]["dist1"]["tidewell:0"].value
+    runs = list(csv.DictReader((folders[0] / "table2_runs.csv").open()))
+    assert len(runs) == 23
+    assert {run["seed"] for run in runs} == {"1", "2"}
+
+
+def test_nothing_finished_is_a_page_without_figures(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+    report, results = table2
+    empty = Results(results.experiment, (), (), 24)
+    page = report_page(find(store, report, empty, Measuring(store, (), None), Provenance(("x",))))
+    text = "\n".join([*markdown(page, {}), *html_page(page, {})])
+    assert "there is nothing to measure yet" in text
+    assert "22 missing" in text
+    assert page.figures() == []
+
+
+def test_a_trial_that_failed_is_named_with_its_error(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+    report, results = table2
+    failed = results.runs[0].run.model_copy(update={"status": "failed", "error": "no room: 12 > 10"})
+    some = replace(results, runs=results.runs[1:], failed=(failed,), missing=2)
+    page = report_page(find(store, report, some, Measuring(store, some.runs, None), Provenance(("x",))))
+    warnings = [block.text for block in page.blocks() if isinstance(block, Paragraph) and block.is_warning]
+    assert "Failed: Full, tidewell:0, trial 1: no room: 12 > 10" in warnings
+    assert any("1 are missing, 1 failed" in text for text in warnings)
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTS if name != "chatagents"])
+def test_every_report_can_be_made(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Each of its settings spoke the same: what is drawn and tabled follows from the report alone."""
+    monkeypatch.setattr(Measuring, "times", {"x": 1.0, "y": 2.0})  # these runs are in no store
+    report = report_of(name, quick=True)
+    experiment = experiment_of_report(report, name, cases=["x", "y"], trials=3, rounds=2)
+    lines = ("I saw the sea", "the wide sea", "no sea")
+    runs = [
+        spoken(setting, case, trial, [lines[(trial + at + len(case)) % 3] for at in range(2)])
+        for setting in experiment.settings
+        for case in experiment.cases
+        for trial in (1, 2, 3)
+    ]
+    with SqliteStore.open(":memory:") as empty:
+        measuring = Measuring(empty, runs, RehearsalEmbedder())
+        wanted = [metric for metric in report.metrics if metric in ("sim", "dist1", "dist3", "len", "max_sim", "excl1")]
+        reduced = report.model_copy(update={"metrics": tuple(wanted), "orderings": ()})
+        findings = find(empty, reduced, Results(experiment, runs, (), 0), measuring, Provenance(("x",)))
+    page = report_page(findings)
+    if name != "fig6":
+        assert findings.metrics == wanted
+        assert page.figures()
+    drawn_settings = {
+        str(point.x) for figure in page.figures() for panel in figure.panels for s in panel.series for point in s.points
+    } | {series.name for figure in page.figures() for panel in figure.panels for series in panel.series}
+    on_curves = {setting for curve in report.curves.values() for _, setting in curve.points}
+    assert wanted == [] or set(findings.rows) <= drawn_settings | on_curves
+
+
+def test_curves_run_along_their_parameter_beside_the_published_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Measuring, "times", {})  # these runs are in no store
+    report = report_of("fig3", quick=True)
+    experiment = experiment_of_report(report, "fig3", cases=["x", "y"], trials=2)
+    runs = [
+        spoken(setting, case, trial, ["a b c", f"{setting} {trial}"])
+        for setting in experiment.settings
+        for case in experiment.cases
+        for trial in (1, 2)
+    ]
+    with SqliteStore.open(":memory:") as empty:
+        measuring = Measuring(empty, runs, None)
+        reduced = report.model_copy(update={"metrics": ("dist3",), "orderings": ()})
+        findings = find(empty, reduced, Results(experiment, runs, (), 0), measuring, Provenance(("x",)))
+        curves = report_plots(findings)[0]
+    (panel,) = curves.panels
+    assert panel.x_title == "λ"
+    assert [series.name for series in panel.series if not series.published] == ["descending", "ascending"]
+    (paper, *_) = (series for series in panel.series if series.published)
+    assert [(point.x, point.y) for point in paper.points] == [(0.0, 0.535), (1.0, 0.8)]
+
+
+def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() -> None:
+    experiment = Experiment(name="rules / or not", cases=("x",), settings={"with": {}, "without": {}}, trials=2)
+    assert report_of_experiment(experiment).baseline == "with"
+    assert report_of_experiment(experiment).name == "rules-or-not"
+    own = report_of_experiment(experiment, "without", ["dist3", "sim@2"])
+    assert (own.baseline, own.metrics) == ("without", ("dist3", "sim@2"))
+    with pytest.raises(UsageError, match="--baseline witout: no such setting"):
+        report_of_experiment(experiment, "witout")
+    with pytest.raises(UsageError, match="--metric dist33: unknown"):
+        report_of_experiment(experiment, None, ["dist33"])
+    assert slug("../..") == "experiment"
+
+
+def test_what_a_model_can_not_measure_is_said_and_the_rest_is_measured(
+    store: SqliteStore, table2: tuple[Report, Results]
+) -> None:
+    report, results = table2
+
+    def refuses() -> LanguageModel:
+        raise ModelError("it shows no likelihoods")
+
+    measurers = Measurers(lambda: RehearsalEmbedder(), refuses, refuses)
+    findings, page = make_report(store, report, results, measurers, Provenance(("x",)))
+    assert findings.skipped == {"fluency": "as it shows no likelihoods"}
+    assert "dist3" in findings.metrics
+    assert page.name == "table2"
+
+
+def test_fluency_is_the_likelihood_of_every_utterance(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+    report, results = table2
+    only = report.model_copy(update={"metrics": ("fluency",), "orderings": ()})
+    measurers = Measurers(RehearsalEmbedder, lambda: rehearsal_of("rehearsal"), lambda: rehearsal_of("rehearsal"))
+    seen: list[str] = []
+    findings, _ = make_report(store, only, results, measurers, Provenance(("x",)), seen.append)
+    assert findings.metrics == ["fluency"]
+    assert findings.skipped == {}
+    assert "fluency: dialogue 1 of 18" in seen  # six settings, two cases, trials that all have
+
+
+def test_revised_turns_are_shown_with_what_was_removed(store: SqliteStore) -> None:
+    report = report_of("fig6", quick=True)
+    experiment = experiment_of_report(report, "fig6", cases=["tidewell:0"], trials=2, rounds=3)
+    settings: Mapping[str, dict[str, object]] = {"revised": {"removal_factor": 0.85, "inconsistency_threshold": -9.0}}
+    experiment = experiment.model_copy(update={"settings": settings})
+    results = rehearsed(store, experiment)
+    measurers = Measurers(RehearsalEmbedder, None, lambda: rehearsal_of("rehearsal"))
+    findings, page = make_report(store, report, results, measurers, Provenance(("x",)))
+    text = "\n".join(markdown(page, {}))
+    assert "\n## Revised turns\n" in text
+    revised = [
+        turn
+        for run in results.runs
+        for turn in store.turns(run.run.run)
+        if store.turn_record(run.run.run, turn.turn).chosen
+    ]
+    assert ("judged" in text) == bool(revised)
+    assert findings.report.name == "fig6"
+
+
+def test_the_name_of_an_experiment_tells_what_can_not_be_changed_later() -> None:
+    quick, full = report_of("table2", quick=True), report_of("table2")
+
+    def name(report: Report, cases: str = "tidewell:0", **given: int) -> str:
+        return planned(report, cases=[cases], model="rehearsal", **given).name
+
+    assert name(quick).startswith("table2-4-rounds-rehearsal-")
+    others = [name(full), name(quick, rounds=2), name(quick, seed=5), name(quick, "tidewell:3")]
+    assert len({name(quick), *others}) == 5
+    assert name(quick, trials=9) == name(quick)
+
+
+def test_all_reports_stand_on_one_page(found: Findings) -> None:
+    page = summary_page([found, found], "tertulia lab all")
+    text = "\n".join(markdown(page, {}))
+    assert "Of 44 orderings that should hold:" in text
+    assert "Rehearsed" in text
+    assert summary_document([found])["reports"]["table2"]["finished"] == 23
+
+
+def test_what_would_decide_is_said_in_words() -> None:
+    assert needed_phrase(Needed(trials=12, cases=30)) == "12 trials of each case, or 30 cases"
+    assert needed_phrase(Needed(trials=None, cases=None)) == "no number of trials, or no number of cases in reach"
+    assert needed_phrase(None) is None
+
+
+def test_every_metric_of_a_report_has_a_title() -> None:
+    for name in REPORTS:
+        for metric in report_of(name).metrics:
+            assert metric.partition("@")[0].partition(":")[0] in metrics_by_name()
