@@ -10,6 +10,7 @@ import typer
 from cli import options
 from cli.environment import store_path
 from cli.reports import EmbedderOption, FluencyOption, ForceOption, OutOption, Wanted, print_missing, write_report
+from cli.sweep import DryRunOption
 from cli.terminal.output import data, print_json
 from cli.terminal.tables import Row, print_table
 from cli.trials import print_estimate, print_trials, run_trials
@@ -20,7 +21,6 @@ ExperimentArgument = Annotated[
     str, typer.Argument(metavar="EXPERIMENT", help="The name of an experiment in the store (`tertulia lab list`).")
 ]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment as YAML (docs/laboratory.md).")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only print what it would take; nothing is stored.")]
 
 
 def run(

@@ -11,12 +11,13 @@ from cli.driving import exit_when_interrupted, store_hint
 from cli.environment import model_access, store_path
 from cli.opening import open_embedding_model
 from cli.option_values import read_model, read_seed, read_settings
-from cli.reports import REPORT_COMMANDS, report_command
+from cli.reports import report_command
 from cli.terminal.commands import Group, add
 from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import StatusLine, status_line
 from cli.trials import print_trials, run_trials
+from lab.report_names import ABOUT
 from state.errors import UsageError
 from storage.store import SqliteStore
 from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted
@@ -127,7 +128,7 @@ add(lab, resume, panel="Experiments")
 add(lab, experiments.run, panel="Experiments")
 add(lab, experiments.compare, panel="Experiments")
 add(lab, experiments.list_experiments, "list", panel="Experiments")
-for name, about in REPORT_COMMANDS.items():
+for name, about in ABOUT.items():
     add(lab, report_command(name, about), name, panel="Reports")
 
 

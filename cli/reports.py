@@ -14,22 +14,25 @@ from cli import options
 from cli.environment import store_path
 from cli.opening import open_embedding_model, open_language_model
 from cli.option_values import read_model
+from cli.sweep import DryRunOption
 from cli.terminal.completion import complete_scenario
 from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.trials import print_estimate, run_trials
 from cli.views.findings import print_findings
+from lab.report_names import ALL
 from state.errors import UsageError
 from state.parameters import Parameters
 from storage.store import SqliteStore
-from tertulia.engines import EMBEDDER, REHEARSAL
 from tertulia.starting import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from lab.experiment import Experiment
     from lab.papers import Report
+    from lab.provenance import Spent
     from lab.report import Findings
     from lab.report_making import Measurers
+    from state.language_model import LanguageModel
 
 CasesOption = Annotated[
     list[str] | None,
@@ -56,9 +59,6 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite pages of o
 ReportOnlyOption = Annotated[
     bool, typer.Option("--report-only", help="Run nothing: report what the store has, and say what is missing.")
 ]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Only print what the missing runs would take; nothing is stored.")
-]
 EmbedderOption = Annotated[
     str | None,
     typer.Option(metavar="ID", help="What similarities are measured with: minilm (embedded), a folder, or an id."),
@@ -74,38 +74,6 @@ FluencyOption = Annotated[
 
 #: Where reports go if it is not said.
 _FOLDER = Path("reports")
-
-#: What `--fluency-model` takes for no model.
-_NONE = "none"
-
-
-#: Conversations that a command ran, and its wall-clock and CPU time in seconds.
-Spent = tuple[int, float, float]
-
-#: The command that makes all reports.
-ALL = "all"
-
-#: What the help says of each report, in the order of `lab.papers.REPORTS`.
-REPORT_COMMANDS = {
-    "table2": "Remove whole blocks of the prompt: RMb to RMbmpe beside APP's Table 2.",
-    "table3": "Vary λ, temperature, top-p and sequential generation: APP's Table 3.",
-    "table4": "Vary the order of blocks, and names: APP's Table 4.",
-    "table6": "Measure what dialogues without memories have that the others do not: APP's Table 6.",
-    "table7": "Cut blocks to 250 and 750 words: APP's Table 7.",
-    "fig2": "Measure diversity over simulated time: APP's Fig. 2.",
-    "fig3": "Measure diversity, and what is removed, along λ in both orders: APP's Fig. 3.",
-    "fig4": "Measure diversity along λ with and without human needs: APP's Fig. 4.",
-    "fig5": "Measure where attention goes after removal, and what one item does that is left: APP's Fig. 5.",
-    "fig6": "Show lines that were revised, with what was removed and the judge's comment: APP's Fig. 6.",
-    "fig7": "Measure inconsistency with and without revision along λ: APP's Fig. 7.",
-    "fig8": "Compare the reducers of attention along λ: APP's Fig. 8.",
-    "fig9": "Measure diversity utterance by utterance: APP's Fig. 9.",
-    "chatagents": "Run the team-building meeting in five speaking orders: ChatAgents' Tables I and II, Fig. 4 to 6.",
-    "scorers": "Compare what units are scored by: attention, likeness, leaving them out, length, chance.",
-    "strength": "Compare strengths of context (α) along λ.",
-    "plain": "Repeat Table 2 without what the embedded model's settings add.",
-    ALL: "Make all reports, one after another, and a page with all verdicts and costs.",
-}
 
 
 def report_command(name: str, about: str) -> Callable[..., None]:
@@ -174,7 +142,7 @@ def _make(
         if dry_run:
             print_estimate(opened, experiment, wanted.as_json)
             return None
-        spent: Spent | None = None
+        spent: tuple[int, float, float] | None = None
         if report_only:
             print_missing(opened, experiment)
         else:
@@ -221,27 +189,19 @@ class Wanted:
 
         check_report_folder(self.out / name, name, experiment, self.store, self.force)
 
-    def measurers(self, experiment: "Experiment") -> tuple["Measurers", str, str | None]:
-        """Return the models that measure, with the names of the embedder and of the one for fluency."""
-        from lab.report_making import Measurers
+    def measurers(self, experiment: "Experiment") -> "Measurers":
+        """Return the models that measure."""
+        from lab.report_making import measurers_of
 
-        is_rehearsed = experiment.model == REHEARSAL
-        embedder = self.embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
-        reader = self.fluency_model or (_NONE if is_rehearsed else DEFAULT_MODEL)
-        parameters = Parameters()
-        return (
-            Measurers(
-                embedder=lambda: open_embedding_model(embedder),
-                reader=None if reader == _NONE else lambda: open_language_model(reader, parameters),
-                speaker=lambda: open_language_model(experiment.model, parameters, self.with_code, is_named=False),
-            ),
-            embedder,
-            None if reader == _NONE else reader,
-        )
+        def opened(name: str) -> "LanguageModel":
+            is_named = name == self.fluency_model
+            return open_language_model(name, Parameters(), self.with_code, is_named)
+
+        return measurers_of(experiment, self.embedder, self.fluency_model, open_embedding_model, opened)
 
 
 def write_report(
-    wanted: Wanted, store: SqliteStore, report: "Report", experiment: "Experiment", spent: Spent | None = None
+    wanted: Wanted, store: SqliteStore, report: "Report", experiment: "Experiment", spent: "Spent | None" = None
 ) -> "Findings":
     """Measure an experiment, write its report, print what it says, and return what was found.
 
@@ -253,14 +213,14 @@ def write_report(
         spent: What running it took, if this command has.
     """
     from lab.page_files import write_page
-    from lab.provenance import Provenance
+    from lab.provenance import provenance_of
     from lab.report_document import report_document
     from lab.report_making import make_report
     from lab.results import read_results
 
     results = read_results(store, experiment)
-    measurers, embedder, reader = wanted.measurers(experiment)
-    provenance = Provenance((_command(),), embedder, reader, _device(experiment.model), *(spent or ()))
+    measurers = wanted.measurers(experiment)
+    provenance = provenance_of(experiment, _command(), measurers.embedder_name, measurers.reader_name, spent)
     with status_line("measuring") as line:
         findings, page = make_report(store, report, results, measurers, provenance, line.show)
         document = report_document(findings)
@@ -272,14 +232,6 @@ def write_report(
         print_findings(findings)
     progress().print(plain(f"wrote {files[0]}, {files[1].name}, and {len(files) - 2} files of plots and data"))
     return findings
-
-
-def _device(model: str) -> str | None:
-    """Return where local models run, and their precision; `None` for a stand-in, and without PyTorch."""
-    from tertulia.installation import device_and_precision, installed_version
-
-    is_local = model != REHEARSAL and installed_version("torch") is not None
-    return ", ".join(device_and_precision()) if is_local else None
 
 
 def _write_summary(wanted: Wanted, findings: "list[Findings]") -> None:

@@ -25,7 +25,7 @@ caption { font-weight: bold; padding-bottom: .4rem; } figure svg { max-width: 10
 th { text-align: left; vertical-align: bottom; border-bottom: 2px solid #111; }
 th, td { padding: .25rem .6rem .25rem 0; } td { border-bottom: 1px solid #ddd; vertical-align: top; }
 .group td { border-top: 2px solid #777; }
-.figure { text-align: right; white-space: nowrap; padding-left: .6rem; }
+.figure { text-align: right; padding-left: .6rem; } td.figure { white-space: nowrap; }
 @media print { body { font-size: 10pt; margin: 0; max-width: none; padding: 0; } table { font-size: 7.5pt; }
   h2 { break-after: avoid; } figure, tr, .warning { break-inside: avoid; } thead { display: table-header-group; }
   .table { overflow: visible; } pre { border: 1px solid #bbb; } @page { size: A4 landscape; margin: 15mm; } }

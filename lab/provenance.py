@@ -9,10 +9,12 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from lab.experiment import Experiment
 from lab.results import Results, TrialRun
 from metrics.cost import Cost, cost_by, total
 from state.records import RunRecord
 from state.store import Store
+from tertulia.engines import REHEARSAL
 
 #: Distributions that figures depend on.
 _DISTRIBUTIONS = (
@@ -25,6 +27,9 @@ _DISTRIBUTIONS = (
     "pandas",
     "matplotlib",
 )
+
+#: Conversations that a command ran, and its wall-clock and CPU time in seconds.
+Spent = tuple[int, float, float]
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
@@ -66,6 +71,24 @@ class SettingCost:
 
     def __add__(self, other: "SettingCost") -> "SettingCost":
         return SettingCost(self.runs + other.runs, self.utterances + other.utterances, self.cost + other.cost)
+
+
+def provenance_of(
+    experiment: Experiment, command: str, embedder: str, reader: str | None, spent: Spent | None
+) -> Provenance:
+    """Return where a report comes from that a command makes of an experiment.
+
+    Args:
+        experiment: The experiment.
+        command: What was typed.
+        embedder, reader: The names of what measures similarity, and fluency if it is measured.
+        spent: What running it took; `None` where nothing was run.
+    """
+    from tertulia.installation import device_and_precision
+
+    is_local = experiment.model != REHEARSAL and "torch" in installed_versions()
+    device = ", ".join(device_and_precision()) if is_local else None
+    return Provenance((command,), embedder, reader, device, *(spent or ()))
 
 
 def cost_by_setting(store: Store, runs: Iterable[TrialRun]) -> dict[str, SettingCost]:

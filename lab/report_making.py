@@ -18,9 +18,14 @@ from lab.revised_turns import revised_turns
 from state.errors import TertuliaError
 from state.language_model import Embedder, LanguageModel
 from storage.store import SqliteStore
+from tertulia.engines import EMBEDDER, REHEARSAL
+from tertulia.starting import DEFAULT_MODEL
 
 #: The report that shows turns beside its figures.
 _WITH_TURNS = "fig6"
+
+#: What is written in the place of a model's name where none is wanted.
+NO_MODEL = "none"
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,42 @@ class Measurers:
         embedder: Opens what similarities are measured with.
         reader: Opens the model that fluency is measured with; `None`: it is not measured.
         speaker: Opens the model that spoke, for what is measured with it.
+        embedder_name, reader_name: What the first two are called.
     """
 
     embedder: Callable[[], Embedder]
     reader: Callable[[], LanguageModel] | None
     speaker: Callable[[], LanguageModel]
+    embedder_name: str = ""
+    reader_name: str | None = None
+
+
+def measurers_of(
+    experiment: Experiment,
+    embedder: str | None,
+    reader: str | None,
+    open_embedder: Callable[[str], Embedder],
+    open_model: Callable[[str], LanguageModel],
+) -> Measurers:
+    """Return the models that measure an experiment: those that are named, and else the embedded ones.
+
+    Args:
+        experiment: The experiment; a rehearsed one needs no weights.
+        embedder: What similarities are measured with.
+        reader: The model that fluency is measured with; `none`: it is not.
+        open_embedder: Opens an embedder by its name.
+        open_model: Opens a language model by its name.
+    """
+    is_rehearsed = experiment.model == REHEARSAL
+    of_vectors = embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
+    of_fluency = reader or (NO_MODEL if is_rehearsed else DEFAULT_MODEL)
+    return Measurers(
+        embedder=lambda: open_embedder(of_vectors),
+        reader=None if of_fluency == NO_MODEL else lambda: open_model(of_fluency),
+        speaker=lambda: open_model(experiment.model),
+        embedder_name=of_vectors,
+        reader_name=None if of_fluency == NO_MODEL else of_fluency,
+    )
 
 
 def planned(
