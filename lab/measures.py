@@ -67,6 +67,14 @@ class Measuring:
         """All trials that are measured."""
         return [trial for cases in self.trials.values() for trials in cases.values() for trial in trials.values()]
 
+    def truncated(self) -> int:
+        """Return how many dialogues are longer than the embedder reads; 0 where nothing is embedded."""
+        if self._embedder is None:
+            return 0
+        texts = [trial.text() for trial in self.all]
+        cut, whole = self._embedder.embed(texts), self._embedder.embed_untruncated(texts)
+        return sum(a != b for a, b in zip(cut, whole, strict=True))  # one within the limit has one vector
+
     @property
     def times(self) -> dict[str, float]:
         """The simulated time at which each case begins, in hours."""

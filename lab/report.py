@@ -42,6 +42,7 @@ class Findings:
         times: By case, when it begins, in hours.
         unpaired: Finished conversations that are left out, as another setting lacks them.
         longest: Utterances of the longest dialogue.
+        truncated: Dialogues of which the embedder reads the beginning alone.
         skipped: Metrics that were not measured, and why.
         provenance: Where all this comes from.
     """
@@ -54,6 +55,7 @@ class Findings:
     times: Mapping[str, float]
     unpaired: int
     longest: int
+    truncated: int
     skipped: Mapping[str, str]
     provenance: Provenance
 
@@ -140,6 +142,7 @@ def find(
         times=measuring.times,
         unpaired=measuring.unpaired,
         longest=longest,
+        truncated=measuring.truncated() if "sim" in metrics else 0,
         skipped=skipped or {},
         provenance=provenance,
     )

@@ -27,6 +27,7 @@ def report_document(findings: Findings) -> Document:
         "failed": len(results.failed),
         "missing": results.missing - len(results.failed),
         "unpaired": findings.unpaired,
+        "truncated": findings.truncated,
         "figures": [_figure(findings, metric, setting) for metric in findings.metrics for setting in findings.rows],
         "orderings": [_ordering(verdict) for verdict in findings.verdicts],
         "tally": {outcome.replace(" ", "_"): count for outcome, count in tally(findings.verdicts).items()},

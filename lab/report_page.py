@@ -108,6 +108,9 @@ def _notes(findings: Findings) -> Iterator[str]:
     if findings.unpaired:
         lacking = counted(findings.unpaired, "finished conversation")
         yield f"{lacking} left out of all figures, as another setting lacks the same trial"
+    if findings.truncated:
+        longer = counted(findings.truncated, "dialogue")
+        yield f"{longer} longer than the embedder reads: sim is of the beginnings, sim, untruncated of the whole"
     for why in dict.fromkeys(findings.skipped.values()):
         skipped = [metric_named(metric).title for metric, reason in findings.skipped.items() if reason == why]
         yield f"Not measured: {', '.join(skipped)}, {why}"

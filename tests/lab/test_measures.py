@@ -130,6 +130,12 @@ def test_one_trial_has_no_pair_and_nothing_to_leave_out(store: SqliteStore) -> N
     assert figures["A"]["dist1"]["x"].without == {}
 
 
+def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqliteStore) -> None:
+    runs = [spoken("A", "x", 1, ["short"]), spoken("A", "x", 2, ["so long " * 5, "that its end has other letters"])]
+    assert Measuring(store, runs, Letters()).truncated() == 1
+    assert Measuring(store, runs, None).truncated() == 0
+
+
 def test_without_an_embedder_nothing_is_measured_that_needs_one(store: SqliteStore) -> None:
     metrics = ["sim", "vendi", "to_the_point", "fluency", "trait:open", "attention_kept", "unheard_of"]
     assert Measuring(store, trials(), None).figures(metrics) == {"A": {}, "B": {}}
