@@ -103,8 +103,6 @@ def _took(findings: Findings) -> str:
 
 def _notes(findings: Findings) -> Iterator[str]:
     yield from findings.report.notes
-    if findings.report.resampled == "runs":
-        yield "There is one scenario: every run is a case of its own, and intervals are over runs."
     if findings.unpaired:
         lacking = counted(findings.unpaired, "finished conversation")
         yield f"{lacking} left out of all figures, as another setting lacks the same trial"

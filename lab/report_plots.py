@@ -143,4 +143,4 @@ def _people(findings: Findings) -> Iterator[Panel]:
                 series.append(Series(_PAPER, [Point(person, figure) for person, figure in paper], published=True))
             points = [_point(findings, setting, f"{base}:{person}", person) for person in people]
             series.append(Series(setting, points, style=number + 1))
-        yield Panel(metric_named(f"{base}:{people[0]}").title.removesuffix(f" of {people[0]}"), "", "", series, "bars")
+        yield Panel(metric_named(base).title, "", "", series, "bars")
