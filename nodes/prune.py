@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from prompts.remove import removed_with_blocks
 from state.context import Context
 from state.graph_state import UtteranceState
+from state.parameters import Walk
 from state.records import BLOCK_INITIALS, Unit
 
 
@@ -20,7 +21,9 @@ async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     if parameters.retain is not None:
         chosen = all_but_one(prompt.units, scores, BLOCK_INITIALS[parameters.retain_block], parameters.retain)
     else:
-        chosen = prune_units(prompt.units, scores, parameters.removal_factor, parameters.removal_order)
+        chosen = prune_units(
+            prompt.units, scores, parameters.removal_factor, parameters.removal_order, parameters.removal_walk
+        )
     return {"removed": list(removed_with_blocks(prompt, chosen))}
 
 
@@ -29,6 +32,7 @@ def prune_units(
     scores: Mapping[str, float],
     removal_factor: float,
     order: Literal["descending", "ascending"] = "descending",
+    walk: Walk = "paper",
 ) -> list[str]:
     """Return the ids of the units that Algorithm 1 removes, in the order in which it takes them.
 
@@ -36,11 +40,17 @@ def prune_units(
     is passed over, until the target is reached. Ties are visited in prompt order. Sums are exact in the decimals of the
     scores, so that no rounding keeps a unit at λ = 1.
 
+    The other two walks end at the first unit that would overshoot, so that what is removed is a beginning of the order
+    and differs little where scores do (docs/diversity.md has figures).
+
     Args:
         units: The units of the full prompt, in prompt order.
         scores: a_u by unit id, at least of the removable ones, each ≥ 0.
         removal_factor: λ in [0, 1]: the share of the removable units' total score to remove.
         order: From the highest score down (the paper's default) or from the lowest up.
+        walk: What happens at a unit that would overshoot: it is passed over (`paper`), the walk ends before it
+            (`first_overshoot`), or it ends before or behind it, whichever sum is nearer to the target (`nearest`; of
+            two that are equally near the smaller).
 
     Raises:
         ValueError: λ is outside [0, 1].
@@ -51,14 +61,19 @@ def prune_units(
     if removal_factor == 0:
         return []
     exact = {unit.id: Fraction(repr(float(scores[unit.id]))) for unit in units if unit.removable}
-    walk = sorted(exact, key=lambda unit: exact[unit], reverse=order == "descending")  # stable: ties keep their order
+    # Sorting is stable: ties keep their order.
+    visited = sorted(exact, key=lambda unit: exact[unit], reverse=order == "descending")
     target = Fraction(repr(float(removal_factor))) * sum(exact.values())
     current = Fraction(0)
     removed = []
-    for unit in walk:
+    for unit in visited:
         if current + exact[unit] <= target:
             current += exact[unit]
             removed.append(unit)
+        elif walk != "paper":
+            if walk == "nearest" and current + exact[unit] - target < target - current:
+                removed.append(unit)
+            break
         if current >= target:
             break
     return removed

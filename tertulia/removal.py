@@ -1,6 +1,6 @@
 """What λ removed from a turn's prompt in words, and what its user should know where that is not what λ seems to ask."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from prompts.units import FIXED_UNITS
 from state.context import Context
@@ -48,10 +48,12 @@ def remarks(details: TurnDetails) -> dict[str, str]:
     is_by_retaining = parameters.retain is not None and details.what_if is None
     if scores is None or not factor or is_by_retaining:
         return {}
-    return dict(_remarks(details, scores, factor))
+    return dict(_remarks(details, scores, factor, parameters))
 
 
-def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> Iterator[tuple[str, str]]:
+def _remarks(
+    details: TurnDetails, scores: dict[str, float], factor: float, parameters: Parameters
+) -> Iterator[tuple[str, str]]:
     removable = [unit for unit in details.removable if unit.id in scores]
     if not removable:
         return
@@ -60,18 +62,16 @@ def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> I
     heaviest = max(removable, key=lambda unit: scores[unit.id])
     if total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
+        # The nearest walk takes it from the λ on at which its share is as far above λ as nothing is below.
+        least = share / 2 if parameters.removal_walk == "nearest" else share
+        stops = "passes over it" if parameters.removal_walk == "paper" else "stops at it"
         yield (
             "heavy",
-            f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): λ below {share:.2f} "
-            "passes over it",
+            f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): λ below {least:.2f} "
+            f"{stops}",
         )
     if len(staying) == len(removable):
-        lightest = min(scores[unit.id] for unit in removable) / total if total else 0.0
-        yield (
-            "nothing",
-            f"nothing fits under λ = {factor:g}, as the lightest of {len(removable)} removable items has "
-            f"{lightest:.1%} of their weight: nothing is removed, and nothing judged",
-        )
+        yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
     zero = sum(scores[unit.id] == 0 for unit in staying)
     if factor == 1 and zero:
         yield (
@@ -79,6 +79,19 @@ def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> I
             f"{zero} removable {'item has' if zero == 1 else 'items have'} a score of 0 and "
             f"{'stays' if zero == 1 else 'stay'} at λ = 1: Algorithm 1 stops once the target is reached",
         )
+
+
+def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
+    """Return why a walk removes nothing of units with these scores."""
+    is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order == "descending"
+    total = sum(scores)
+    weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
+    which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
+    where = ", where this walk begins and stops" if is_heaviest else ""
+    return (
+        f"nothing fits under λ = {factor:g}, as {which} has {weight:.1%} of their weight{where}: nothing is removed, "
+        "and nothing judged"
+    )
 
 
 def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,9 @@ Layout = Literal["single_message", "chat_turns"]
 #: How attention becomes the score of a unit; `models/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 
+#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/prune.py` has the three.
+Walk = Literal["paper", "first_overshoot", "nearest"]
+
 
 def _check_removable(letters: str) -> str:
     if "c" in letters:
@@ -59,6 +62,11 @@ class PruningParameters(ParameterGroup):
     )
     removal_order: Literal["descending", "ascending"] = Field(
         "descending", description="walk Algorithm 1 from the highest or the lowest score (APP §3.2)"
+    )
+    removal_walk: Walk = Field(
+        "paper",
+        description="at a unit that would remove more than λ asks for: pass over it and go on (paper: Algorithm 1), "
+        "stop before it, or stop where the sum is nearer to what λ asks for (ours: calmer, docs/diversity.md)",
     )
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
