@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from prompts.remove import removed_with_blocks
 from state.context import Context
 from state.graph_state import UtteranceState
-from state.parameters import Walk
+from state.parameters import Parameters, Walk
 from state.records import BLOCK_INITIALS, Unit
 
 
@@ -17,14 +17,17 @@ async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     """Choose the units that λ removes; or, where `retain` is set, all removable units but one."""
     parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
-    scores = state["scores"] or {}
-    if parameters.retain is not None:
+    scores, factor = state["scores"] or {}, removal_factor_of(state, parameters)
+    if factor is None and parameters.retain is not None:
         chosen = all_but_one(prompt.units, scores, BLOCK_INITIALS[parameters.retain_block], parameters.retain)
     else:
-        chosen = prune_units(
-            prompt.units, scores, parameters.removal_factor, parameters.removal_order, parameters.removal_walk
-        )
+        chosen = prune_units(prompt.units, scores, factor or 0.0, parameters.removal_order, parameters.removal_walk)
     return {"removed": list(removed_with_blocks(prompt, chosen))}
+
+
+def removal_factor_of(state: UtteranceState, parameters: Parameters) -> float | None:
+    """Return λ as it is in force in this turn; `None` where `retain` is in its place."""
+    return state.get("removal_factor", None if parameters.retain is not None else parameters.removal_factor)
 
 
 def prune_units(

@@ -19,13 +19,14 @@ _QUOTED = 40
 def removal_in_words(details: TurnDetails) -> list[str]:
     """Return what was removed from the prompt of a turn, a sentence a line; the remarks come last."""
     what_if, scores = details.what_if, details.record.scores
-    factor = details.run.parameters.get("removal_factor") if what_if is None else what_if
+    factor = details.removal_factor if what_if is None else what_if
+    pace = [details.pace] if details.pace is not None and what_if is None else []
     if scores is None:
-        return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)"]
+        return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", *pace]
     removable, gone = len(details.removable), details.removed_items
     would = "would be" if what_if is not None else "were"
     why = f"at λ = {factor}"
-    if (kept := retained(details.run)) is not None:
+    if (kept := retained(details.run)) is not None and details.record.removal_factor is None:
         if what_if is not None:
             why = f"{why}, were {kept} not retained"
         elif gone < removable:
@@ -37,6 +38,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
     return [
         f"✗ {gone} of {removable} removable items {would} removed {why}: {details.removed_share:.1%} of their "
         f"attention (scored by {details.record.scored_by}){emptied}",
+        *pace,
         *remarks(details).values(),
     ]
 
@@ -44,7 +46,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
 def remarks(details: TurnDetails) -> dict[str, str]:
     """Return what is to be said of a removal, by kind: a unit too heavy for λ, nothing that fits, scores of zero."""
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
-    factor = parameters.removal_factor if details.what_if is None else details.what_if
+    factor = details.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
     if scores is None or not factor or is_by_retaining:
         return {}

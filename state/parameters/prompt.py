@@ -68,6 +68,18 @@ class PruningParameters(ParameterGroup):
         description="at a unit that would remove more than λ asks for: pass over it and go on (paper: Algorithm 1), "
         "stop before it, or stop where the sum is nearer to what λ asks for (ours: calmer, docs/diversity.md)",
     )
+    pruning: Literal["every", "first", "when_repetitive"] = Field(
+        "every",
+        description="in which turns λ acts: every one; the first `pruning_turns`, which decide the most (APP App. D, "
+        "Limitations); or where the last lines repeat each other (ours). In others the full prompt is not even scored",
+    )
+    pruning_turns: int = Field(4, ge=1, description="pruning=first: the number of utterances (APP Fig. 9: 3 or 4)")
+    repetition_threshold: float = Field(
+        0.9, ge=0, le=1, description="pruning=when_repetitive: prune where dist-3 over the last utterances is below"
+    )
+    running_window: int = Field(
+        6, ge=2, le=64, description="last utterances over which a conversation's running diversity is taken"
+    )
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
     )
