@@ -1,14 +1,18 @@
-"""The λ of a turn: where the policy of pruning lets a prompt be, λ is 0. Source: APP App. D and Limitations.
+"""The λ of a turn: as it is set, 0 where the policy lets the prompt be, or steered to a diversity that is asked for.
 
-What has been said decides, and nothing else: a fork or a run that goes on finds the same λ.
+What has been said decides, and nothing else: a fork or a run that goes on finds the same λ. Source of policies: APP
+App. D and Limitations.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nodes.steering import Observation, steer
 from state.context import Context
 from state.graph_state import UtteranceState
 from state.parameters import Parameters
+from state.setpoint import Setpoint
+from state.store import Store
 from state.words import words
 
 #: The length of the runs of words by whose repetition a dialogue counts as repetitive.
@@ -22,15 +26,19 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Said:
-    """An utterance as it stands behind those that follow.
+    """An utterance as those that follow may take it into account.
 
     Attributes:
         turn: Its turn.
         words: Its words, in lower case.
+        removal_factor: λ that was in force; `None` where it was not λ that made it.
+        inconsistency: The judge's figure of what was said; `None` where it was not judged.
     """
 
     turn: int
     words: Words
+    removal_factor: float | None = None
+    inconsistency: float | None = None
 
 
 class History:
@@ -46,11 +54,26 @@ class History:
         history: History | None = context.kept.get(cls)
         if history is None or history._read >= turn:  # the run is driven anew from an earlier turn
             history = context.kept[cls] = cls()
-        for spoken in context.store.turns(context.run, history._read + 1, turn - 1):
-            if spoken.speaker is not None:
-                history._said.append(Said(spoken.turn, words_of(spoken.text)))
+        is_steered = context.parameters.setpoint is not None
+        history._said += said_in(context.store, context.run, history._read + 1, turn - 1, is_steered)
         history._read = turn - 1
         return history._said
+
+
+def said_in(store: Store, run: str, first: int, last: int, is_steered: bool) -> list[Said]:
+    """Return what was said from a turn to another; λ and inconsistency only where they steer what follows."""
+    said = [
+        Said(spoken.turn, words_of(spoken.text))
+        for spoken in store.turns(run, first, last)
+        if spoken.speaker is not None
+    ]
+    return [_with_figures(store, run, utterance) for utterance in said] if is_steered else said
+
+
+def _with_figures(store: Store, run: str, said: Said) -> Said:
+    record = store.turn_record(run, said.turn)
+    figures = {candidate.attempt: candidate.inconsistency for candidate in store.candidates(run, said.turn)}
+    return Said(said.turn, said.words, record.removal_factor, figures.get(record.chosen))
 
 
 def words_of(text: str) -> Words:
@@ -75,11 +98,28 @@ def removal_factor_in_force(state: UtteranceState, context: Context) -> float | 
         context: Of the speaker.
     """
     parameters = context.parameters
+    if parameters.diversity is not None and parameters.setpoint is not None:
+        observed = observations(parameters.setpoint, History.before(context, state["turn"]))
+        return steer(parameters.setpoint, parameters.diversity, observed).removal_factor
     if parameters.pruning != "every":
         said = [utterance.words for utterance in History.before(context, state["turn"])]
         if not prunes(parameters, said):
             return 0.0
     return None if parameters.retain is not None else parameters.removal_factor
+
+
+def observations(setpoint: Setpoint, said: Sequence[Said]) -> list[Observation]:
+    """Return what stands behind each utterance, as λ is steered by it."""
+    running = running_measures([utterance.words for utterance in said], setpoint.n, setpoint.window)
+    return [
+        Observation(measure, utterance.removal_factor, utterance.inconsistency)
+        for utterance, measure in zip(said, running, strict=True)
+    ]
+
+
+def running_measures(said: Sequence[Words], n: int, window: int) -> list[float | None]:
+    """Return dist-N behind each utterance, over so many last utterances."""
+    return [distinct_share(said[max(0, count - window) : count], n) for count in range(1, len(said) + 1)]
 
 
 def prunes(parameters: Parameters, said: Sequence[Words]) -> bool:
@@ -95,4 +135,4 @@ def prunes(parameters: Parameters, said: Sequence[Words]) -> bool:
 
 def repetition_of(parameters: Parameters, said: Sequence[Words]) -> float | None:
     """Return dist-3 over the last utterances; `None` where there are too few to repeat each other."""
-    return distinct_share(said[-parameters.running_window :]) if len(said) >= _LEAST_UTTERANCES else None
+    return distinct_share(said[-parameters.repetition_window :]) if len(said) >= _LEAST_UTTERANCES else None

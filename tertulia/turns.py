@@ -12,7 +12,7 @@ from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
 from state.text import folded, one_line
 from tertulia.exchanges import RecordedExchange, read_exchanges
-from tertulia.pace import pace_in_words
+from tertulia.pace import Pace, read_pace
 from tertulia.rounds import Round, calls_of, read_round
 from tertulia.what_if import removed_at
 
@@ -33,7 +33,7 @@ class TurnDetails:
         calls: The calls of models that this agent made in the round.
         exchange: The exchange, in an album chat.
         parts: In an album chat how plan and answer came about, by part.
-        pace: Why the prompt was pruned, or not, where that is not so in every turn.
+        pace: Why the turn had its λ, where that is not the same in all.
     """
 
     run: RunRecord
@@ -47,7 +47,7 @@ class TurnDetails:
     calls: tuple[Call, ...]
     exchange: RecordedExchange | None = None
     parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
-    pace: str | None = None
+    pace: Pace | None = None
 
     @property
     def removal_factor(self) -> float | None:
@@ -144,7 +144,7 @@ def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, remova
         round=None,
         agent=None,
         calls=(),
-        pace=None if prompt is None else pace_in_words(store, run, record.turn.turn),
+        pace=None if prompt is None else read_pace(store, run, record.turn.turn),
     )
 
 

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from state.blocks import letter_of, letters_of
 from state.languages import DEFAULT, Language
 from state.parameters.group import ParameterGroup
+from state.setpoint import Setpoint
 from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
 #: The least and the most memories in a prompt. Source: APP Table 1.
@@ -77,9 +78,7 @@ class PruningParameters(ParameterGroup):
     repetition_threshold: float = Field(
         0.9, ge=0, le=1, description="pruning=when_repetitive: prune where dist-3 over the last utterances is below"
     )
-    running_window: int = Field(
-        6, ge=2, le=64, description="last utterances over which a conversation's running diversity is taken"
-    )
+    repetition_window: int = Field(6, ge=2, le=64, description="pruning=when_repetitive: the number of last utterances")
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
     )
@@ -97,6 +96,19 @@ class PruningParameters(ParameterGroup):
     )
     scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
     record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
+
+
+class SetpointParameters(ParameterGroup):
+    """Steering: a level of diversity that is asked for, to which λ is steered."""
+
+    diversity: float | None = Field(
+        None,
+        description="the figure that λ is steered to, of the metric that the setpoint is calibrated for; the option "
+        "--diversity sets it, with what follows (docs/diversity.md)",
+    )
+    setpoint: Setpoint | None = Field(
+        None, description="how diversity follows λ, as a pilot has measured it; JSON, as `--diversity` stores it"
+    )
 
 
 class PromptParameters(ParameterGroup):

@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Cli
 from support.dialogue_case import BEGINNING, a_context, some_turns
+from support.setpoints import a_setpoint
 
 from graphs.dialogue import build_dialogue_graph
 from metrics.diversity import distinct_n
 from nodes.begin import begin_utterance
-from nodes.pace import History, distinct_share, prunes, words_of
+from nodes.pace import History, distinct_share, observations, prunes, said_in, words_of
+from nodes.prune import prune_units
+from nodes.steering import steer
 from state.parameters import Parameters
 from state.records import Turn, TurnRecord
 
@@ -30,7 +33,7 @@ def test_first_k_counts_utterances(turns: int, before: int) -> None:
 
 
 def test_where_it_is_repetitive() -> None:
-    parameters = Parameters(pruning="when_repetitive", repetition_threshold=0.8, running_window=3)
+    parameters = Parameters(pruning="when_repetitive", repetition_threshold=0.8, repetition_window=3)
     line, another, third = words_of("I like the pier."), words_of("You hate the town."), words_of("We leave at noon.")
     assert not prunes(parameters, [])
     assert not prunes(parameters, [line])  # nothing could repeat it
@@ -106,6 +109,47 @@ def test_show_says_why_and_forks_and_resumed_runs_keep_to_it(cli: Cli) -> None:
     ]
     cli("show", run, "--turn", "3", "--lambda", "0.5").complains(3, "λ was 0 there")
     cli("replay", run)
+
+
+async def test_a_steered_conversation_has_the_factor_of_what_was_said_and_no_other() -> None:
+    setpoint = a_setpoint(gains=(1.0,) * 6, inconsistency=None)
+    context = a_context(max_turns=5, ending="off", diversity=0.66, setpoint=setpoint)
+    await build_dialogue_graph().ainvoke(BEGINNING, context=context)
+    records = [context.store.turn_record(context.run, turn) for turn in range(1, 6)]
+    factors = [record.removal_factor for record in records]
+    assert factors[0] == pytest.approx(0.65)
+    assert factors == sorted(factors)  # the scripted model says one line again and again
+    assert factors[-1] > 0.8
+    for turn, factor in enumerate(factors, 1):
+        said = said_in(context.store, context.run, 1, turn - 1, is_steered=True)
+        assert steer(setpoint, 0.66, observations(setpoint, said)).removal_factor == factor
+        units = context.store.prompt(records[turn - 1].prompt).units
+        assert set(prune_units(units, records[turn - 1].scores, factor)) <= set(records[turn - 1].removed)
+
+
+def test_a_steered_run_is_shown_forked_and_replayed(cli: Cli) -> None:
+    setpoint = a_setpoint(inconsistency=None).model_dump_json()
+    asked = ["--set", "ending=off", "--set", "diversity=0.66", "--set", f"setpoint={setpoint}"]
+    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "5", *asked, "--json").json["run"])
+    turns = [cli("show", run, "--turn", str(turn), "--json").json for turn in range(1, 6)]
+    assert [turn["steering"]["removal_factor"] for turn in turns] == [turn["removal_factor"] for turn in turns]
+    assert len({turn["removal_factor"] for turn in turns}) > 2
+    assert "for dist3 = 0.66: calibrated 0.650" in cli("show", run, "--turn", "1").out
+    assert "diversity asks for" in cli("show", run, "--turn", "5").out
+    assert "steered to dist3 = 0.66" in cli("show", run).out
+    cli("replay", run)
+    fork = str(cli("fork", run, "--at", "4", "--json").json["run"])
+    assert [cli("show", fork, "--turn", str(turn), "--json").json["removal_factor"] for turn in (3, 4, 5)] == [
+        turn["removal_factor"] for turn in turns[2:]
+    ]
+    other = str(cli("fork", run, "--at", "4", "--set", "diversity=0.55", "--json").json["run"])
+    departs = turns[3]["removal_factor"] - 0.65  # the other target, and what was found of this conversation
+    shown = cli("show", other, "--turn", "4", "--json").json
+    assert shown["steering"]["calibrated"] == pytest.approx(0.25)
+    assert shown["removal_factor"] - 0.25 == pytest.approx(departs, abs=0.1)
+    fixed = str(cli("fork", run, "--at", "4", "--lambda", "0.2", "--json").json["run"])
+    assert cli("show", fixed, "--turn", "4", "--json").json["removal_factor"] == 0.2
+    cli("fork", run, "--at", "4", "--model", "rehearsal2").complains(2)
 
 
 def test_album_chats_have_no_first_turns(cli: Cli) -> None:
