@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cli import options
+from cli import options, steering
 from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.option_values import read_changes, read_seed, read_settings
@@ -46,6 +46,9 @@ def fork(
     at: AtOption,
     settings: options.SettingsOption = None,
     removal_factor: LambdaFromHereOption = None,
+    diversity: steering.DiversityOption = None,
+    diversity_metric: steering.MetricOption = "dist3",
+    pilot: steering.PilotOption = 4,
     rounds: RoundsInAllOption = None,
     order: OrderOption = None,
     model: ModelOption = None,
@@ -69,6 +72,7 @@ def fork(
 
     Example: tertulia fork @last --at 3 --lambda 0.8
     """
+    from lab.setpoint import pilot_settings
     from tertulia.forking import plan_fork
     from tertulia.starting import begin
 
@@ -76,7 +80,20 @@ def fork(
     changes = read_changes(person, remember, forget, mechanisms)
     with SqliteStore.open(store_path(store), create=False) as opened:
         parent = opened.run(run)
-        seed = read_seed(chosen, parent.seed)
+        seed, added = read_seed(chosen, parent.seed), additions(extension)
+        if diversity is not None:
+            scenario, of_parent = parent.scenario, pilot_settings(parent, chosen)
+            chosen |= steering.steered(
+                opened,
+                scenario,
+                of_parent,
+                diversity,
+                diversity_metric,
+                pilot,
+                model=model or parent.model,
+                additions=added,
+                with_code=trust_remote_code,
+            )
         plan = plan_fork(
             opened,
             parent,
@@ -87,7 +104,7 @@ def fork(
             seed=seed,
             say=say,
             seat=seat,
-            additions=additions(extension),
+            additions=added,
             label=label,
         )
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)

@@ -1,11 +1,11 @@
 """`run`: a new conversation, from a scenario to its end."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from cli import options
+from cli import options, steering
 from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.option_values import read_model, read_seed, read_settings
@@ -68,6 +68,9 @@ DryRunOption = Annotated[
 def run(
     scenario: ScenarioArgument,
     removal_factor: options.LambdaOption = None,
+    diversity: steering.DiversityOption = None,
+    diversity_metric: steering.MetricOption = "dist3",
+    pilot: steering.PilotOption = 4,
     seed: options.SeedOption = None,
     rounds: options.RoundsOption = None,
     agents: AgentsOption = None,
@@ -104,20 +107,23 @@ def run(
         order=order,
         precision=precision,
     )
-    seed = read_seed(chosen, DEFAULT_SEED)
-    plan = plan_run(
-        scenario,
-        chosen,
-        model=read_model(model, rehearse),
-        seed=seed,
-        seat=seat,
-        additions=additions(extension),
-        label=label,
-    )
+    seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension)
+
+    def plan_with(chosen: dict[str, Any]) -> "RunPlan":
+        return plan_run(scenario, chosen, model=name, seed=seed, seat=seat, additions=added, label=label)
+
+    plan = plan_with(chosen)
     if dry_run:
         _print_estimate(plan, as_json)
         return
     with SqliteStore.open(store_path(store)) as opened:
+        if diversity is not None:
+            wanted = (diversity, diversity_metric, pilot)
+            with_code = trust_remote_code
+            chosen |= steering.steered(
+                opened, scenario, chosen, *wanted, model=name, additions=added, with_code=with_code
+            )
+            plan = plan_with(chosen)
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
 
 

@@ -112,7 +112,7 @@ class Setpoint(Record):
         least, most = self.reachable
         measured = f"{self.metric} over {self.trials} dialogues of {self.rounds} utterances"
         if most - least < LEAST_RANGE:
-            problem = f": λ does not move {measured}, which is {least:.3f} to {most:.3f} whatever it is"
+            problem = f": a higher λ does not give more: {measured} is {least:.3f} to {most:.3f} whatever λ is"
             raise SettingError("diversity", f"{diversity:g}", problem)
         if not least <= diversity <= most:
             problem = f": λ reaches {least:.3f} to {most:.3f} ({measured}); ask for a figure in there"

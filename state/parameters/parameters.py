@@ -190,12 +190,20 @@ class Parameters(
         if self.setpoint is None:
             problem = ": λ is not calibrated for it; ask with --diversity, which does that first"
             raise SettingError("diversity", self.diversity, problem)
-        for name, value in (("retain", self.retain), ("pruning", self.pruning if self.pruning != "every" else None)):
-            if value is not None:
-                problem = f": with diversity={self.diversity:g} λ is steered in every turn; leave one of the two out"
-                raise SettingError(name, value, problem)
+        self.check_steerable()
         self.setpoint.check_reachable(self.diversity)
         return self.model_copy(update={"removal_factor": self.setpoint.removal_factor_for(self.diversity)})
+
+    def check_steerable(self) -> None:
+        """Refuse what does not have λ act in every turn.
+
+        Raises:
+            SettingError: `retain` or `pruning` is set.
+        """
+        for name, value in (("retain", self.retain), ("pruning", self.pruning if self.pruning != "every" else None)):
+            if value is not None:
+                problem = ": where a diversity is asked for, λ is steered in every turn; leave one of the two out"
+                raise SettingError(name, value, problem)
 
     def _check_blocks(self) -> None:
         """Refuse what asks for items of a block that is not there, or that stays.

@@ -193,7 +193,7 @@ def test_a_diversity_sets_where_lambda_begins_and_a_lambda_ends_it() -> None:
         ({"diversity": 0.7, "retain": "highest"}, "leave one of the two out"),
         ({"diversity": 0.7, "setpoint": None}, "ask with --diversity"),
         ({"diversity": 0.7, "setpoint": "{"}, "setpoint"),
-        ({"diversity": 0.5, "setpoint": a_setpoint(diversity=(0.5, 0.5, 0.505))}, "λ does not move dist3"),
+        ({"diversity": 0.5, "setpoint": a_setpoint(diversity=(0.5, 0.5, 0.505))}, "a higher λ does not give more"),
     ],
     ids=str,
 )

@@ -1,0 +1,116 @@
+"""`--diversity`: λ calibrated for a level of diversity, before a conversation is steered to it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from cli.driving import exit_when_interrupted
+from cli.environment import model_access
+from cli.opening import open_embedding_model
+from cli.terminal.output import plain, progress
+from cli.terminal.status_line import StatusLine, status_line
+from state.errors import SettingError, UsageError
+from state.setpoint import DiversityMetric, Setpoint
+from storage.store import SqliteStore
+from tertulia.events import Event, RunEnded, TurnFinished
+from tertulia.starting import Additions
+
+_METRICS = ("dist1", "dist2", "dist3", "sim")
+
+DiversityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--diversity",
+        metavar="X",
+        help="Instead of λ: the diversity that is wanted, a figure of the metric, or low, medium or high. λ is "
+        "calibrated for it by a pilot first, and steered in the course of the conversation (docs/diversity.md).",
+    ),
+]
+MetricOption = Annotated[
+    str,
+    typer.Option("--diversity-metric", metavar="NAME", help="Of --diversity: dist1, dist2, dist3 or sim."),
+]
+PilotOption = Annotated[
+    int, typer.Option("--pilot", metavar="N", help="Of --diversity: the pilot's conversations at each of five λ.")
+]
+
+
+def read_metric(name: str) -> DiversityMetric:
+    """Return the metric of that name.
+
+    Raises:
+        SettingError: There is none.
+    """
+    for metric in _METRICS:
+        if metric == name:
+            return metric  # type: ignore[return-value]
+    raise SettingError("diversity_metric", name, f": it is one of {', '.join(_METRICS)}")
+
+
+def steered(
+    store: SqliteStore,
+    scenario: str,
+    chosen: Mapping[str, Any],
+    asked: str,
+    metric: str,
+    trials: int,
+    *,
+    model: str,
+    additions: Additions,
+    with_code: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a conversation that is steered to a level; where needed, the pilot is run first.
+
+    Raises:
+        TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
+        typer.Exit: The pilot was interrupted; the same command goes on with it.
+    """
+    from lab.running import LocalExecutor
+    from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, read_asked, steering_settings
+
+    if "removal_factor" in chosen or "lambda" in chosen:
+        raise UsageError("--diversity chooses λ, and --lambda sets it; leave one of the two out")
+    level = read_asked(asked)
+    task = CalibrationTask(scenario, chosen, model, read_metric(metric), Pilot(trials), additions)
+    if (setpoint := _known(store, task)) is None:
+        plan = task.plan()
+        pilot = task.fitted_pilot(plan)
+        progress().print(
+            plain(f"calibrating λ: {len(pilot.removal_factors)} × {pilot.trials} conversations", "dim"), highlight=False
+        )
+        embed = open_embedding_model("minilm").embed if task.metric == "sim" else None
+        with exit_when_interrupted(), status_line("calibrating λ") as line:
+            shown = _Shown(line, pilot.utterances)
+            access = model_access(line, [model], with_code)
+            setpoint = calibrate(store, task, LocalExecutor(store, access, additions), shown.event, embed)
+    for text in calibration_lines(setpoint):
+        progress().print(plain(text, "dim"), highlight=False)
+    return steering_settings(setpoint, level)
+
+
+def _known(store: SqliteStore, task: Any) -> Setpoint | None:
+    from lab.setpoint import known_calibration
+
+    known: Setpoint | None = known_calibration(store, task)
+    return known
+
+
+class _Shown:
+    """Shows how far the pilot is."""
+
+    def __init__(self, line: StatusLine, utterances: int) -> None:
+        """Note the line, and how many utterances there are at most."""
+        self._line, self._utterances, self._spoken = line, utterances, 0
+
+    def event(self, event: Event) -> None:
+        """Show what has happened."""
+        match event:
+            case TurnFinished():
+                self._spoken += 1
+                self._line.show(f"calibrating λ: utterance {self._spoken} of at most {self._utterances}")
+            case RunEnded() if event.error is not None:
+                with self._line.pause():
+                    progress().print(plain(f"note: a conversation of the pilot failed: {event.error}", "yellow"))
+            case _:
+                pass
