@@ -93,6 +93,7 @@ def fork(
                 model=model or parent.model,
                 additions=added,
                 with_code=trust_remote_code,
+                parent=parent,
             )
         plan = plan_fork(
             opened,

@@ -11,7 +11,8 @@ from cli.opening import open_embedding_model
 from cli.terminal.output import plain, progress
 from cli.terminal.status_line import StatusLine, status_line
 from state.errors import SettingError, UsageError
-from state.setpoint import DiversityMetric, Setpoint
+from state.records import RunRecord
+from state.setpoint import DiversityMetric
 from storage.store import SqliteStore
 from tertulia.events import Event, RunEnded, TurnFinished
 from tertulia.starting import Additions
@@ -59,21 +60,44 @@ def steered(
     model: str,
     additions: Additions,
     with_code: Sequence[str] | None = None,
+    parent: RunRecord | None = None,
 ) -> dict[str, Any]:
     """Return the settings of a conversation that is steered to a level; where needed, the pilot is run first.
+
+    Args:
+        store: The open store.
+        scenario: What is run.
+        chosen: Its parameters by name.
+        asked: The level.
+        metric: The metric of it.
+        trials: The pilot's conversations at each λ.
+        model: Everybody's model.
+        additions: Nodes and mechanisms of the user's own.
+        with_code: The names of models whose own Python code is executed.
+        parent: The run that is forked, if one is: it may be steered already.
 
     Raises:
         TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
         typer.Exit: The pilot was interrupted; the same command goes on with it.
     """
     from lab.running import LocalExecutor
-    from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, read_asked, steering_settings
+    from lab.setpoint import (
+        CalibrationTask,
+        Pilot,
+        calibrate,
+        calibration_lines,
+        known_calibration,
+        read_asked,
+        setpoint_of,
+        steering_settings,
+    )
 
     if "removal_factor" in chosen or "lambda" in chosen:
         raise UsageError("--diversity chooses λ, and --lambda sets it; leave one of the two out")
     level = read_asked(asked)
     task = CalibrationTask(scenario, chosen, model, read_metric(metric), Pilot(trials), additions)
-    if (setpoint := _known(store, task)) is None:
+    setpoint = None if parent is None else setpoint_of(parent, task.metric, model)
+    if setpoint is None and (setpoint := known_calibration(store, task)) is None:
         plan = task.plan()
         pilot = task.fitted_pilot(plan)
         progress().print(
@@ -87,13 +111,6 @@ def steered(
     for text in calibration_lines(setpoint):
         progress().print(plain(text, "dim"), highlight=False)
     return steering_settings(setpoint, level)
-
-
-def _known(store: SqliteStore, task: Any) -> Setpoint | None:
-    from lab.setpoint import known_calibration
-
-    known: Setpoint | None = known_calibration(store, task)
-    return known
 
 
 class _Shown:

@@ -201,6 +201,12 @@ def pilot_dialogue(store: "SqliteStore", trial: TrialRun) -> PilotDialogue:
     return PilotDialogue(float(factor), tuple(trial.dialogue), tuple(figures))
 
 
+def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint | None:
+    """Return the calibration that a steered run has; `None` where it has none of that metric, or of another model."""
+    setpoint = Parameters.of_record(run.parameters).setpoint
+    return setpoint if setpoint is not None and setpoint.metric == metric and run.model == model else None
+
+
 def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a run that is forked, as a pilot of its scenario has them.
 
