@@ -9,6 +9,7 @@ import typer
 from cli import options
 from cli.driving import exit_when_interrupted, store_hint
 from cli.environment import model_access, store_path
+from cli.lab_setpoint import setpoint
 from cli.lab_stability import stability
 from cli.opening import open_embedding_model
 from cli.option_values import read_model, read_seed, read_settings
@@ -125,6 +126,7 @@ lab = typer.Typer(
 add(lab, album)
 add(lab, resume)
 add(lab, stability)
+add(lab, setpoint)
 
 
 @lab.callback()

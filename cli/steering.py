@@ -105,7 +105,7 @@ def steered(
         )
         embed = open_embedding_model("minilm").embed if task.metric == "sim" else None
         with exit_when_interrupted(), status_line("calibrating λ") as line:
-            shown = _Shown(line, pilot.utterances)
+            shown = PilotProgress(line, pilot.utterances)
             access = model_access(line, [model], with_code)
             setpoint = calibrate(store, task, LocalExecutor(store, access, additions), shown.event, embed)
     for text in calibration_lines(setpoint):
@@ -113,21 +113,22 @@ def steered(
     return steering_settings(setpoint, level)
 
 
-class _Shown:
-    """Shows how far the pilot is."""
+class PilotProgress:
+    """Shows how far conversations are that are held to calibrate λ."""
 
-    def __init__(self, line: StatusLine, utterances: int) -> None:
-        """Note the line, and how many utterances there are at most."""
-        self._line, self._utterances, self._spoken = line, utterances, 0
+    def __init__(self, line: StatusLine, utterances: int | None = None) -> None:
+        """Note the line, and how many utterances there are at most, where that is known."""
+        self._line, self._spoken = line, 0
+        self._of = "" if utterances is None else f" of at most {utterances}"
 
     def event(self, event: Event) -> None:
         """Show what has happened."""
         match event:
             case TurnFinished():
                 self._spoken += 1
-                self._line.show(f"calibrating λ: utterance {self._spoken} of at most {self._utterances}")
+                self._line.show(f"calibrating λ: utterance {self._spoken}{self._of}")
             case RunEnded() if event.error is not None:
                 with self._line.pause():
-                    progress().print(plain(f"note: a conversation of the pilot failed: {event.error}", "yellow"))
+                    progress().print(plain(f"note: run {event.run} failed: {event.error}", "yellow"))
             case _:
                 pass

@@ -55,7 +55,7 @@ class Pilot:
     """
 
     trials: int = 4
-    rounds: int = 8
+    rounds: int = 6
     removal_factors: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     @property

@@ -94,7 +94,7 @@ class Stability:
 
 
 def measure_stability(
-    store: Store, runs: Sequence[RunRecord], access: ModelAccess, draws: int, show: Callable[[str], None] = str
+    store: Store, runs: Sequence[RunRecord], access: ModelAccess, draws: int, show: Callable[[str], object] = str
 ) -> Stability:
     """Return how stable the scores of all scored turns of runs are.
 
