@@ -34,6 +34,9 @@ WALKS: tuple[Walk, ...] = get_args(Walk)
 #: Samples of the bootstrap, and the ends of its band.
 _SAMPLES, _BAND = 2000, (2.5, 97.5)
 
+#: The fewest removable units of a prompt that is looked at.
+_LEAST_UNITS = 2
+
 Scores = Mapping[str, float]
 
 
@@ -81,15 +84,17 @@ class Stability:
     """How stable the scores of some prompts are, and what is removed by them.
 
     Attributes:
+        prompts: How many prompts.
         draws: How often the responses were drawn.
         responses: The responses of a draw.
-        correlation: Spearman's ρ of two draws' scores over the removable units.
+        correlation: Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
         walks: By walk and λ.
     """
 
+    prompts: int
     draws: int
     responses: int
-    correlation: Interval
+    correlation: Interval | None
     walks: tuple[WalkStability, ...]
 
 
@@ -140,7 +145,9 @@ def measure_stability(
 def _scored_turns(store: Store, run: RunRecord) -> Iterator[int]:
     for turn in range(1, run.turns + 1):
         record = store.turn_record(run.run, turn)
-        if record.scores is not None and record.prompt is not None:
+        if record.scores is None or record.prompt is None:
+            continue
+        if sum(unit.removable for unit in store.prompt(record.prompt).units) >= _LEAST_UNITS:
             yield turn
 
 
@@ -166,20 +173,24 @@ async def redrawn(
 
 def stability_of(samples: Sequence[tuple[Prompt, Sequence[Scores]]], responses: int) -> Stability:
     """Return how stable scores are, from several draws for each prompt."""
+    ranked = (_correlation(prompt, drawn) for prompt, drawn in samples)
+    correlations = [correlation for correlation in ranked if correlation is not None]
     return Stability(
+        prompts=len(samples),
         draws=len(samples[0][1]),
         responses=responses,
-        correlation=_interval([_correlation(prompt, drawn) for prompt, drawn in samples]),
+        correlation=_interval(correlations) if correlations else None,
         walks=tuple(_of_walk(samples, walk, factor) for walk in WALKS for factor in FACTORS),
     )
 
 
-def _correlation(prompt: Prompt, drawn: Sequence[Scores]) -> float:
+def _correlation(prompt: Prompt, drawn: Sequence[Scores]) -> float | None:
+    """Return the mean ρ over pairs of draws; `None` where all scores of a draw are alike: there are no ranks then."""
     ids = [unit.id for unit in prompt.units if unit.removable]
-    return mean(
-        float(spearmanr([first[id] for id in ids], [second[id] for id in ids]).statistic)
-        for first, second in combinations(drawn, 2)
-    )
+    scores = [[draw[id] for id in ids] for draw in drawn]
+    if any(len(set(values)) < 2 for values in scores):
+        return None
+    return mean(float(spearmanr(first, second).statistic) for first, second in combinations(scores, 2))
 
 
 def _of_walk(samples: Sequence[tuple[Prompt, Sequence[Scores]]], walk: Walk, factor: float) -> WalkStability:
@@ -235,11 +246,12 @@ def stability_document(stability: Stability, runs: Sequence[RunRecord]) -> Docum
 def stability_page(stability: Stability, runs: Sequence[RunRecord]) -> list[str]:
     """Return the figures as Markdown."""
     drawn = f"{stability.draws} draws of {stability.responses} responses"
-    prompts = "1 prompt" if stability.correlation.n == 1 else f"{stability.correlation.n} prompts"
+    prompts = "1 prompt" if stability.prompts == 1 else f"{stability.prompts} prompts"
+    ranks = "none, as all scores are alike" if stability.correlation is None else _cell(stability.correlation, 3)
     return [
         f"{prompts}, {drawn} to each, {runs[0].model}; in brackets the 95 % interval over prompts.",
         "",
-        f"Spearman's ρ of the scores of two draws: {_cell(stability.correlation, 3)}",
+        f"Spearman's ρ of the scores of two draws: {ranks}",
         "",
         "| walk | λ | overlap of removed sets | units removed | attention removed | by the other draw | off λ by |",
         "|---|---|---|---|---|---|---|",
