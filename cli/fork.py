@@ -72,7 +72,6 @@ def fork(
 
     Example: tertulia fork @last --at 3 --lambda 0.8
     """
-    from lab.setpoint import pilot_settings
     from tertulia.forking import plan_fork
     from tertulia.starting import begin
 
@@ -82,19 +81,8 @@ def fork(
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)
         if diversity is not None:
-            scenario, of_parent = parent.scenario, pilot_settings(parent, chosen)
-            chosen |= steering.steered(
-                opened,
-                scenario,
-                of_parent,
-                diversity,
-                diversity_metric,
-                pilot,
-                model=model or parent.model,
-                additions=added,
-                with_code=trust_remote_code,
-                parent=parent,
-            )
+            wanted = steering.Wanted(diversity, diversity_metric, pilot)
+            chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
         plan = plan_fork(
             opened,
             parent,

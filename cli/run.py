@@ -10,7 +10,7 @@ from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_scenario
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.views.costs import print_cost
 from state.parameters import AGENTS, GROUP_CHAT, Order, Setting
@@ -115,14 +115,15 @@ def run(
     plan = plan_with(chosen)
     if dry_run:
         _print_estimate(plan, as_json)
+        if diversity is not None:
+            progress().print(
+                plain("not counted: the pilot that calibrates λ, where the store has no calibration", "dim")
+            )
         return
     with SqliteStore.open(store_path(store)) as opened:
         if diversity is not None:
-            wanted = (diversity, diversity_metric, pilot)
-            with_code = trust_remote_code
-            chosen |= steering.steered(
-                opened, scenario, chosen, *wanted, model=name, additions=added, with_code=with_code
-            )
+            wanted = steering.Wanted(diversity, diversity_metric, pilot)
+            chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
             plan = plan_with(chosen)
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
 

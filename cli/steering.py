@@ -1,6 +1,7 @@
 """`--diversity`: λ calibrated for a level of diversity, before a conversation is steered to it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from cli.terminal.output import plain, progress
 from cli.terminal.status_line import StatusLine, status_line
 from state.errors import SettingError, UsageError
 from state.records import RunRecord
-from state.setpoint import DiversityMetric
+from state.setpoint import DiversityMetric, Setpoint
 from storage.store import SqliteStore
 from tertulia.events import Event, RunEnded, TurnFinished
 from tertulia.starting import Additions
@@ -49,18 +50,51 @@ def read_metric(name: str) -> DiversityMetric:
     raise SettingError("diversity_metric", name, f": it is one of {', '.join(_METRICS)}")
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for.
+
+    Attributes:
+        asked: The level.
+        metric: The metric of it.
+        trials: The pilot's conversations at each λ.
+    """
+
+    asked: str
+    metric: str
+    trials: int
+
+
+def steered_fork(
+    store: SqliteStore,
+    parent: RunRecord,
+    chosen: Mapping[str, Any],
+    wanted: Wanted,
+    model: str | None,
+    additions: Additions,
+    with_code: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Return the settings of a fork that is steered to a level (see `steered`).
+
+    A parent that is steered already by this metric has a calibration; that of another is of its scenario.
+    """
+    from lab.setpoint import pilot_settings, setpoint_of
+
+    name = model or parent.model
+    known = setpoint_of(parent, read_metric(wanted.metric), name)
+    settings = pilot_settings(parent, chosen)
+    return steered(store, parent.scenario, settings, wanted, name, additions, with_code, known)
+
+
 def steered(
     store: SqliteStore,
     scenario: str,
     chosen: Mapping[str, Any],
-    asked: str,
-    metric: str,
-    trials: int,
-    *,
+    wanted: Wanted,
     model: str,
     additions: Additions,
     with_code: Sequence[str] | None = None,
-    parent: RunRecord | None = None,
+    setpoint: Setpoint | None = None,
 ) -> dict[str, Any]:
     """Return the settings of a conversation that is steered to a level; where needed, the pilot is run first.
 
@@ -68,13 +102,11 @@ def steered(
         store: The open store.
         scenario: What is run.
         chosen: Its parameters by name.
-        asked: The level.
-        metric: The metric of it.
-        trials: The pilot's conversations at each λ.
+        wanted: The level, its metric, and the pilot.
         model: Everybody's model.
         additions: Nodes and mechanisms of the user's own.
         with_code: The names of models whose own Python code is executed.
-        parent: The run that is forked, if one is: it may be steered already.
+        setpoint: The calibration, where there is one already.
 
     Raises:
         TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
@@ -88,15 +120,13 @@ def steered(
         calibration_lines,
         known_calibration,
         read_asked,
-        setpoint_of,
         steering_settings,
     )
 
     if "removal_factor" in chosen or "lambda" in chosen:
         raise UsageError("--diversity chooses λ, and --lambda sets it; leave one of the two out")
-    level = read_asked(asked)
-    task = CalibrationTask(scenario, chosen, model, read_metric(metric), Pilot(trials), additions)
-    setpoint = None if parent is None else setpoint_of(parent, task.metric, model)
+    level = read_asked(wanted.asked)
+    task = CalibrationTask(scenario, chosen, model, read_metric(wanted.metric), Pilot(wanted.trials), additions)
     if setpoint is None and (setpoint := known_calibration(store, task)) is None:
         plan = task.plan()
         pilot = task.fitted_pilot(plan)

@@ -20,6 +20,8 @@ def removal_in_words(details: TurnDetails) -> list[str]:
     """Return what was removed from the prompt of a turn, a sentence a line; the remarks come last."""
     what_if, scores = details.what_if, details.record.scores
     factor = details.removal_factor if what_if is None else what_if
+    if factor is not None and what_if is None and details.pace is not None and details.pace.steering is not None:
+        factor = round(factor, 3)
     pace = [details.pace.reason] if details.pace is not None and what_if is None else []
     if scores is None:
         return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", *pace]

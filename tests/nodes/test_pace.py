@@ -136,7 +136,7 @@ def test_a_steered_run_is_shown_forked_and_replayed(cli: Cli) -> None:
     assert len({turn["removal_factor"] for turn in turns}) > 2
     assert "for dist3 = 0.66: calibrated 0.650" in cli("show", run, "--turn", "1").out
     assert "diversity asks for" in cli("show", run, "--turn", "5").out
-    assert "steered to dist3 = 0.66" in cli("show", run).out
+    assert "λ from 0.65, steered to dist3 = 0.66" in cli("show", run).out
     cli("replay", run)
     fork = str(cli("fork", run, "--at", "4", "--json").json["run"])
     assert [cli("show", fork, "--turn", str(turn), "--json").json["removal_factor"] for turn in (3, 4, 5)] == [
