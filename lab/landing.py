@@ -15,7 +15,7 @@ from lab.calibration import Embed, figure_of, parts_of
 from lab.experiment import Experiment
 from lab.results import TrialRun, read_results
 from lab.running import Executor, run_experiment
-from lab.setpoint import CalibrationTask, calibrate, pilot_dialogue, steering_settings
+from lab.setpoint import CalibrationTask, calibrate, pilot_dialogue, seed_of, steering_settings
 from state.errors import SettingError
 from state.setpoint import LEVELS, DiversityMetric, Setpoint
 from tertulia.documents import SCHEMA_VERSION, Document
@@ -130,6 +130,7 @@ def land(
         settings=settings,
         trials=trials,
         rounds=setpoint.rounds,
+        seed=seed_of(plan),
         model=task.model,
     )
     run_experiment(store, experiment, executor, emit)

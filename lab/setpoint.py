@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 #: Grows when calibrations are made in another way, so that those in stores are made anew.
 _VERSION = 1
 
-#: The first seed of a pilot, far from those that people take: it is no conversation of theirs.
-PILOT_SEED = 700_001
+#: The seeds of pilots and of what is measured beside them, far from those that people take.
+_PILOT_SEED, _LANDING_SEED, _SEEDS = 700_001, 500_001, 1_000_000
 
 #: What says nothing of how λ acts: λ and its target, how long a conversation is, who types, and how servers are asked.
 _NOT_CALIBRATED = {
@@ -134,9 +134,17 @@ class CalibrationTask:
             settings={f"λ = {factor:g}": {**changed, "removal_factor": factor} for factor in pilot.removal_factors},
             trials=pilot.trials,
             rounds=pilot.rounds,
-            seed=PILOT_SEED,
+            seed=seed_of(plan, _PILOT_SEED),
             model=self.model,
         )
+
+
+def seed_of(plan: RunPlan, first: int = _LANDING_SEED) -> int:
+    """Return the first seed of conversations that are held to measure λ.
+
+    It follows from what the scenario is: an edited file has other conversations than those that the store may have.
+    """
+    return case_seed_of(plan.start) * _SEEDS + first
 
 
 def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
