@@ -26,8 +26,9 @@ from state.setpoint import DiversityMetric, Inconsistency, Line, Setpoint
 #: Samples of the bootstrap, and the ends of its band.
 _SAMPLES, _BAND = 1000, (2.5, 97.5)
 
-#: The most that a deviation of the running measure may be in the metric: repetition within and between dialogues.
-_GAIN_MAX = 2.0
+#: The most of a deviation of the running measure that may show in the metric: what a dialogue repeats of itself shows
+#: whole.
+_GAIN_MAX = 1.0
 
 #: The fewest judged utterances from which an expected inconsistency is taken.
 _LEAST_JUDGED = 8

@@ -257,7 +257,11 @@ def calibration_lines(setpoint: Setpoint) -> list[str]:
     """Return a calibration in words, a line each."""
     what = f"{setpoint.metric} over {setpoint.trials} dialogues of at most {setpoint.rounds} utterances"
     curve = zip(setpoint.removal_factors, setpoint.diversity, setpoint.low, setpoint.high, strict=True)
-    gain = setpoint.gains[-1]
+    gain, ends = (
+        setpoint.gains[-1],
+        sorted([(setpoint.low[0], setpoint.high[0]), (setpoint.low[-1], setpoint.high[-1])]),
+    )
+    is_uncertain = ends[0][1] >= ends[1][0]
     tells = (
         f"of a deviation of dist-{setpoint.n} so far from what it should be, {abs(gain):.2f} shows in {setpoint.metric}"
         if gain
@@ -267,4 +271,8 @@ def calibration_lines(setpoint: Setpoint) -> list[str]:
         f"{what}, by λ, with its 95 % band:",
         *(f"  λ = {factor:g}: {figure:.3f} ({low:.3f}–{high:.3f})" for factor, figure, low, high in curve),
         tells,
+        *(
+            ["the bands of the least and the greatest λ overlap: more conversations (--pilot) would tell"]
+            * is_uncertain
+        ),
     ]

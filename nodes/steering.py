@@ -3,7 +3,7 @@
 1. λ begins where the calibration has the asked figure.
 2. A conversation does not see its diversity, which is a figure over trials. From how far its running measure is from
    what the λ that were in force let expect, its part in that figure is estimated, shrunk to what the pilot found such
-   deviations to tell (`Setpoint.gains`); λ goes where the calibration makes up for it.
+   deviations to tell (`Setpoint.gains`); λ goes where the calibration makes up for it, as far as λ moves anything.
 3. Where the judge's figures climb beyond what single utterances scatter, λ is taken back.
 4. λ moves part of the way in each turn, a limited step at most, and stays near where it began, whatever is measured.
 
@@ -29,6 +29,11 @@ AUTHORITY = 0.3
 #: How many standard errors the mean inconsistency must be above what is expected before λ is taken back, and by how
 #: much it then is, for each standard error beyond.
 _TOLERATED, _CAUTION = 2.0, 0.1
+
+
+#: The range of the calibrated curve at which half of the way is worth going: where λ moves diversity little, making up
+#: for a deviation would take much of λ, and most of what it follows would be noise.
+_RANGE_HALF = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
         observed: Everything said so far, oldest first.
     """
     calibrated = setpoint.removal_factor_for(target)
+    least, most = setpoint.reachable
+    worth = (most - least) ** 2 / ((most - least) ** 2 + _RANGE_HALF**2)
     steering = Steering(calibrated, calibrated, None, 0.0, 0.0)
     for count in range(1, len(observed) + 1):
         recent = observed[max(0, count - setpoint.window) : count]
@@ -83,7 +90,7 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
         factor = sum(factors) / len(factors)
         deviation = _deviation(setpoint, count, observed[count - 1].running, factor)
         estimated = setpoint.gain(count) * (deviation or 0.0)
-        for_diversity = setpoint.removal_factor_for(target - estimated) - calibrated
+        for_diversity = worth * (setpoint.removal_factor_for(target - estimated) - calibrated)
         for_consistency = -_excess(setpoint, recent, factor) * _CAUTION
         wanted = _within(for_diversity + for_consistency, AUTHORITY)
         departs = steering.removal_factor - calibrated

@@ -117,7 +117,7 @@ def test_a_pilot_gives_a_monotone_curve_with_a_band_around_it() -> None:
     assert all(a <= b <= c for a, b, c in zip(setpoint.low, setpoint.diversity, setpoint.high, strict=True))
     assert setpoint == fit_setpoint(list(reversed(pilot)), "dist3", ROUNDS)
     assert Setpoint.model_validate(setpoint.model_dump(mode="json")) == setpoint
-    assert 0.3 < setpoint.gains[-1] <= 2  # habits show in both
+    assert 0.3 < setpoint.gains[-1] <= 1  # habits show in both
     assert list(setpoint.gains) == sorted(setpoint.gains)
 
 
