@@ -3,10 +3,8 @@
 `python -m benchmarks.to_the_point [--cases FILE_OR_NAME ...] [--seeds 1 2 3] [--turns 4] [--set NAME=VALUE ...]
 [--vary NAME=VALUE,VALUE ...] [--store FILE] [--lines]`
 
-* *To the point*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is.
-  A case is the memories, earlier dialogues and surroundings of its two people. The match of a line with a case is the
-  mean cosine with the three nearest of these texts, that of a dialogue the mean over its lines; the case with the
-  highest match is the guess. By chance one of so many cases is right.
+* *To the point*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is
+  (`metrics.to_the_point`). By chance one of so many cases is right.
 * *Varied*: dist-N and sim over the dialogues of a case that differ in their seed, as in the paper, and dist-2 at equal
   length, over as many words of each case as the setting with the fewest has.
 * *Fluent*: the mean log-probability of the words by themselves, without any prompt, in nats per token of the embedded
@@ -29,15 +27,13 @@ from numpy.typing import NDArray
 
 import tertulia as tt
 from cli.environment import cache_folder
-from metrics.diversity import Dialogue, dialogue_of, distinct_n, metrics_of_cases, words, words_per_utterance
+from lab.to_the_point import to_the_point_of_scenarios
+from metrics.diversity import Dialogue, dialogue_of, distinct_n, mean, metrics_of_cases, words, words_per_utterance
+from metrics.repetition import repeated_share
+from metrics.to_the_point import ToThePoint
 from models.loading import open_embedder, open_model
-from nodes.address import without_names
 from state.language_model import Embedder, LanguageModel, RenderedPrompt
-from state.records import Case, Reply
-from worlds.catalog import resolve
-
-#: The nearest texts of a case with which a line is compared.
-_NEAREST = 3
+from state.records import Reply
 
 #: By seed, the dialogues of a case under a setting.
 Dialogues = Mapping[int, Dialogue]
@@ -56,34 +52,6 @@ _FIGURES = (
     "words a line",
     "4-grams repeated",
 )
-
-
-def texts_of_case(case: Case) -> list[str]:
-    """Return what a case is: its memories, earlier dialogues and surroundings, without people's names."""
-    texts = [memory.text for person in (case.initiator, case.partner) for memory in person.memories]
-    texts += [person.activity for person in (case.initiator, case.partner) if person.activity]
-    texts += [line.text for dialogue in case.previous_dialogues for line in dialogue.utterances]
-    texts += [case.place] if case.place else []
-    names = (case.initiator.persona.name, case.partner.persona.name)
-    return [text for text in dict.fromkeys(without_names(text, names) for text in texts) if text]
-
-
-def matches(lines: Sequence[str], cases: Sequence[NDArray[np.float64]], embedder: Embedder) -> NDArray[np.float64]:
-    """Return how well each line matches each case, `(lines, cases)`."""
-    vectors = np.array(embedder.embed(list(lines)))
-    return np.array([np.sort(vectors @ case.T, axis=1)[:, -_NEAREST:].mean(axis=1) for case in cases]).T
-
-
-def repeated_share(lines: Sequence[str], n: int = 4) -> float:
-    """Return the share of the n-grams of words that an earlier line has."""
-    seen: set[tuple[str, ...]] = set()
-    found = total = 0
-    for line in lines:
-        tokens = words(line)
-        grams = {tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)}
-        found, total = found + len(grams & seen), total + len(grams)
-        seen |= grams
-    return found / total if total else 0.0
 
 
 def cut(dialogues: Iterable[Dialogue], length: int) -> list[Dialogue]:
@@ -115,33 +83,23 @@ def fluency(lines: Sequence[str], model: LanguageModel) -> float:
 
 
 def figures_of(
-    number: int, dialogues: Dialogues, length: int, cases: Sequence[Case], embedder: Embedder, model: LanguageModel
+    dialogues: Dialogues, length: int, found: ToThePoint, embedder: Embedder, model: LanguageModel
 ) -> list[float]:
     """Return the figures of a case's dialogues under a setting.
 
     Args:
-        number: The case's place among the cases.
         dialogues: By seed.
         length: The words over which dist-2 is taken at equal length.
-        cases: All cases.
-        embedder: Compares lines with the cases.
+        found: How much to the point they are.
+        embedder: Compares dialogues.
         model: Whose log-probability tells how fluent they are.
     """
     each = list(dialogues.values())
-    names = (cases[number].initiator.persona.name, cases[number].partner.persona.name)
-    texts = [np.array(embedder.embed(texts_of_case(case))) for case in cases]
-    right, right_lines, margins = [], [], []
-    for dialogue in each:
-        masked = [text for _, line in dialogue if (text := without_names(line, names))]
-        found = matches(masked or ["."], texts, embedder)
-        right.append(found.mean(axis=0).argmax() == number)
-        right_lines += list(found.argmax(axis=1) == number)
-        margins.append(found[:, number].mean() - np.delete(found, number, axis=1).mean())
     varied = metrics_of_cases({"": each}, embedder)[""]
-    figures: list[Any] = [np.mean(right), np.mean(right_lines), np.mean(margins)]
+    figures: list[Any] = [found.dialogues_found, found.lines_found, found.margin]
     figures += [varied.dist1, varied.dist2, varied.dist3, distinct_n(cut(each, length), 2), varied.sim]
     figures += [fluency([text for dialogue in each for _, text in dialogue], model), words_per_utterance(each)]
-    figures += [np.mean([repeated_share([text for _, text in dialogue]) for dialogue in each])]
+    figures += [mean(repeated_share(dialogue) for dialogue in each)]
     return [np.nan if figure is None else float(figure) for figure in figures]
 
 
@@ -177,20 +135,12 @@ def print_lines(
 
 
 def print_table(
-    dialogues: Sequence[Sequence[Dialogues]], settings: Sequence[Mapping[str, str]], cases: Sequence[Case]
+    dialogues: Sequence[Sequence[Dialogues]], settings: Sequence[Mapping[str, str]], cases: Sequence[str]
 ) -> None:
     """Print the figures of each setting with their intervals, and the differences from the first."""
     model, embedder = open_model("smollm2", cache=cache_folder()), open_embedder("minilm")
     lengths = [min(word_count(by_case[number].values()) for by_case in dialogues) for number in range(len(cases))]
-    figures = np.array(
-        [
-            [
-                figures_of(number, by_case[number], lengths[number], cases, embedder, model)
-                for number in range(len(cases))
-            ]
-            for by_case in dialogues
-        ]
-    )
+    figures = np.array([_figures_by_case(by_case, lengths, cases, embedder, model) for by_case in dialogues])
     print(f"\n{len(cases)} cases, {len(dialogues[0][0])} seeds\n")
     print(f"| setting | {' | '.join(_FIGURES)} |\n|---|{'---|' * len(_FIGURES)}")
     for setting, of_setting in zip(settings, figures, strict=True):
@@ -201,6 +151,23 @@ def print_table(
         print(
             f"| {name}, minus the first | {' | '.join(shown(values, '+') for values in (of_setting - figures[0]).T)} |"
         )
+
+
+def _figures_by_case(
+    by_case: Sequence[Dialogues],
+    lengths: Sequence[int],
+    cases: Sequence[str],
+    embedder: Embedder,
+    model: LanguageModel,
+) -> list[list[float]]:
+    """Return the figures of every case under a setting."""
+    found = to_the_point_of_scenarios(
+        {case: list(dialogues.values()) for case, dialogues in zip(cases, by_case, strict=True)}, embedder
+    )
+    return [
+        figures_of(dialogues, length, found[case], embedder, model)
+        for case, dialogues, length in zip(cases, by_case, lengths, strict=True)
+    ]
 
 
 def shown(values: NDArray[np.float64], sign: str = "") -> str:
@@ -236,7 +203,7 @@ def main() -> None:
         ]
     if options.lines:
         print_lines(dialogues, settings, options.cases)
-    print_table(dialogues, settings, [case for case in map(resolve, options.cases) if isinstance(case, Case)])
+    print_table(dialogues, settings, options.cases)
 
 
 if __name__ == "__main__":

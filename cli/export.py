@@ -1,24 +1,25 @@
-"""`export`: a run as a file: JSON lines from which every table can be made, and a transcript that people read."""
+"""`export`: runs as files: JSON lines from which every table can be made, a transcript, and dialogues for others."""
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli.environment import store_path
-from cli.options import JsonOption, RunArgument, StoreOption
+from cli.options import JsonOption, RunsArgument, StoreOption
 from cli.terminal.output import plain, print_json, progress
 from state.errors import UsageError
+from state.records import RunRecord
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
-from tertulia.exporting import run_records
+from tertulia.exporting import FORMATS, check_format, exported_lines, files_of
 from tertulia.transcript import transcript
 from tertulia.written_files import STANDARD_OUTPUT, check_file, write_lines
 
 
 def export(
-    run: RunArgument,
+    run: RunsArgument,
     jsonl: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every record as a line of JSON; -: standard output.")
     ] = None,
@@ -29,49 +30,91 @@ def export(
         bool,
         typer.Option("--thoughts", help="In the transcript: under every turn the thoughts, bids and removed units."),
     ] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Write to --out: jsonl, dialogues, messages (of chat models), or sdialog (SDialog's JSON).",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where --format goes; for several runs in sdialog, a folder; else -."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a run to files: JSON lines for programs, a Markdown transcript for people.
+    """Write runs to files: JSON lines for programs, a Markdown transcript for people, dialogues for other tools.
+
+    `tertulia metrics` reads every format but the transcript.
 
     Example: tertulia export @last --jsonl run.jsonl --markdown run.md --thoughts
     """
     path = store_path(store)
-    _check(jsonl, markdown, path, thoughts, force, as_json)
+    if out is not None and format is None:
+        raise UsageError(f"--out {out} needs --format; give {', '.join(FORMATS)}")
+    chosen = None if format is None else check_format(format)
     with SqliteStore.open(path, create=False) as opened:
-        record = opened.run(run)
-        start = opened.start(record.run)
+        records = list({record.run: record for record in map(opened.run, run)}.values())
+        wanted = {} if chosen is None else files_of(chosen, records, out or STANDARD_OUTPUT)
+        _check(jsonl, markdown, list(wanted), path, thoughts, force, as_json, len(records))
         try:
-            if jsonl is not None:
-                write_lines(jsonl, map(json.dumps, run_records(opened, record, start)))
-            if markdown is not None:
-                write_lines(markdown, transcript(opened, record, start, thoughts))
+            _write(opened, records, jsonl, markdown, thoughts)
+            for target, of_file in wanted.items():
+                write_lines(target, exported_lines(opened, of_file, chosen or "jsonl"))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-    written = {"jsonl": jsonl, "markdown": markdown}
     if as_json:
-        files = {name: str(file) if file else None for name, file in written.items()}
-        print_json({"schema_version": SCHEMA_VERSION, "run": record.run, **files})
-    for file in written.values():
+        files = {name: str(file) if file else None for name, file in {"jsonl": jsonl, "markdown": markdown}.items()}
+        further = {"runs": [record.run for record in records], "files": [str(file) for file in wanted]}
+        print_json({"schema_version": SCHEMA_VERSION, "run": records[0].run, **files, **(further if wanted else {})})
+    for file in (jsonl, markdown, *wanted):
         if file not in (None, STANDARD_OUTPUT):
             progress().print(plain(f"wrote {file}"))
 
 
-def _check(jsonl: Path | None, markdown: Path | None, store: Path, thoughts: bool, force: bool, as_json: bool) -> None:
+def _write(
+    store: SqliteStore, runs: Sequence[RunRecord], jsonl: Path | None, markdown: Path | None, thoughts: bool
+) -> None:
+    if jsonl is not None:
+        write_lines(jsonl, exported_lines(store, runs, "jsonl"))
+    if markdown is not None:
+        (run,) = runs
+        write_lines(markdown, transcript(store, run, store.start(run.run), thoughts))
+
+
+def _check(
+    jsonl: Path | None,
+    markdown: Path | None,
+    others: Sequence[Path],
+    store: Path,
+    thoughts: bool,
+    force: bool,
+    as_json: bool,
+    runs: int,
+) -> None:
     """Refuse what can't be written, before anything is.
 
     Raises:
         UsageError: No file is named, or one that can't be it.
     """
-    files = [file for file in (jsonl, markdown) if file is not None]
+    files = [file for file in (jsonl, markdown, *others) if file is not None]
     if not files:
-        raise UsageError("nothing to export to; give --jsonl FILE, --markdown FILE, or both (-: standard output)")
+        raise UsageError(
+            "nothing to export to; give --jsonl FILE, --markdown FILE, or both (-: standard output), or --format NAME"
+        )
     if thoughts and markdown is None:
         raise UsageError("--thoughts is for the transcript; give --markdown FILE (JSON lines have them anyway)")
+    if markdown is not None and runs > 1:
+        raise UsageError(f"--markdown is the transcript of one run, and {runs} are given; write them one after another")
     if as_json and STANDARD_OUTPUT in files:
         raise UsageError("--json and a file - would both go to standard output; give one of them")
-    if len(files) == 2 and files[0].resolve() == files[1].resolve():
+    if jsonl is not None and markdown is not None and jsonl.resolve() == markdown.resolve():
         raise UsageError(f"--jsonl and --markdown are both {jsonl}; give two files")
+    resolved = [file.resolve() for file in files]
+    if twice := next((file for file in files if resolved.count(file.resolve()) > 1), None):
+        raise UsageError(f"{twice} is given for two formats; give two files")
     for file in files:
         check_file(file, store, force)

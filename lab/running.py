@@ -7,7 +7,7 @@ from itertools import count, groupby
 from typing import TYPE_CHECKING, Protocol
 
 from lab.experiment import Experiment, experiment_of, joined, place_of
-from state.errors import NotFoundError
+from state.errors import NotFoundError, UsageError
 from state.records import RunRecord, Trial
 from tertulia.cohort import OpenedRun, drive_cohort
 from tertulia.engines import ModelAccess, open_engines, reopen_engines
@@ -59,11 +59,25 @@ class LocalExecutor:
     additions: Additions = NOTHING_ADDED
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
-        """Drive cohorts to their ends, one after another (see `Executor`)."""
+        """Drive cohorts to their ends, one after another (see `Executor`).
+
+        Raises:
+            UsageError: A model can't do what a setting asks of it; nothing was run.
+        """
         access = self.access.keeping_models()
+        self._check_settings(tasks, access)
         for task in tasks:
             runs = self._begin(task, access) if task.trials else [self._reopen(run, access) for run in task.runs]
             drive_cohort(self.store, runs, emit)
+
+    def _check_settings(self, tasks: Sequence[CohortTask], access: ModelAccess) -> None:
+        first = {trial.setting: (task, trial) for task in reversed(tasks) for trial in reversed(task.trials)}
+        for setting, (task, trial) in first.items():
+            (plan,) = _plans(replace(task, trials=(trial,)), self.additions)
+            try:
+                open_engines(plan.model, plan.start, plan.parameters, access)
+            except UsageError as error:
+                raise UsageError(f"setting {setting!r}: {error}") from None
 
     def _begin(self, task: CohortTask, access: ModelAccess) -> list[OpenedRun]:
         """Store all runs of a new cohort, or none of them."""

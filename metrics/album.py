@@ -8,8 +8,7 @@ would come out too low, and sim too high. Of invented texts with Zipf's frequenc
 and by 32 agents, the intervals hold the true dist-1 in 94 to 98 % of samples. Agents who met have heard each other,
 which no interval over agents knows; and one run says nothing about another seed.
 
-Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife); Hurlbert 1971, Eq. 4 (the expected
-number of kinds in a sample of a given size).
+Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife).
 """
 
 import re
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.diversity import words
+from metrics.variety import expected_distinct
 from state.album import CALLS
 from state.language_model import Embedder
 from state.records import Record
@@ -296,26 +296,8 @@ def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size
         rest.update(counts[gram] - count for gram, count in of_agent.items())
         del rest[0]
         if total > of_agent.total():
-            without[agent] = _expected(rest, total - of_agent.total(), size)
-    return Measured(_expected(kinds, total, size) if total else None, len(agents), without)
-
-
-def _expected(kinds: Counter[int], total: int, size: int | None) -> float:
-    """Return the share of distinct n-grams in a sample of so many of them, of all without a size.
-
-    Args:
-        kinds: By how often an n-gram occurs, how many do.
-        total: The number of n-grams.
-        size: Of the sample, drawn without replacement.
-    """
-    if size is None:
-        return kinds.total() / total
-    from scipy.special import gammaln
-
-    counts, numbers = np.array([*kinds], dtype=np.float64), np.array([*kinds.values()], dtype=np.float64)
-    rest = np.maximum(total - counts, size)  # fewer are left: one of them is in every sample
-    missed = np.exp(gammaln(rest + 1) - gammaln(rest - size + 1) - gammaln(total + 1) + gammaln(total - size + 1))
-    return float((numbers * (1 - np.where(total - counts < size, 0.0, missed))).sum() / size)
+            without[agent] = expected_distinct(rest, total - of_agent.total(), size)
+    return Measured(expected_distinct(kinds, total, size) if total else None, len(agents), without)
 
 
 def _grams(exchanges: Sequence[AlbumExchange], call: str, n: int) -> list[tuple[str, Hashable]]:

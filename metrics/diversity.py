@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from state.language_model import Embedder
@@ -75,7 +76,7 @@ def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
     """Return the mean of each figure over the cases that have it; `None` where no case has it. Source: APP §2."""
     figures = list(figures)
     return DiversityFigures(
-        **{name: _mean([getattr(case, name) for case in figures]) for name in DiversityFigures.model_fields}
+        **{name: mean([getattr(case, name) for case in figures]) for name in DiversityFigures.model_fields}
     )
 
 
@@ -102,14 +103,24 @@ def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
     Returns:
         The ratio; `None` if no utterance has n words.
     """
-    utterances = _utterances(dialogues)
-    grams = [gram for words in utterances for gram in zip(*(words[skip:] for skip in range(n)), strict=False)]
+    grams = n_grams(dialogues, n)
     return len(set(grams)) / len(grams) if grams else None
+
+
+def n_grams(dialogues: Iterable[Dialogue], n: int) -> list[tuple[str, ...]]:
+    """Return all n-grams of words of these dialogues, none of which goes beyond an utterance.
+
+    Args:
+        dialogues: The dialogues.
+        n: The length of an n-gram in words, from 1.
+    """
+    utterances = _utterances(dialogues)
+    return [gram for words in utterances for gram in zip(*(words[skip:] for skip in range(n)), strict=False)]
 
 
 def words_per_utterance(dialogues: Iterable[Dialogue]) -> float | None:
     """Return the mean length of an utterance of these dialogues, in words; `None` if there is no utterance."""
-    return _mean([len(words) for words in _utterances(dialogues)])
+    return mean([len(words) for words in _utterances(dialogues)])
 
 
 def _utterances(dialogues: Iterable[Dialogue]) -> list[list[str]]:
@@ -135,12 +146,19 @@ def mean_pairwise_cosine(vectors: Sequence[Sequence[float]]) -> float | None:
     """
     if len(vectors) < 2:
         return None
-    directions = np.asarray(vectors, dtype=np.float64)  # (N, D)
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = directions_of(vectors)
     cosines = directions @ directions.T  # (N, N)
     return float(cosines[np.triu_indices(len(vectors), k=1)].mean())
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def directions_of(vectors: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return vectors, none of them zero, brought to unit length: an array `(N, D)` of at least one row."""
+    directions = np.asarray(vectors, dtype=np.float64)
+    unit: NDArray[np.float64] = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return unit
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not `None`; `None` where there is none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None

@@ -20,6 +20,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import AttentionInterface
 
 from models.decoding_state import DecodingState, Prefix, causal_mask, current_state
+from models.row_groups import Stack
 from state.errors import AttentionUnavailableError
 
 IMPLEMENTATION = "tertulia"
@@ -55,6 +56,10 @@ class _Options:
             return logits.softmax(-1, dtype=torch.float32)
         column = self.sinks.reshape(1, -1, 1, 1).expand(*logits.shape[:-1], 1).to(logits.dtype)
         return torch.cat([logits, column], dim=-1).softmax(-1, dtype=torch.float32)[..., :-1]
+
+    def rounded_softmax(self, logits: Tensor) -> Tensor:
+        """Return the attention weights as precise as the logits: where nobody looks at them."""
+        return logits.softmax(-1) if self.sinks is None else self.softmax(logits)
 
 
 def attention_forward(
@@ -151,6 +156,9 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
     """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
     outputs = []
     for group in state.groups:
+        if isinstance(group, Stack):
+            outputs.append(_decode_stack(group, layer, query, options, captures=state.captured_attention is not None))
+            continue
         queries, keys, values = query[:, :, group.tokens], group.keys[layer][None], group.values[layer][None]
         n = queries.shape[2]
         block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
@@ -162,6 +170,25 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
                 group.capture(weights, first)
             outputs.append(weighted_values(weights, values))
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
+
+
+def _decode_stack(stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool) -> Tensor:
+    """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`."""
+    new, found = query[0, :, stack.tokens], []
+    for number, run in enumerate(stack.runs):
+        keys, values = stack.keys[layer][run.members], stack.values[layer][run.members]
+        queries = run.arranged(new)
+        block = max(1, MAX_WEIGHTS // (new.shape[0] * len(keys) * keys.shape[2]))
+        outputs = []
+        for first in range(0, run.width, block):
+            logits = options.logits(queries[:, :, first : first + block], keys)
+            stack.mask(logits, number, first, options.window)
+            weights = options.softmax(logits) if captures else options.rounded_softmax(logits)
+            if captures:
+                stack.capture(weights, number, first)
+            outputs.append(weighted_values(weights, values))
+        found.append(run.in_order(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)))
+    return (found[0] if len(found) == 1 else torch.cat([new[:, :0], *found], dim=1))[None]
 
 
 def _products(query: Tensor, key: Tensor) -> Tensor:

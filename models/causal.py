@@ -40,6 +40,9 @@ from state.records import Reply
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30
 
+#: Tokens of a text whose probabilities are computed at once: each takes a number for every token of the vocabulary.
+_READ_AT_ONCE = 256
+
 
 class CausalLanguageModel:
     """A local model whose attention is captured exactly.
@@ -125,6 +128,18 @@ class CausalLanguageModel:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
         return self._likelihoods([Likelihood(prompt, reply)])[0]
 
+    async def token_log_likelihoods(self, prompt: RenderedPrompt, tokens: Sequence[int]) -> list[float]:
+        """Return the log-probability of each token after the prompt and the tokens before it, in nats."""
+        self._require_fit(prompt, len(tokens))
+        prefix = self.prompts.get(prompt)
+        state = DecodingState(self.model, prefix, 1, len(tokens), capture=False)
+        read, found = [prefix.tokens[-1], *tokens], list[float]()
+        for first in range(0, len(tokens), _READ_AT_ONCE):
+            part = tokens[first : first + _READ_AT_ONCE]
+            logs = state.forward([read[first : first + len(part)]])[0].float().log_softmax(-1)
+            found += logs.gather(1, torch.tensor(part, device=logs.device)[:, None])[:, 0].tolist()
+        return found
+
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
         return self._next_options([NextOption(prompt, tuple(options))])[0]
@@ -144,14 +159,15 @@ class CausalLanguageModel:
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
         """Return the replies to several prompts, which are kept."""
-        return self._decode([question.request for question in questions], self.prompts.reader(), capture=False)[0]
+        requests = [question.request for question in questions]
+        return self._decode(requests, self.prompts.reader(), capture=False, stacks=len(requests) > 1)[0]
 
     def _generated_and_scored(
         self, questions: Sequence[ScoredGeneration]
     ) -> list[tuple[list[Reply], dict[str, float]]]:
         """Return replies, and scores averaged over those of each question."""
         requests = [question.request for question in questions]
-        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True)
+        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True, stacks=len(requests) > 1)
         captured = iter(attention)
         answers = []
         for question, replies in zip(questions, by_question, strict=True):
@@ -237,7 +253,12 @@ class CausalLanguageModel:
         return token_bytes(self.model) * (tokens + rows * capacity) + rows * logits
 
     def _decode(
-        self, requests: Sequence[GenerationRequest], read: Callable[[RenderedPrompt], Prefix], *, capture: bool
+        self,
+        requests: Sequence[GenerationRequest],
+        read: Callable[[RenderedPrompt], Prefix],
+        *,
+        capture: bool,
+        stacks: bool = False,
     ) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the attention of each reply to its prompt if it is captured.
 
@@ -245,6 +266,7 @@ class CausalLanguageModel:
             requests: The requests.
             read: Returns the keys and values of a prompt.
             capture: Whether attention is captured.
+            stacks: Whether prompts may share a tensor.
         """
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
@@ -261,7 +283,7 @@ class CausalLanguageModel:
             if r.without_context is not None
             for prefix in [read(r.without_context)] * len(r.generators)
         ]
-        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture)
+        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, stacks=stacks)
         replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
         if not capture:
             return replies, []

@@ -7,8 +7,8 @@ copy of its prefix, and rows of several prompts are decoded together.
 While a `Prefix` or a `DecodingState` is current (`current_state`), `models.attention` computes the attention of the
 forward pass with it. This module knows nothing of units, prompts or sampling.
 
-Shapes: B rows, R of them in a group, H query heads, K key-value heads, n new tokens, d head size, P tokens of the
-longest prefix, T reply tokens, t reply tokens that there is room for.
+Shapes: B rows, H query heads, K key-value heads, n new tokens, d head size, P tokens of the longest prefix, T reply
+tokens.
 """
 
 import contextvars
@@ -20,12 +20,13 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from models.kept_chunks import Chunk, ChunkKey, KeptChunks
+from models.row_groups import Group, Stack, alike
 
 if TYPE_CHECKING:
     from models.sight import PictureInputs
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
 #: read again behind a common beginning, large enough for full matrix products.
 CHUNK, ACCELERATOR_CHUNK = 128, 512
 
-#: Tokens of the replies for which room is made at a time, and the most rows that share a tensor: the column of another
-#: row costs as much as one of the prefix.
-GROWTH, MOST_ROWS = 32, 16
+#: The most rows that share a tensor: the column of another row costs as much as one of the prefix.
+MOST_ROWS = 16
 
 current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = contextvars.ContextVar(
     "current_state", default=None
@@ -200,17 +200,24 @@ class DecodingState:
     """Rows that continue prefixes, each at its own length.
 
     The new tokens of all rows are read in one sequence, one row behind another, so that a row that reads many costs
-    the others nothing. Rows of one prefix are a group, and attend to it in one matrix product.
+    the others nothing. Rows of one prefix are a group, and attend to it in one matrix product (`models.row_groups`).
 
     Attributes:
-        groups: The rows by prefix.
+        groups: The rows by prefix, or by several.
         lengths: By row, the number of tokens read, the prompt's last one included.
         captured_attention: Attention of each row's tokens to the prompt, mean over heads and summed over layers,
             `(B, T, P + 1)` in float32; `None` if it is not captured.
     """
 
     def __init__(
-        self, model: PreTrainedModel, prefixes: Prefix | Sequence[Prefix], rows: int, capacity: int, *, capture: bool
+        self,
+        model: PreTrainedModel,
+        prefixes: Prefix | Sequence[Prefix],
+        rows: int,
+        capacity: int,
+        *,
+        capture: bool,
+        stacks: bool = False,
     ) -> None:
         """Make rows that have read nothing yet.
 
@@ -220,16 +227,20 @@ class DecodingState:
             rows: Number of rows that continue each of these.
             capacity: T, the tokens that a row may read.
             capture: Whether to capture attention to the prompt.
+            stacks: Whether prefixes of about the same length share a tensor: several prompts take less time then, and
+                their digits are others.
         """
         self.model = model
         self._can_limit_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
         listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
         of_row = [prefix for prefix in listed for _ in range(rows)]
         self.lengths = [0] * len(of_row)
-        self.groups: list[Group] = []
+        members: list[tuple[Prefix, list[int]]] = []
         for prefix in {id(prefix): prefix for prefix in listed}.values():
-            members = [row for row, continued in enumerate(of_row) if continued is prefix]
-            self.groups += [Group(prefix, members[i : i + MOST_ROWS]) for i in range(0, len(members), MOST_ROWS)]
+            continuing = [row for row, continued in enumerate(of_row) if continued is prefix]
+            members += [(prefix, continuing[i : i + MOST_ROWS]) for i in range(0, len(continuing), MOST_ROWS)]
+        parts = alike(members) if stacks else [[member] for member in members]
+        self.groups = [Stack(part) if len(part) > 1 else Group(*part[0]) for part in parts]
         self._prefix_lengths = [prefix.length for prefix in of_row]
         self._first_positions = [prefix.length + prefix.shift for prefix in of_row]
         shape = (len(of_row), capacity, max(self._prefix_lengths) + 1)
@@ -251,14 +262,14 @@ class DecodingState:
         none = logits.new_zeros(0, logits.shape[1])
         return [parts.get(row, none) for row in range(len(tokens))]
 
-    def next_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
-        """Read the next tokens of the rows, and return the logits after the last token of each, `(B, V)`.
+    def next_logits(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Read the next tokens of the rows, and return the logits after the last token of each, `(V,)` by row.
 
         A row may have no tokens; its logits mean nothing.
         """
         order, logits = self._forward(tokens, last_only=True)
         places = {row: place for place, row in enumerate(order)}
-        return logits[[places.get(row, 0) for row in range(len(tokens))]]
+        return [logits[places.get(row, 0)] for row in range(len(tokens))]
 
     def truncate(self, row: int, tokens: int) -> None:
         """Drop the last tokens of a row, as if they had not been read."""
@@ -307,91 +318,6 @@ class DecodingState:
         for group in self.groups:
             group.store(layer, keys[0], values[0])
         return keys, values
-
-
-class Group:
-    """Rows of one prefix: their keys and values stand in one tensor per layer, `(K, P + R · t, d)`.
-
-    Behind the prefix there is a column per row for the first token of the replies, then for the second, and so on. A
-    token attends to the prefix and to its row's columns up to its own; the others are masked. So a single product
-    serves all R rows, and a row that goes back leaves nothing to be moved.
-
-    Attributes:
-        rows: Their numbers in the state.
-        tokens: Where their new tokens are among those of all groups, in the forward pass under way.
-        keys, values: By layer.
-    """
-
-    def __init__(self, prefix: Prefix, rows: list[int]) -> None:
-        """Make rows that have read nothing yet."""
-        self.rows = rows
-        self.tokens = slice(0, 0)
-        self.keys, self.values = list(prefix.keys), list(prefix.values)
-        self._length = prefix.length
-        self._masks: dict[int | None, Tensor] = {}
-        self._attention: Tensor | None = None
-
-    def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
-        """Begin a forward pass in which each row reads so many tokens; return where those of the next group begin."""
-        self.tokens = slice(start, start + sum(new))
-        # by new token: its row's number in the group, and its position in the reply
-        self._of_row = torch.tensor([i for i, n in enumerate(new) for _ in range(n)], device=device)
-        positions = [lengths[row] + i for row, n in zip(self.rows, new, strict=True) for i in range(n)]
-        self._positions = torch.tensor(positions, device=device)
-        self._columns = self._length + self._positions * len(self.rows) + self._of_row
-        self._needed = max(positions, default=-1) + 1
-        self._masks.clear()
-        self._attention = None
-        return self.tokens.stop
-
-    def store(self, layer: int, keys: Tensor, values: Tensor) -> None:
-        """Put the keys and values of the new tokens, `(K, tokens, d)` of all groups, into their columns."""
-        if not self._needed:
-            return
-        columns = self._length + len(self.rows) * self._needed
-        for tensors, new in ((self.keys, keys), (self.values, values)):
-            tensor = tensors[layer]
-            if tensor.dim() == 1 or tensor.shape[1] < columns:
-                # Never a part of a tensor: in bfloat16 it would be copied for every product.
-                grown = new.new_zeros(new.shape[0], columns + len(self.rows) * GROWTH, new.shape[2])
-                if tensor.dim() > 1:
-                    grown[:, : tensor.shape[1]] = tensor
-                tensors[layer] = tensor = grown
-            tensor.index_copy_(1, self._columns, new[:, self.tokens])
-
-    def mask(self, logits: Tensor, first: int, window: int | None) -> None:
-        """Mask the attention logits `(1, H, n, P + R · t)` of the new tokens from `first` on, in place."""
-        columns, n = logits.shape[3], logits.shape[2]
-        if window is not None and window >= self._length + self._needed:
-            window = None
-        if window not in self._masks:
-            behind = torch.arange(columns - self._length, device=logits.device)
-            positions, of_row = behind // len(self.rows), behind % len(self.rows)
-            mask = (of_row != self._of_row[:, None]) | (positions > self._positions[:, None])
-            if window is not None:
-                positions = torch.cat([torch.arange(-self._length, 0, device=logits.device), positions])
-                mask = nn.functional.pad(mask, (self._length, 0))
-                mask |= self._positions[:, None] - positions >= window
-            self._masks[window] = mask
-        mask = self._masks[window][first : first + n]
-        logits[..., columns - mask.shape[1] :].masked_fill_(mask, -torch.inf)
-
-    def capture(self, weights: Tensor, first: int) -> None:
-        """Add the attention weights `(1, H, n, P + R · t)` of one layer, of the new tokens from `first` on."""
-        n = weights.shape[2]
-        if self._attention is None:
-            self._attention = weights.new_zeros(len(self._positions), self._length + 1)
-        of_row = self._of_row[first : first + n]
-        added = self._attention[first : first + n]
-        added[:, :-1] += weights[0, :, :, : self._length].mean(0)
-        # each row's first column is the prompt's last token
-        added[:, -1] += weights[0, :, torch.arange(n, device=weights.device), self._length + of_row].mean(0)
-
-    def write_attention(self, captured: Tensor) -> None:
-        """Write what was captured in this forward pass into that of all rows, `(B, T, P + 1)`."""
-        if self._attention is not None:
-            rows = torch.tensor(self.rows, device=captured.device)[self._of_row]
-            captured[rows, self._positions, : self._attention.shape[1]] = self._attention
 
 
 def causal_mask(query_columns: Tensor, key_columns: Tensor, window: int | None) -> Tensor:

@@ -92,20 +92,34 @@ class SentenceEmbedder:
         return kept
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector of unit length per text: the mean over windows of that limit, weighted by their tokens."""
-        return [self._embed_long(text) for text in texts]
+        """Return one vector of unit length per text: the mean over windows of that limit, weighted by their tokens.
 
-    def _embed_long(self, text: str) -> list[float]:
-        tokenizer = self._model.tokenizer
-        offsets = tokenizer(
-            whole_characters(text), add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )["offset_mapping"]
-        width = int(self._model.max_seq_length or 256) - 2  # room for the two special tokens
+        The first window is what `embed` reads of a text, so it is embedded once for both.
+        """
+        windows = {text: self._windows(text) for text in dict.fromkeys(texts)}
+        self.embed([window for of_text in windows.values() for window, _ in of_text])  # in one: kept ones are looked up
+        whole = {text: self._mean(of_text) for text, of_text in windows.items()}
+        return [[*whole[text]] for text in texts]
+
+    def _windows(self, text: str) -> list[tuple[str, int]]:
+        """Return the texts whose vectors make up that of a text, each with its number of tokens."""
+        text = whole_characters(text)
+        offsets = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+            "offset_mapping"
+        ]
+        limit = self._model.max_seq_length
+        width = int(limit or 256) - 2  # room for the two special tokens
         if len(offsets) <= width:
-            return self.embed([text])[0]
-        windows = [offsets[start : start + width] for start in range(0, len(offsets), width)]
-        vectors = np.array(self.embed([text[window[0][0] : window[-1][1]] for window in windows]))
-        mean = np.average(vectors, axis=0, weights=[len(window) for window in windows])
+            return [(text, len(offsets))]
+        parts = [offsets[start : start + width] for start in range(0, len(offsets), width)]
+        windows = [(text[part[0][0] : part[-1][1]], len(part)) for part in parts]
+        return [(text, width), *windows[1:]] if limit else windows
+
+    def _mean(self, windows: Sequence[tuple[str, int]]) -> list[float]:
+        vectors = self.embed([window for window, _ in windows])
+        if len(vectors) == 1:
+            return vectors[0]
+        mean = np.average(np.array(vectors), axis=0, weights=[tokens for _, tokens in windows])
         return [float(value) for value in mean / np.linalg.norm(mean)]
 
 

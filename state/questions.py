@@ -61,3 +61,16 @@ class BatchingModel(LanguageModel, Protocol):
             ContextWindowError: A prompt and its longest reply do not fit.
             ModelError: The model failed.
         """
+
+
+@runtime_checkable
+class TokenLikelihoodModel(LanguageModel, Protocol):
+    """A language model that says of every token of a text how likely it was, and reads the text once for all."""
+
+    async def token_log_likelihoods(self, prompt: RenderedPrompt, tokens: Sequence[int]) -> list[float]:
+        """Return the log-probability of each token after the prompt and the tokens before it, in nats.
+
+        Raises:
+            ContextWindowError: The prompt and the tokens do not fit.
+            ModelError: The model failed.
+        """

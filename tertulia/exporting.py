@@ -1,14 +1,105 @@
-"""Everything that is recorded of a run, as records for JSON lines."""
+"""Runs as files for programs: all that is recorded, as JSON lines, and their dialogues in formats of others."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
 
 from state.cognition import Call
+from state.errors import UsageError
 from state.meeting import Start
+from state.parameters import Parameters
 from state.records import RunRecord
 from state.store import Store
+from tertulia.dialogues import dialogue_of_run
 from tertulia.documents import Document, run_document, start_document, turn_document
 from tertulia.rounds import read_characters
 from tertulia.turns import read_turn
+from tertulia.written_files import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from metrics.diversity import Dialogue
+
+#: The formats in which runs are exported (`metrics.dialogue_formats`).
+Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def check_format(name: str) -> Format:
+    """Return the format of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for format in FORMATS:
+        if format == name:
+            return format
+    raise UsageError(f"--format {name}: unknown; give {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+
+
+def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path, Sequence[RunRecord]]:
+    """Return which runs go into which file.
+
+    A file has all runs, but SDialog's has a single one: several go into a folder, each into `RUN.json`.
+
+    Args:
+        format: The format.
+        runs: The runs, each once.
+        out: The file, or for SDialog's dialogues a folder that exists; `-` for standard output.
+
+    Raises:
+        UsageError: Several runs would go into one file of SDialog's.
+    """
+    if format != "sdialog":
+        return {out: runs}
+    if out != STANDARD_OUTPUT and out.is_dir():
+        return {out / f"{run.run}.json": [run] for run in runs}
+    if len(runs) > 1:
+        raise UsageError(f"a file of SDialog's has one dialogue, and {len(runs)} runs are given; --out FOLDER")
+    return {out: runs}
+
+
+def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> Iterator[str]:
+    """Yield the lines of a file of runs.
+
+    Args:
+        store: Where the runs are stored.
+        runs: The runs; of SDialog's format one.
+        format: The format.
+
+    Raises:
+        UsageError: Nobody speaks in a run, and the format is one of dialogues.
+    """
+    from metrics.dialogue_formats import as_dialogue, as_messages, as_sdialog
+
+    for run in runs:
+        start = store.start(run.run)
+        if format == "jsonl":
+            yield from map(json.dumps, run_records(store, run, start))
+            continue
+        dialogue = dialogue_of_run(store, run)
+        if format == "dialogues":
+            yield json.dumps(as_dialogue(run, dialogue))
+        elif format == "messages":
+            yield json.dumps(as_messages(run, dialogue))
+        else:
+            yield json.dumps(as_sdialog(run, dialogue, _personas(run, start, dialogue)), indent=2)
+
+
+def _personas(run: RunRecord, start: Start, dialogue: "Dialogue") -> dict[str, Document]:
+    """Return what is true of everybody who speaks, by what they are called in the words."""
+    from prompts.renaming import names_in_words
+
+    renaming, speakers = (
+        names_in_words(start.names, Parameters.of_record(run.parameters)),
+        {name for name, _ in dialogue},
+    )
+    called = {name: renaming.name_of(name) for name in start.names}
+    return {
+        called[name]: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
+        for name in start.names
+        if called[name] in speakers
+    }
 
 
 def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document]:

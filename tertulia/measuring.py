@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from state.parameters import ALIASES, Parameters
 from state.records import Prompt, RunRecord, Unit
 from state.store import Store
 from state.words import segmenter
+from tertulia.dialogues import LOGGED, dialogue_of_run, is_log, logged_dialogues
 from tertulia.documents import SCHEMA_VERSION, Document
-from tertulia.exchanges import spoken_turns
 
 if TYPE_CHECKING:
-    from metrics.dialogue_file import ExportedRun
+    from metrics.dialogue_formats import ExportedRun
     from metrics.diversity import Dialogue, DiversityFigures
 
 #: What stored runs can be grouped by, besides any parameter.
@@ -178,8 +178,49 @@ class Cases:
 
 
 def is_dialogue_file(given: str) -> bool:
-    """Whether an argument names a file of dialogues, not a stored run."""
-    return Path(given).exists() or "." in given or "/" in given
+    """Whether an argument names a file of dialogues, or a folder of them, not a stored run or a log."""
+    return not is_log(given) and (Path(given).exists() or "." in given or "/" in given)
+
+
+def is_stored_run(given: str) -> bool:
+    """Whether an argument names a stored run."""
+    return not is_log(given) and not is_dialogue_file(given)
+
+
+def dialogue_files(path: Path) -> list[Path]:
+    """Return the files that an argument names: itself, or those of a folder that end in `.json` or `.jsonl`.
+
+    Raises:
+        UsageError: It is a folder with none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
+    if not found:
+        raise UsageError(f"{path} is a directory without a .json or .jsonl file; give files of dialogues")
+    return found
+
+
+def collect(given: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
+    """Return the dialogues of what a user names, by case.
+
+    Args:
+        given: Ids of stored runs, files and folders of dialogues, and logs (`ga:FOLDER`, `tidewell:3`), whose dialogues
+            are cases by themselves, `SCENARIO, logged`.
+        store: Where the runs are stored; needed where there are any.
+        by: As for `collect_cases`.
+
+    Raises:
+        NotFoundError: There is no such file, run or case.
+        ScenarioError: A log can't be read.
+        UsageError: As for `collect_cases`.
+    """
+    logs = [name for name in given if is_log(name)]
+    files = [file for name in given if is_dialogue_file(name) for file in dialogue_files(Path(name))]
+    runs = [name for name in given if is_stored_run(name)]
+    cases = collect_cases(files, runs, store, by if files or runs or not logs else None)
+    logged = {f"{scenario}{LOGGED}": [dialogue] for log in logs for scenario, dialogue in logged_dialogues(log).items()}
+    return replace(cases, dialogues={**cases.dialogues, **logged})
 
 
 def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
@@ -198,8 +239,6 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         UsageError: A file can't be read as dialogues, nobody speaks in a run, or there is nothing to group by.
     """
     from metrics.dialogue_file import read_dialogues
-    from metrics.diversity import dialogue_of
-    from prompts.renaming import names_in_words
 
     stored = [] if store is None else [store.run(run) for run in runs]
     entries = [entry for file in files for entry in read_dialogues(file)]
@@ -220,12 +259,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     if store is not None:
         for run in {run.run: run for run in stored}.values():
             case = _case(run.scenario, run, by)
-            start = store.start(run.run)
-            names = names_in_words(start.names, Parameters.of_record(run.parameters))
-            spoken = dialogue_of(spoken_turns(store, run.run, start), names.name_of)
-            if not spoken:
-                raise UsageError(f"nobody speaks in run {run.run}; leave it out")
-            dialogues.setdefault(case, []).append(spoken)
+            dialogues.setdefault(case, []).append(dialogue_of_run(store, run))
             grouped.setdefault(case, []).append(run)
             rehearsed |= run.rehearsed
     return Cases(dialogues, grouped, [run for (run, _), times in given.items() if times > 1], rehearsed)

@@ -23,6 +23,7 @@ from state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from state.meeting import Meeting, Start
 from state.parameters import ALBUM_CHAT
 from state.parameters.album import AlbumParameters
+from state.records import Utterance
 from worlds.generative_agents import Log, read_log
 from worlds.meeting_file import MeetingScenario
 from worlds.scenario_file import TwoPartyScenario, read_scenario_file
@@ -133,6 +134,24 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
         cases=tuple(ListedCase(n, opened.case(n, f"{name}:{n}"), opened.memory_counts(n)) for n in numbers),
         skipped=opened.skipped,
     )
+
+
+def logged_cases(source: str) -> dict[str, tuple[Utterance, ...]]:
+    """Return what was said in the log of a town or run, by the scenario that names the case.
+
+    Args:
+        source: A shipped town, or `ga:FOLDER`; with `:N` only what was said in its case N.
+
+    Raises:
+        NotFoundError: The folder does not exist, or there is no case of that number.
+        ScenarioError: It can't be read, or it is no log.
+    """
+    opened, number = _open(source, None)
+    if not isinstance(opened, Log):
+        raise ScenarioError(f"{source} has no logged dialogues; give ga:FOLDER, or a town ({', '.join(TOWNS)})")
+    if number is not None:
+        return {source: opened.dialogue(number).utterances}
+    return {f"{source}:{at}": dialogue.utterances for at, dialogue in enumerate(opened.dialogues)}
 
 
 def describe(listing: Listing) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Log:
         Raises:
             NotFoundError: There is no case of that number.
         """
-        dialogue = self._dialogue(number)
+        dialogue = self.dialogue(number)
         new_summaries = self._summaries_new_with(dialogue)
         withheld = list(self.files.notes)
         participants = {}
@@ -118,10 +118,15 @@ class Log:
 
         All records of the stream count, including those that a case withholds.
         """
-        dialogue = self._dialogue(number)
+        dialogue = self.dialogue(number)
         return {name: len(self._before(dialogue, name)) for name in (dialogue.initiator, dialogue.partner)}
 
-    def _dialogue(self, number: int) -> LoggedDialogue:
+    def dialogue(self, number: int) -> LoggedDialogue:
+        """Return what was said in a case.
+
+        Raises:
+            NotFoundError: There is no case of that number.
+        """
         if not 0 <= number < len(self.dialogues):
             raise NotFoundError(
                 f"there is no case {number}: the run has {len(self.dialogues)}, numbered from 0 to "

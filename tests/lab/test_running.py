@@ -1,8 +1,14 @@
 """Experiments: trials side by side, interrupted at any batch, asked for again, grown; and trials that fail."""
 
 import hashlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +28,8 @@ from state.records import Reply
 from storage.store import SqliteStore
 from tertulia.engines import REHEARSAL, Engines, ModelAccess
 from tertulia.events import Event, RunEnded
+
+ROOT = Path(__file__).parents[2]
 
 
 class Batched(RehearsalModel):
@@ -285,3 +293,34 @@ def test_a_trial_is_not_resumed_by_itself(cli: Cli, monkeypatch: pytest.MonkeyPa
         "runs": 2,
         "new": 2,
     }
+
+
+def test_killed_at_any_moment_a_sweep_goes_on_to_the_same_conversations(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "4"]
+    command += ["--rounds", "4", "--rehearse", "--name", "grid", "--side-by-side", "3", "--json", "--store"]
+    subprocess.run([*command, str(tmp_path / "whole.db")], check=True, capture_output=True, cwd=ROOT)
+    path = tmp_path / "killed.db"
+    for turns in (1, 9, 20):
+        with subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as sweep:
+            while sweep.poll() is None and stored_turns(path) < turns:
+                time.sleep(0.005)
+            sweep.kill()
+        assert sweep.returncode == -signal.SIGKILL
+    subprocess.run([*command, str(path)], check=True, capture_output=True, cwd=ROOT)
+    found = []
+    for file in (tmp_path / "whole.db", path):
+        with SqliteStore.open(file) as store:
+            results = read_results(store, "grid")
+            found.append((spoken(results), results.missing, len(store.runs())))
+    assert found[0] == found[1]
+    assert found[1][1:] == (0, 8)
+
+
+def stored_turns(path: Path) -> int:
+    """The number of turns in a store that another process may be making."""
+    if not path.exists():
+        return 0
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        (number,) = connection.execute("SELECT count(*) FROM turns").fetchone()
+        return int(number)
+    return 0

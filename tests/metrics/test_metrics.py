@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Cli
+from support.letters import LetterEmbedder
 
 from metrics import dialogue_file
 from metrics.diversity import (
@@ -33,29 +34,6 @@ def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:
     for found in (found for path in paths for found in dialogue_file.read_dialogues(path)):
         by_case.setdefault(found.case, []).append(found.dialogue)
     return by_case
-
-
-class LetterEmbedder:
-    """Counts letters in a text, cut after `limit` characters as a model would cut it, to unit length."""
-
-    id = "letters"
-
-    def __init__(self, limit: int = 30) -> None:
-        self.limit = limit
-        self.batches: list[list[str]] = []
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.batches.append(list(texts))
-        return [self._vector(text[: self.limit]) for text in texts]
-
-    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._vector(text) for text in texts]
-
-    @staticmethod
-    def _vector(text: str) -> list[float]:
-        counts = [1.0 + text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]
-        norm = math.hypot(*counts)
-        return [count / norm for count in counts]
 
 
 HELLO = [("Ana", "Hello, Bo!"), ("Bo", "Hello. It's a fine day, a fine day.")]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.to_the_point import cut, interval, matches, repeated_share, shown, word_count
+from benchmarks.to_the_point import cut, interval, shown, word_count
 from worlds.catalog import resolve
 
 CASES = Path(__file__).parents[2] / "benchmarks" / "cases"
@@ -19,22 +19,6 @@ def test_dialogues_are_cut_to_a_number_of_words(length: int) -> None:
 
 def test_words_are_taken_from_all_dialogues_in_turn() -> None:
     assert cut(DIALOGUES, 4) == [[("Ana", "one two three"), ("Ana", "five")]]
-
-
-def test_repeated_is_what_an_earlier_line_has() -> None:
-    lines = ["I am going to the pier.", "I am going to the shop.", "So it is."]
-    assert repeated_share(lines) == pytest.approx(2 / 6)
-    assert repeated_share(["Hm."]) == 0
-
-
-def test_a_line_matches_what_is_nearest_to_it_by_its_three_nearest_texts() -> None:
-    class Axes:
-        def embed(self, texts: list[str]) -> list[list[float]]:
-            return [[1.0, 0.0] if "fish" in text else [0.0, 1.0] for text in texts]
-
-    fish, clocks = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 9), np.array([[0.0, 1.0]] * 4)
-    found = matches(["fish", "clock"], [fish, clocks], Axes())  # type: ignore[arg-type]
-    assert found.tolist() == [[1.0, 0.0], [1.0, 1.0]]
 
 
 def test_an_interval_holds_the_mean_and_is_a_point_where_all_are_equal() -> None:

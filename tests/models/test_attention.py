@@ -67,6 +67,42 @@ def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("weights", [1 << 24, 1])
+def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
+    family: str, weights: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows advance unevenly, go back, and end; prefixes in the middle have nothing to read, the tensor grows."""
+    monkeypatch.setattr("models.row_groups.GROWTH", 2)
+    monkeypatch.setattr("models.attention.MAX_WEIGHTS", weights)
+    model = tiny_model(family)
+    model.set_attn_implementation(IMPLEMENTATION)
+    prompts = [_tokens(n, n) for n in (30, 40, 9, 35, 34, 33, 32, 31)]
+    state = DecodingState(model, [prefill(model, prompt) for prompt in prompts], 2, 12, capture=True, stacks=True)
+    assert [type(group).__name__ for group in state.groups] == ["Stack", "Group"]
+    rows = range(len(state.lengths))
+    prompt_of = [prompts[row // 2] for row in rows]
+    responses = [_tokens(3 + row % 5 if row in (0, 3, 15) else 2 + row % 2, 50 + row) for row in rows]
+    unread = [[prompt_of[row][-1], *responses[row][:-1]] for row in rows]
+    plain = [model(torch.tensor([[*prompt_of[row], *responses[row][:-1]]])).logits[0] for row in rows]
+    state.next_logits([[unread[row][0], 7] if row % 3 == 0 else [] for row in rows])
+    for row in rows[::3]:
+        state.truncate(row, 1)
+    unread = [tokens[1:] if row % 3 == 0 else tokens for row, tokens in enumerate(unread)]
+    while any(unread):
+        read = [tokens[: 1 + row % 2] for row, tokens in enumerate(unread)]
+        logits = state.next_logits(read)
+        unread = [tokens[len(new) :] for tokens, new in zip(unread, read, strict=True)]
+        for row in rows:
+            if read[row]:
+                expected = plain[row][len(prompt_of[row]) - 2 + state.lengths[row]]
+                assert (logits[row] - expected).abs().max() < 1e-3
+    for row in rows:
+        expected = attention_by_definition(model, prompt_of[row], responses[row])
+        model.set_attn_implementation(IMPLEMENTATION)
+        assert _relative(state.attention_of_row(row, len(responses[row])), expected) < 1e-4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("packed", [True, False])
 def test_attention_to_several_prefixes_equals_the_definition(family: str, packed: bool) -> None:
     model = tiny_model(family)
@@ -93,7 +129,7 @@ def test_attention_to_several_prefixes_equals_the_definition(family: str, packed
 @pytest.mark.parametrize("family", FAMILIES)
 def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.decoding_state.MOST_ROWS", 2)
-    monkeypatch.setattr("models.decoding_state.GROWTH", 1)
+    monkeypatch.setattr("models.row_groups.GROWTH", 1)
     model = tiny_model(family)
     model.set_attn_implementation(IMPLEMENTATION)
     prompt, responses = _tokens(40, 1), [_tokens(9, 60 + row) for row in range(5)]
@@ -144,7 +180,7 @@ def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> 
     prefixes = [prefill(model, prompt) for prompt in prompts]
     tokens = [[prompt[-1], *reply] for prompt, reply in zip(prompts, replies, strict=True)]
     found = DecodingState(model, prefixes, 1, 8, capture=False).next_logits(tokens)
-    torch.testing.assert_close(found, torch.stack(expected), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

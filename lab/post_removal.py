@@ -1,0 +1,106 @@
+"""Score pruned prompts of stored turns anew, to see where the attention went (APP Fig. 5a).
+
+Scores are drawn as in a run: responses to the prompt are generated, and the attention that they pay is averaged
+(APP §3.1, Eq. 1). Nothing of it is stored. Scores of the full prompt are those of the run if the same model drew them
+by its attention in that turn; else they are drawn, too.
+"""
+
+from collections.abc import Collection, Sequence
+
+from metrics.post_removal import PostRemoval, mean_post_removal, post_removal
+from nodes.generate import utterance_request
+from prompts.remove import remove_units
+from state.errors import NotFoundError
+from state.language_model import LanguageModel, ScoringOptions
+from state.parameters import Parameters
+from state.questions import BatchingModel, ScoredGeneration
+from state.randomness import keyed_generator
+from state.records import Prompt, RunRecord, TurnRecord
+from state.store import Store
+from tertulia.what_if import removed_at
+
+#: Prompts that are put to a model at once.
+BATCH = 10
+
+
+async def post_removal_of_run(
+    store: Store, run: RunRecord, model: LanguageModel, factors: Sequence[float] = ()
+) -> dict[float, PostRemoval]:
+    """Return where attention goes in the prompts of a run, the mean over its turns, by λ.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        model: A model that shows its attention; for Fig. 5a, the one that spoke.
+        factors: λ, each in [0, 1], whose removal is looked at in the prompts of the run; without any, the removal that
+            took place, under the run's own λ.
+
+    Raises:
+        NotFoundError: No turn has a prompt, or other λ are asked for and nothing was scored.
+        AttentionUnavailableError: The model does not show its attention.
+    """
+    records = [store.turn_record(run.run, turn.turn) for turn in store.turns(run.run)]
+    prompts = [(record, store.prompt(record.prompt)) for record in records if record.prompt is not None]
+    if not prompts:
+        raise NotFoundError(f"no turn of run {run.run} has a prompt; look into a run in which a model speaks")
+    found = {}
+    for factor in factors or (Parameters.of_record(run.parameters).removal_factor,):
+        removals = [
+            (record, prompt, removed_at(run, record, prompt, factor) if factors else record.removed)
+            for record, prompt in prompts
+        ]
+        found[factor] = mean_post_removal(await post_removal_of_turns(run, removals, model))
+    return found
+
+
+async def post_removal_of_turns(
+    run: RunRecord, removals: Sequence[tuple[TurnRecord, Prompt, Collection[str]]], model: LanguageModel
+) -> list[PostRemoval]:
+    """Return where attention goes in the prompts of some turns.
+
+    Args:
+        run: The run.
+        removals: The turns, each with its full prompt and the ids of the units that are removed from it.
+        model: A model that shows its attention.
+    """
+    full = [_recorded(record, model) for record, _, _ in removals]
+    asked = [
+        *((record, prompt) for (record, prompt, _), scores in zip(removals, full, strict=True) if scores is None),
+        *((record, remove_units(prompt, removed)) for record, prompt, removed in removals if removed),
+    ]
+    scores = iter(await _scores(run, asked, model))
+    before = [next(scores) if recorded is None else recorded for recorded in full]
+    after = [next(scores) if removed else known for (_, _, removed), known in zip(removals, before, strict=True)]
+    return [
+        post_removal(prompt, removed, of_full, of_pruned)
+        for (_, prompt, removed), of_full, of_pruned in zip(removals, before, after, strict=True)
+    ]
+
+
+def _recorded(record: TurnRecord, model: LanguageModel) -> dict[str, float] | None:
+    return record.scores if record.scored_by == model.id else None
+
+
+async def _scores(
+    run: RunRecord, prompts: Sequence[tuple[TurnRecord, Prompt]], model: LanguageModel
+) -> list[dict[str, float]]:
+    """Return the attention score of every unit of prompts, averaged over fresh responses."""
+    questions = [_question(run, record, prompt, model) for record, prompt in prompts]
+    if not isinstance(model, BatchingModel):
+        return [(await model.generate_scored(asked.request, asked.options))[1] for asked in questions]
+    answers = []
+    for first in range(0, len(questions), BATCH):
+        answers += await model.answer_batch(questions[first : first + BATCH])
+    return [answer[1] for answer in answers if isinstance(answer, tuple)]
+
+
+def _question(run: RunRecord, record: TurnRecord, prompt: Prompt, model: LanguageModel) -> ScoredGeneration:
+    speaker, turn = record.turn.speaker or "", record.turn.turn
+    override = run.participant_models.get(speaker)
+    parameters = Parameters.of_record(override.parameters if override else run.parameters)
+    generators = tuple(
+        keyed_generator(run.seed, round=turn, agent=speaker, node="post_removal", row=row)
+        for row in range(parameters.scoring_responses)
+    )
+    request = utterance_request(prompt, generators, model.tokenizer, parameters)
+    return ScoredGeneration(request, ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows))

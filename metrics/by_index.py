@@ -1,0 +1,90 @@
+"""Measure diversity utterance by utterance: over those that stand at the same place of the dialogues of a case.
+
+An utterance is embedded by itself, without who speaks. Indices count from 0; at an index count the dialogues that reach
+it, so later figures are of fewer and longer dialogues.
+
+Source: APP App. D, Fig. 9.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from pydantic import Field
+
+from metrics.diversity import Dialogue, distinct_n, mean, mean_pairwise_cosine, words_per_utterance
+from state.language_model import Embedder
+from state.records import Record
+
+
+class IndexFigures(Record):
+    """The figures at an index of a case's dialogues, or their mean over cases."""
+
+    index: int = Field(ge=0, description="place of the utterance in its dialogue")
+    cases: int = Field(description="number of cases that have a dialogue as long")
+    n: int = Field(description="number of dialogues that are as long, of all cases")
+    sim: float | None = Field(description="mean cosine over all pairs of utterances; None for fewer than two")
+    dist1: float | None = Field(description="distinct words over all words of these utterances")
+    dist2: float | None = Field(description="distinct pairs of words over all pairs")
+    dist3: float | None = Field(description="distinct triples of words over all triples")
+    len: float | None = Field(description="words per utterance")
+
+
+_MEANS = ("sim", "dist1", "dist2", "dist3", "len")
+
+
+def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, list[IndexFigures]]:
+    """Return the figures of every case by index; all utterances that have a pair are embedded in one batch.
+
+    Args:
+        cases: The dialogues of each case.
+        embedder: Embeds the utterances for the similarity; with `None`, similarities are `None`.
+    """
+    columns = {case: _columns(dialogues) for case, dialogues in cases.items()}
+    paired = (text for utterances in chain(*columns.values()) if len(utterances) > 1 for _, text in utterances)
+    texts = list(dict.fromkeys(paired)) if embedder else []
+    vectors = dict(zip(texts, embedder.embed(texts), strict=True)) if embedder and texts else {}
+    return {
+        case: [_figures(index, utterances, vectors) for index, utterances in enumerate(of_case)]
+        for case, of_case in columns.items()
+    }
+
+
+def mean_by_index(figures: Iterable[Sequence[IndexFigures]]) -> list[IndexFigures]:
+    """Return the mean of each figure at each index over the cases that have it.
+
+    Args:
+        figures: The figures of every case, from index 0 on.
+    """
+    figures = list(figures)
+    longest = max(map(len, figures), default=0)
+    reached = [[case[index] for case in figures if len(case) > index] for index in range(longest)]
+    return [
+        IndexFigures(
+            index=index,
+            cases=sum(found.cases for found in of_index),
+            n=sum(found.n for found in of_index),
+            **{name: mean(getattr(found, name) for found in of_index) for name in _MEANS},
+        )
+        for index, of_index in enumerate(reached)
+    ]
+
+
+def _columns(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+    """Return the utterances at each index."""
+    longest = max(map(len, dialogues), default=0)
+    return [[dialogue[index] for dialogue in dialogues if len(dialogue) > index] for index in range(longest)]
+
+
+def _figures(index: int, utterances: Dialogue, vectors: Mapping[str, Sequence[float]]) -> IndexFigures:
+    return IndexFigures(
+        index=index,
+        cases=1,
+        n=len(utterances),
+        sim=mean_pairwise_cosine([vectors[text] for _, text in utterances])
+        if vectors and len(utterances) > 1
+        else None,
+        dist1=distinct_n([utterances], 1),
+        dist2=distinct_n([utterances], 2),
+        dist3=distinct_n([utterances], 3),
+        len=words_per_utterance([utterances]),
+    )

@@ -1,0 +1,101 @@
+"""Measure how much of what is said under a setting B is not said under a setting A.
+
+Source: APP App. D, "Measuring the exclusiveness of content across settings", Table 6.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import Field
+
+from metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
+from state.language_model import Embedder
+from state.records import Record
+
+_MEANS = ("max_sim", "max_sim_untruncated", "exclusive1", "exclusive2", "exclusive3")
+
+
+class Exclusiveness(Record):
+    """How exclusive the dialogues of B are against those of A, of a case or as the mean over cases."""
+
+    cases: int = Field(description="number of cases that both have")
+    n_a: int = Field(description="number of dialogues of A")
+    n_b: int = Field(description="number of dialogues of B")
+    max_sim: float | None = Field(
+        description="mean over the dialogues of B of the highest cosine with one of A, at the embedder's length limit"
+    )
+    max_sim_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
+    exclusive1: float | None = Field(description="share of the distinct words of B that A does not have, in [0, 1]")
+    exclusive2: float | None = Field(description="share of the distinct pairs of words of B that A does not have")
+    exclusive3: float | None = Field(description="share of the distinct triples of words of B that A does not have")
+
+
+def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedder | None) -> Exclusiveness:
+    """Return how exclusive the dialogues of B are against those of A, which start from the same case.
+
+    Args:
+        a: The dialogues of A.
+        b: The dialogues of B, none of which is also one of A.
+        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
+    """
+    texts_a, texts_b = ([dialogue_text(dialogue) for dialogue in dialogues] for dialogues in (a, b))
+    cut = whole = None
+    if embedder is not None and a and b:
+        texts = [*texts_a, *texts_b]
+        for_cut, for_whole = embedder.embed(texts), embedder.embed_untruncated(texts)
+        cut, whole = (mean_highest_cosine(vectors[: len(a)], vectors[len(a) :]) for vectors in (for_cut, for_whole))
+    return Exclusiveness(
+        cases=1,
+        n_a=len(a),
+        n_b=len(b),
+        max_sim=cut,
+        max_sim_untruncated=whole,
+        exclusive1=exclusive_share(a, b, 1),
+        exclusive2=exclusive_share(a, b, 2),
+        exclusive3=exclusive_share(a, b, 3),
+    )
+
+
+def exclusiveness_of_cases(
+    a: Mapping[str, Sequence[Dialogue]], b: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None
+) -> dict[str, Exclusiveness]:
+    """Return how exclusive B is against A, for every case that both have, in the order of B.
+
+    Args:
+        a: The dialogues of each case under A.
+        b: The dialogues of each case under B.
+        embedder: As for `exclusiveness`.
+    """
+    return {case: exclusiveness(a[case], dialogues, embedder) for case, dialogues in b.items() if case in a}
+
+
+def mean_exclusiveness(figures: Iterable[Exclusiveness]) -> Exclusiveness:
+    """Return the mean of each figure over the cases (or pairs of seeds) that have it; counts are summed."""
+    figures = list(figures)
+    return Exclusiveness(
+        cases=sum(found.cases for found in figures),
+        n_a=sum(found.n_a for found in figures),
+        n_b=sum(found.n_b for found in figures),
+        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
+    )
+
+
+def exclusive_share(a: Iterable[Dialogue], b: Iterable[Dialogue], n: int) -> float | None:
+    """Return the share of the distinct n-grams of B that A does not have, in [0, 1].
+
+    Args:
+        a: The dialogues of A.
+        b: The dialogues of B.
+        n: The length of an n-gram in words, from 1.
+
+    Returns:
+        The share; `None` where B has no n-gram, or A has none: then there is nothing to be exclusive against.
+    """
+    known, found = set(n_grams(a, n)), set(n_grams(b, n))
+    return len(found - known) / len(found) if known and found else None
+
+
+def mean_highest_cosine(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> float | None:
+    """Return the mean over the vectors of B of the highest cosine with one of A; `None` where either has none."""
+    if not a or not b:
+        return None
+    return float((directions_of(b) @ directions_of(a).T).max(axis=1).mean())

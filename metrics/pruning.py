@@ -1,0 +1,119 @@
+"""Measure what pruning removed from prompts, and how inconsistent utterances were before and after revision.
+
+Shares are of a prompt, and averaged over prompts: a turn in which nothing was removed counts with 0. Turns without a
+prompt (silences, and what was written by hand) do not count.
+
+Source: APP §3.2, Fig. 3b (removal ratios); APP §4.2, Fig. 7a (inconsistency before and after revision).
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import Field
+
+from metrics.diversity import mean
+from state.records import Candidate, Prompt, Record, TurnRecord
+from state.words import words
+
+
+class Removal(Record):
+    """What was removed from a prompt, or the mean over prompts; shares are in [0, 1], `None` where there is nothing.
+
+    Removable are the items that λ may remove. Removed from the whole prompt are with them the texts of blocks that
+    lost all items.
+    """
+
+    prompts: int = Field(description="number of prompts")
+    items: float | None = Field(description="removed items over removable items")
+    words: float | None = Field(description="words of the removed items over those of the removable items")
+    attention: float | None = Field(
+        description="scores of the removed items over those of the removable items; None where nothing was scored"
+    )
+    units_of_prompt: float | None = Field(description="removed units over all units of the prompt")
+    words_of_prompt: float | None = Field(description="words of the removed units over those of the prompt")
+    attention_of_prompt: float | None = Field(description="scores of the removed units over those of the prompt")
+
+
+class Inconsistency(Record):
+    """How inconsistent what was said is with what was removed, before and after revision: means over utterances.
+
+    The unit is that of the run's judge: a rating from 1 to 10, or nats per token.
+    """
+
+    judged: int = Field(description="number of utterances whose first candidate and chosen one were judged")
+    before: float | None = Field(description="figure of the first candidate")
+    after: float | None = Field(description="figure of the candidate that was said")
+    revised: float | None = Field(description="share of these utterances in which another candidate was said")
+
+
+def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
+    """Return what was removed from the prompt of a turn; `None` where there was no prompt.
+
+    Args:
+        record: The turn.
+        prompt: Its full prompt.
+    """
+    if prompt is None:
+        return None
+    removed = set(record.removed)
+    counts = {unit.id: len(words(unit.text)) for unit in prompt.units}
+    everything = [unit.id for unit in prompt.units]
+    removable = [unit.id for unit in prompt.units if unit.removable]
+    scores = record.scores or {}
+
+    def share(units: Sequence[str], weights: dict[str, float] | dict[str, int]) -> float | None:
+        total = sum(weights.get(unit, 0) for unit in units)
+        return sum(weights.get(unit, 0) for unit in units if unit in removed) / total if total else None
+
+    even = dict.fromkeys(everything, 1)
+    return Removal(
+        prompts=1,
+        items=share(removable, even),
+        words=share(removable, counts),
+        attention=share(removable, scores),
+        units_of_prompt=share(everything, even),
+        words_of_prompt=share(everything, counts),
+        attention_of_prompt=share(everything, scores),
+    )
+
+
+def mean_removal(removals: Iterable[Removal | None]) -> Removal:
+    """Return the mean of each share over the prompts that have it, every prompt alike.
+
+    Args:
+        removals: Of single prompts; `None` for turns without one.
+    """
+    found = [removal for removal in removals if removal is not None]
+    names = [name for name in Removal.model_fields if name != "prompts"]
+    return Removal(
+        prompts=sum(removal.prompts for removal in found),
+        **{name: mean(getattr(removal, name) for removal in found) for name in names},
+    )
+
+
+def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inconsistency:
+    """Return how inconsistent the first candidate of a turn and the chosen one are.
+
+    Args:
+        record: The turn.
+        candidates: Its candidates.
+    """
+    figures = {candidate.attempt: candidate.inconsistency for candidate in candidates}
+    first, last = figures.get(min(figures, default=0)), figures.get(record.chosen)
+    if first is None or last is None:
+        return Inconsistency(judged=0, before=None, after=None, revised=None)
+    return Inconsistency(judged=1, before=first, after=last, revised=float(record.chosen != min(figures)))
+
+
+def mean_inconsistency(figures: Iterable[Inconsistency]) -> Inconsistency:
+    """Return the mean of each figure over the utterances that were judged.
+
+    Args:
+        figures: Of single utterances.
+    """
+    found = list(figures)
+    return Inconsistency(
+        judged=sum(figure.judged for figure in found),
+        before=mean(figure.before for figure in found),
+        after=mean(figure.after for figure in found),
+        revised=mean(figure.revised for figure in found),
+    )

@@ -1,0 +1,50 @@
+"""Measure repetition within a dialogue: of whole utterances, and of their words.
+
+Source: APP §6, footnote 2 (the rate of duplicated final utterances).
+"""
+
+from collections.abc import Iterable
+
+from metrics.diversity import Dialogue, mean, words
+from state.text import folded
+
+#: Words in a row that count as repeated.
+_REPEATED = 4
+
+
+def ends_in_repetition(dialogue: Dialogue) -> bool | None:
+    """Return whether the last utterance equals an earlier one; `None` where there is no earlier one.
+
+    Case and punctuation do not count, nor does who speaks. Source: APP §6, footnote 2.
+    """
+    if len(dialogue) < 2:
+        return None
+    *earlier, last = (folded(text) for _, text in dialogue)
+    return last in earlier
+
+
+def repeated_endings(dialogues: Iterable[Dialogue]) -> float | None:
+    """Return the rate of duplicated final utterances, in [0, 1]; `None` where no dialogue has two utterances."""
+    return mean(ends_in_repetition(dialogue) for dialogue in dialogues)
+
+
+def repeated_share(dialogue: Dialogue, n: int = _REPEATED) -> float | None:
+    """Return the share of n-grams of words that an earlier utterance of the dialogue has, in [0, 1].
+
+    An n-gram that comes several times in an utterance counts once there.
+
+    Args:
+        dialogue: The dialogue.
+        n: The length of an n-gram in words, from 1.
+
+    Returns:
+        The share; `None` where no utterance has n words.
+    """
+    seen: set[tuple[str, ...]] = set()
+    found = total = 0
+    for _, text in dialogue:
+        spoken = words(text)
+        grams = set(zip(*(spoken[skip:] for skip in range(n)), strict=False))
+        found, total = found + len(grams & seen), total + len(grams)
+        seen |= grams
+    return found / total if total else None

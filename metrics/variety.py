@@ -1,0 +1,185 @@
+"""Measure variety by what does not follow from the number of words, or of dialogues that resemble each other.
+
+1. *dist-N at equal length*: dist-N falls as texts get longer, whatever is said. So it is taken for a sample of as many
+   n-grams as the shortest of what is compared has: the expectation over all such samples, not a draw.
+2. *Vendi score*: the number of dialogues that are as different as can be and have the same diversity. It is 1 where all
+   are equal, and at most their number; so it is compared between equally many dialogues only.
+
+Source: Hurlbert 1971, Eq. 4 (the expected number of kinds in a sample of a given size); Friedman and Dieng 2023, "The
+Vendi Score: A Diversity Evaluation Metric for Machine Learning", Def. 3.1.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from pydantic import Field
+
+from metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
+from metrics.repetition import repeated_endings, repeated_share
+from state.language_model import Embedder
+from state.records import Record
+
+#: Lengths of n-grams.
+LENGTHS = (1, 2, 3)
+
+#: An eigenvalue below this is what rounding leaves of 0.
+_ROUNDING = 1e-12
+
+#: By length of n-grams, the number of them that a figure at equal length is for.
+SampleSizes = Mapping[int, int]
+
+
+class VarietyFigures(Record):
+    """What is measured of a case beside its diversity, or the mean over cases; `None` where there is nothing."""
+
+    dialogues: int = Field(description="number of dialogues")
+    utterances: int = Field(description="number of utterances of them together")
+    dist1_equal: float | None = Field(description="dist-1 expected of equally many words of every case")
+    dist2_equal: float | None = Field(description="dist-2 expected of equally many pairs of words of every case")
+    dist3_equal: float | None = Field(description="dist-3 expected of equally many triples of words of every case")
+    vendi: float | None = Field(
+        description="Vendi score of the dialogues, from 1 (all equal) to their number, at the embedder's length limit"
+    )
+    vendi_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
+    repeated_endings: float | None = Field(
+        description="share of dialogues whose last utterance equals an earlier one of theirs, in [0, 1]"
+    )
+    repeated_4grams: float | None = Field(
+        description="share of 4-grams of words that an earlier utterance of the dialogue has, mean over dialogues"
+    )
+    truncated: int | None = Field(
+        description="number of dialogues longer than the embedder reads; None where none was embedded"
+    )
+
+
+def variety_of_cases(
+    cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None, sizes: Mapping[str, SampleSizes] | None = None
+) -> dict[str, VarietyFigures]:
+    """Return the figures of every case.
+
+    Args:
+        cases: The dialogues of each case.
+        embedder: Embeds the dialogues; with `None` there is no Vendi score.
+        sizes: How many n-grams dist-N at equal length is for, by case and length (`equal_sizes`). By default as many as
+            the case that has fewest, of those that have any.
+    """
+    if sizes is None:
+        counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
+        smallest = {n: min(filter(None, found), default=0) for n, found in counts.items()}
+        sizes = dict.fromkeys(cases, smallest)
+    return {case: _variety(dialogues, embedder, sizes.get(case, {})) for case, dialogues in cases.items()}
+
+
+def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: SampleSizes) -> VarietyFigures:
+    embeds = embedder is not None and len(dialogues) > 1
+    texts = [dialogue_text(dialogue) for dialogue in dialogues] if embeds else []
+    cut, whole = (embedder.embed(texts), embedder.embed_untruncated(texts)) if embedder and texts else ([], [])
+    equal = {f"dist{n}_equal": distinct_of_sample(dialogues, n, sizes.get(n, 0)) for n in LENGTHS}
+    return VarietyFigures(
+        dialogues=len(dialogues),
+        utterances=sum(map(len, dialogues)),
+        **equal,
+        vendi=vendi_score(cut),
+        vendi_untruncated=vendi_score(whole),
+        repeated_endings=repeated_endings(dialogues),
+        repeated_4grams=mean(repeated_share(dialogue) for dialogue in dialogues),
+        # A text within the limit is embedded in one way only, to the last digit.
+        truncated=sum(a != b for a, b in zip(cut, whole, strict=True)) if texts else None,
+    )
+
+
+def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
+    """Return the mean of each figure over the cases that have it; counts are summed.
+
+    Args:
+        figures: Of the cases.
+    """
+    figures = list(figures)
+    counts = ("dialogues", "utterances", "truncated")
+    counted = [case.truncated for case in figures if case.truncated is not None]
+    return VarietyFigures(
+        dialogues=sum(case.dialogues for case in figures),
+        utterances=sum(case.utterances for case in figures),
+        truncated=sum(counted) if counted else None,
+        **{
+            name: mean(getattr(case, name) for case in figures)
+            for name in VarietyFigures.model_fields
+            if name not in counts
+        },
+    )
+
+
+# --- dist-N at equal length -----------------------------------------------------------------------------------------
+
+
+def equal_sizes(*settings: Mapping[str, Sequence[Dialogue]]) -> dict[str, dict[int, int]]:
+    """Return how many n-grams a case has in every setting, by case and length: in the setting with fewest.
+
+    Args:
+        settings: The dialogues of each case, for every setting. A case that a setting lacks is compared between the
+            others.
+    """
+    sizes: dict[str, dict[int, int]] = {}
+    for cases in settings:
+        for case, dialogues in cases.items():
+            found = {n: len(n_grams(dialogues, n)) for n in LENGTHS}
+            before = sizes.get(case, found)
+            sizes[case] = {n: min(before[n], found[n]) for n in LENGTHS}
+    return sizes
+
+
+def distinct_of_sample(dialogues: Iterable[Dialogue], n: int, size: int) -> float | None:
+    """Return the expected dist-N of a sample of n-grams, drawn without replacement, in (0, 1].
+
+    Args:
+        dialogues: The dialogues of a case.
+        n: The length of an n-gram in words, from 1.
+        size: The number of n-grams in the sample.
+
+    Returns:
+        The expectation; `None` where there are fewer n-grams than that, or `size` is 0.
+    """
+    counts = Counter(n_grams(dialogues, n))
+    if not 0 < size <= counts.total():
+        return None
+    return expected_distinct(Counter(counts.values()), counts.total(), size)
+
+
+def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) -> float:
+    """Return the share of distinct n-grams in a sample of so many of them, of all without a size.
+
+    Args:
+        kinds: By how often an n-gram occurs, how many do.
+        total: The number of n-grams.
+        size: Of the sample, drawn without replacement; no more than `total`.
+    """
+    if size is None:
+        return sum(kinds.values()) / total
+    from scipy.special import gammaln
+
+    counts, numbers = np.array([*kinds], dtype=np.float64), np.array([*kinds.values()], dtype=np.float64)
+    rest = np.maximum(total - counts, size)  # fewer are left: one of them is in every sample
+    missed = np.exp(gammaln(rest + 1) - gammaln(rest - size + 1) - gammaln(total + 1) + gammaln(total - size + 1))
+    return float((numbers * (1 - np.where(total - counts < size, 0.0, missed))).sum() / size)
+
+
+# --- Vendi score ----------------------------------------------------------------------------------------------------
+
+
+def vendi_score(vectors: Sequence[Sequence[float]]) -> float | None:
+    """Return the Vendi score: e to the entropy of the eigenvalues of K / N, K the cosines of all pairs.
+
+    Args:
+        vectors: `N` vectors of one length, none of them zero.
+
+    Returns:
+        The score, from 1 (all directions equal) to N (all at right angles); `None` if N is below two.
+    """
+    if len(vectors) < 2:
+        return None
+    directions = directions_of(vectors)
+    gram = directions @ directions.T if len(directions) <= directions.shape[1] else directions.T @ directions
+    shares = np.linalg.eigvalsh(gram / len(directions))  # both have the same eigenvalues besides zeros
+    shares = shares[shares > _ROUNDING]
+    return float(np.exp(-(shares * np.log(shares)).sum()))

@@ -1,0 +1,136 @@
+"""`metrics` and `export`: what export writes metrics reads in every format, and what stands beside diversity."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import Cli
+from support.ga_builder import RunBuilder, event
+from support.stored import a_case, a_run, write_turns
+
+from models.rehearsal import RehearsalEmbedder
+from state.records import Turn, TurnRecord
+from storage.store import SqliteStore
+from tertulia.pruned_turns import inconsistency_of_runs, removal_of_runs
+
+QUICK = ("--embedder", "rehearsal")
+RUNS = ("r1", "r2")
+
+
+@pytest.fixture
+def store(cli: Cli) -> Iterator[SqliteStore]:
+    """Two runs of a scenario with prompts, scores and judged candidates, and one in which nobody speaks."""
+    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+        for at, run in enumerate(RUNS):
+            opened.create_run(a_run(run, seed=at, parameters={"removal_factor": 0.5 + at / 10}), a_case())
+            write_turns(opened, run, 1, at + 2)
+        opened.create_run(a_run("mute"), a_case())
+        silence = Turn(turn=1, round=1, speaker=None, text="", sim_time_s=1, ended=False)
+        opened.save_turn("mute", TurnRecord(turn=silence))
+        yield opened
+
+
+@pytest.mark.parametrize("format", ["jsonl", "dialogues", "messages"])
+def test_a_file_of_every_format_is_measured_as_the_runs(cli: Cli, store: SqliteStore, format: str) -> None:
+    stored = cli("metrics", *RUNS, *QUICK, "--json").json
+    assert cli("export", *RUNS, "--format", format, "--out", "runs.jsonl").err == "wrote runs.jsonl\n"
+    filed = cli("metrics", "runs.jsonl", *QUICK, "--json").json
+    assert {name: filed[name] for name in ("cases", "mean", "variety")} == {
+        name: stored[name] for name in ("cases", "mean", "variety")
+    }
+    by_factor = cli("metrics", "runs.jsonl", *QUICK, "--by", "lambda", "--json").json
+    assert list(by_factor["cases"]) == ["cafe, lambda 0.5", "cafe, lambda 0.6"]
+    twice = cli("metrics", "runs.jsonl", "r2", *QUICK, "--json")
+    assert twice.json["cases"] == stored["cases"]
+    assert twice.err == "run r2 is given more than once; it is counted once\n"
+    assert cli("export", *RUNS, "--format", format).out == Path("runs.jsonl").read_text(encoding="utf-8")
+
+
+def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqliteStore) -> None:
+    cli("export", *RUNS, "--format", "sdialog", "--out", "one.json").complains(2, "has one dialogue", "--out FOLDER")
+    Path("folder").mkdir()
+    result = cli("export", *RUNS, "--format", "sdialog", "--out", "folder", "--json")
+    assert result.json["files"] == ["folder/r1.json", "folder/r2.json"]
+    written = json.loads(Path("folder/r1.json").read_text(encoding="utf-8"))
+    assert written["turns"] == [{"speaker": "Ana", "text": f"Line {turn}."} for turn in (1, 2)]
+    assert written["personas"] == {"Ana": {"name": "Ana", "age": 30}}
+    assert (written["id"], written["seed"], written["scenario"], written["complete"]) == ("r1", 0, "cafe", False)
+    stored = cli("metrics", *RUNS, *QUICK, "--json").json
+    assert cli("metrics", "folder", *QUICK, "--json").json["variety"] == stored["variety"]
+    assert json.loads(cli("export", "r1", "--format", "sdialog").out) == written
+    Path("empty").mkdir()
+    cli("metrics", "empty", *QUICK).complains(2, "empty is a directory", ".jsonl")
+
+
+def test_exports_that_make_no_sense(cli: Cli, store: SqliteStore) -> None:
+    cli("export", "mute", "--format", "messages").complains(2, "nobody speaks in run mute")
+    cli("export", "r1", "--format", "yaml").complains(2, "--format yaml", "sdialog")
+    cli("export", "r1", "--out", "x.json").complains(2, "--out x.json needs --format")
+    cli("export", *RUNS, "--markdown", "-").complains(2, "one run", "2 are given")
+    both = ("export", "r1", "--jsonl", "x", "--format", "dialogues", "--out", "x")
+    cli(*both).complains(2, "x is given for two formats")
+    assert cli("export", "r1", "--format", "messages", "--out", "x").code == 0
+    cli("export", "r1", "--format", "messages", "--out", "x").complains(2, "--force")
+
+
+def test_removal_and_inconsistency_of_stored_runs(cli: Cli, store: SqliteStore) -> None:
+    found = cli("metrics", *RUNS, *QUICK, "--json").json
+    records = [store.run(run) for run in RUNS]
+    assert found["removal"] == {"cafe": removal_of_runs(store, records).model_dump()}
+    assert found["inconsistency"] == {"cafe": inconsistency_of_runs(store, records).model_dump()}
+    assert found["removal"]["cafe"]["prompts"] == found["inconsistency"]["cafe"]["judged"] == 5
+    assert found["removal"]["cafe"]["items"] == pytest.approx(2 / 45)
+    assert found["inconsistency"]["cafe"]["before"] == 3.5
+    scores = [store.turn_record("r1", turn).scores or {} for turn in (1, 2)]
+    memories = [{unit: score for unit, score in of.items() if unit.startswith("memory")} for of in scores]
+    shares = [(of["memory.m1"] + of["memory.m3"]) / sum(of.values()) for of in memories]
+    assert removal_of_runs(store, records[:1]).attention == pytest.approx(sum(shares) / 2)
+
+
+def test_what_is_measured_beside_on_request(cli: Cli, store: SqliteStore) -> None:
+    Path("others.jsonl").write_text(json.dumps({"case": "cafe", "dialogue": [["Bo", "Line 1?"]]}), encoding="utf-8")
+    further = ("--by-index", "--against", "others.jsonl", "--fluency", "rehearsal")
+    found = cli("metrics", *RUNS, *QUICK, *further, "--json").json
+    assert [figures["n"] for figures in found["by_index"]["cases"]["cafe"]] == [2, 2, 1]
+    assert found["by_index"]["cases"]["cafe"] == found["by_index"]["mean"]
+    assert found["exclusiveness"]["cases"]["cafe"]["exclusive1"] == 2 / 4  # 2 and 3; not line, 1
+    assert found["exclusiveness"]["mean"]["n_a"] == 1
+    assert (found["fluency"]["cases"]["cafe"]["model"], found["fluency"]["mean"]["utterances"]) == ("rehearsal", 5)
+    assert not {"by_index", "exclusiveness", "fluency"} & set(cli("metrics", "r1", *QUICK, "--json").json)
+    shown = cli("metrics", *RUNS, *QUICK, *further).out
+    for heading in ("dist2_equal", "vendi", "exclusive3", "fluency", "attention", "revised", "index"):
+        assert heading in shown
+    Path("others.jsonl").write_text(json.dumps({"case": "pub", "dialogue": [["Bo", "Hm."]]}), encoding="utf-8")
+    cli("metrics", *RUNS, *QUICK, *further[1:3]).complains(2, "--against has no case of these", "'pub'", "'cafe'")
+
+
+def test_the_logged_dialogues_of_a_run_are_a_baseline(cli: Cli, tmp_path: Path) -> None:
+    lines = [["Ana Ash", "Good morning, Bo."], ["Bo Birch", "Good morning, Ana."]]
+    builder = RunBuilder(tmp_path / "log")
+    for name in ("Ana Ash", "Bo Birch"):
+        builder.person(name, event("08:00:00", name, "making coffee"))
+    builder.talk("09:00:00", "Ana Ash", "Bo Birch", lines).talk("10:00:00", "Bo Birch", "Ana Ash", lines[::-1])
+    builder.write()
+    found = cli("metrics", "ga:log", *QUICK, "--json").json
+    assert list(found["cases"]) == ["ga:log:0, logged", "ga:log:1, logged"]
+    assert found["cases"]["ga:log:0, logged"]["dist1"] == 4 / 6
+    assert found["cases"]["ga:log:0, logged"]["sim"] is None
+    assert list(cli("metrics", "ga:log:1", *QUICK, "--json").json["cases"]) == ["ga:log:1, logged"]
+    assert len(cli("metrics", "tidewell", *QUICK, "--json").json["cases"]) == 8
+    cli("metrics", "ga:log:7", *QUICK).complains(3, "no case 7")
+    cli("metrics", "ga:nowhere", *QUICK).complains(3, "nowhere")
+
+
+class Cutting(RehearsalEmbedder):
+    """Reads ten characters of a text."""
+
+    def embed(self, texts: list[str]) -> list[list[float]]:  # type: ignore[override]
+        return super().embed([text[:10] for text in texts])
+
+
+def test_truncation_is_told(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "longer than" not in cli("metrics", *RUNS, *QUICK).out
+    monkeypatch.setattr("cli.metrics.open_embedding_model", lambda _: Cutting())
+    shown = " ".join(cli("metrics", *RUNS, *QUICK).out.split())
+    assert "2 of 2 dialogues are longer than rehearsal reads: sim is of their beginnings" in shown

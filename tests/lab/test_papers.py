@@ -1,0 +1,236 @@
+"""The reports' data: settings that exist, figures that agree with what is said of them, and sizes."""
+
+from itertools import chain
+
+import pytest
+
+from lab.experiment import checked
+from lab.paper_files import written_out
+from lab.papers import (
+    CASES,
+    REPORTS,
+    Efficient,
+    EverySum,
+    Ordering,
+    OverTime,
+    Report,
+    Rising,
+    WeightedSum,
+    experiment_of_report,
+    metric_named,
+    more_varied,
+    report_of,
+)
+from metrics.published import TEAM_BUILDING
+from state.errors import NotFoundError
+from state.parameters import Parameters
+
+BOTH = [(name, quick) for name in REPORTS for quick in (True, False)]
+
+
+def needs(ordering: Ordering) -> set[tuple[str, str]]:
+    """Return the settings and metrics of an ordering."""
+    claim = ordering.claim
+    if isinstance(claim, Rising):
+        return {(setting, claim.metric) for _, setting in claim.curve.points}
+    if isinstance(claim, Efficient):
+        return {(name, metric) for name in claim.better + claim.worse for metric in (claim.position, claim.metric)}
+    parts = claim.sums if isinstance(claim, EverySum) else [claim]
+    return {(term.setting, term.metric) for part in parts for term in part.terms}
+
+
+@pytest.mark.parametrize(("name", "quick"), BOTH)
+def test_every_setting_is_one_of_this_program_and_no_two_are_the_same(name: str, quick: bool) -> None:
+    report = report_of(name, quick)
+    seen: dict[str, str] = {}
+    for setting, parameters in report.settings.items():
+        changed = Parameters().with_settings(parameters)
+        # Chat turns, which small models have by themselves, end with the dialogue.
+        assert changed.block_order.endswith("c") or changed.layout == "single_message"
+        dumped = changed.model_dump_json()
+        assert dumped not in seen, f"{setting} is {seen[dumped]} again"
+        seen[dumped] = setting
+
+
+@pytest.mark.parametrize(("name", "quick"), BOTH)
+def test_what_a_report_names_is_there(name: str, quick: bool) -> None:
+    report = report_of(name, quick)
+    named = {*report.settings, *report.rows}
+    assert report.baseline in named
+    assert {setting for row in report.rows.values() for setting in row} <= set(report.settings)
+    assert {setting for curve in report.curves.values() for _, setting in curve.points} <= named
+    assert set(report.published) <= named
+    pairs = set(chain.from_iterable(needs(ordering) for ordering in report.orderings))
+    assert {setting for setting, _ in pairs} <= named
+    metrics = {*report.metrics, *(metric for _, metric in pairs), *chain.from_iterable(report.published.values())}
+    assert all(metric_named(metric).meaning for metric in metrics)
+    shown = {metric.partition("@")[0] for metric in metrics}
+    assert shown <= set(report.metrics), "an ordering is about a metric that the report does not show"
+    assert any("@" in metric for metric in metrics) == report.by_index
+    assert any(isinstance(ordering.claim, OverTime) for ordering in report.orderings) == report.over_time
+
+
+@pytest.mark.parametrize(("name", "quick"), BOTH)
+def test_every_ordering_has_a_name_of_its_own_and_says_something(name: str, quick: bool) -> None:
+    report = report_of(name, quick)
+    assert report.orderings
+    ids = [ordering.id for ordering in report.orderings]
+    assert len(ids) == len(set(ids))
+    for ordering in report.orderings:
+        assert ordering.text
+        assert ordering.source
+        if isinstance(ordering.claim, Rising):
+            assert len(ordering.claim.curve.points) > 1
+        if isinstance(ordering.claim, WeightedSum):
+            assert any(term.weight for term in ordering.claim.terms)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_full_size_has_every_ordering_and_the_quick_one_says_which_it_has_not(name: str) -> None:
+    full, quick = report_of(name), report_of(name, quick=True)
+    assert full.full_only == ()
+    ids = [ordering.id for ordering in full.orderings]
+    assert sorted([*(ordering.id for ordering in quick.orderings), *quick.full_only]) == sorted(ids)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_published_differences_follow_from_the_published_figures(name: str) -> None:
+    report = report_of(name)
+    for ordering in report.orderings:
+        if ordering.published is None:
+            continue
+        assert ordering.published > 0
+        assert isinstance(ordering.claim, WeightedSum | EverySum)
+        parts = ordering.claim.sums if isinstance(ordering.claim, EverySum) else [ordering.claim]
+        sums = [
+            part.constant + sum(term.weight * report.published[term.setting][term.metric] for term in part.terms)
+            for part in parts
+        ]
+        assert min(sums) == pytest.approx(ordering.published, abs=6e-4), ordering.id
+
+
+def test_the_published_figures_of_table_2() -> None:
+    published = report_of("table2").published
+    assert published["RMm"] == {"sim": 0.736, "dist1": 0.119, "dist2": 0.429, "dist3": 0.636}
+    assert published["Full"]["dist3"] == 0.535
+    ids = [ordering.id for ordering in report_of("table2").orderings]
+    assert "dist3: RMm > Full" in ids
+    assert "sim: Full > RMm" in ids
+    # Both are 0.095, so nothing is said of them.
+    assert not any(ordering.startswith("dist1: RMp") or ordering == "dist1: Full > RMp" for ordering in ids)
+
+
+def test_what_is_the_same_in_several_tables_is_the_same_in_all() -> None:
+    full = {name: report_of(name).published for name in ("table2", "table4", "table7")}
+    for metric in ("sim", "dist1", "dist2", "dist3"):
+        assert len({published["Full"][metric] for published in full.values()}) == 1
+        assert full["table7"]["RMm"][metric] == full["table2"]["RMm"][metric]
+    endpoints = report_of("fig3").published
+    assert endpoints["λ=1"] == full["table2"]["RMbmpe"]
+    assert endpoints["λ=0"] == full["table2"]["Full"]
+
+
+def test_the_people_of_chatagents_have_the_figures_of_its_table() -> None:
+    published = report_of("chatagents").published["self-driven"]
+    assert published["evenness"] == pytest.approx(TEAM_BUILDING.evenness or 0.0, abs=5e-4)
+    for figures in TEAM_BUILDING.agents:
+        name = figures.agent
+        assert published[f"spoken:{name}"] == figures.spoken
+        assert published[f"wanting_to_speak:{name}"] == figures.wanting_to_speak
+        assert published[f"wanting_after_silence:{name}"] == figures.wanting_after_silence
+        assert published[f"speaking_after_silence:{name}"] == figures.speaking_after_silence
+        for mechanism, count in figures.mechanisms.items():
+            assert published[f"{mechanism}:{name}"] == pytest.approx(count.on / figures.decisions, abs=6e-4)
+
+
+def test_the_points_of_a_curve_that_are_shared_are_run_once() -> None:
+    report = report_of("fig3", quick=True)
+    assert report.curves["ascending"].points[0] == (0.0, "λ=0")
+    assert report.curves["ascending"].points[1] == (0.3, "λ=0.3 ascending")
+    assert [*report.settings] == ["λ=0", "λ=0.3", "λ=0.6", "λ=1", "λ=0.3 ascending", "λ=0.6 ascending"]
+    full = report_of("fig3")
+    assert [position for position, _ in full.curves["descending"].points] == [n / 20 for n in range(21)]
+
+
+def test_shorthands_are_written_out() -> None:
+    document = {
+        "title": "t",
+        "question": "q",
+        "source": "s",
+        "baseline": "x=0",
+        "metrics": ["dist3"],
+        "common": {"revision": "off"},
+        "grids": [
+            {"label": "a", "name": "x={x}", "parameter": "removal_factor", "quick": [0, 0.5, 1], "full": [0, 1]},
+            {
+                "label": "b",
+                "name": "y={x}",
+                "parameter": "removal_factor",
+                "settings": {"reducer": "capped"},
+                "quick": [0.5],
+                "full": [0.5],
+            },
+        ],
+        "orderings": [
+            {"id": "top", "text": "t", "highest": {"metric": "dist3", "setting": "x=1", "among": "a"}},
+            {"id": "mean", "text": "t", "mean_above": {"metric": "dist3", "higher": "a", "lower": "b"}},
+            {"id": "line", "text": "t", "above_line": {"metric": "dist3", "curve": "a", "at_0": 1, "slope": -1}},
+        ],
+        "quick": {"cases": 2, "trials": 2, "rounds": 2},
+        "full": {"trials": 10},
+    }
+    report = Report.model_validate(written_out("t", document, "quick"))
+    assert report.settings["y=0.5"] == {"revision": "off", "reducer": "capped", "removal_factor": 0.5}
+    claims = [ordering.claim.model_dump(exclude={"kind"}) for ordering in report.orderings]
+
+    def term(setting: str, weight: float) -> dict[str, object]:
+        return {"setting": setting, "metric": "dist3", "weight": weight}
+
+    top, mean, line = claims
+    assert [part["terms"] for part in top["sums"]] == [
+        (term("x=1", 1), term("x=0", -1)),
+        (term("x=1", 1), term("x=0.5", -1)),
+    ]
+    assert mean["terms"] == (term("x=0.5", 1), term("y=0.5", -1))
+    assert [(part["terms"], part["constant"]) for part in line["sums"]] == [((term("x=0.5", 1),), -0.5)]
+    full = Report.model_validate(written_out("t", document | {"orderings": document["orderings"][:1]}, "full"))
+    assert len(full.orderings) == 1
+
+
+def test_an_experiment_has_a_report_in_one_of_its_sizes() -> None:
+    report = report_of("table2", quick=True)
+    experiment = experiment_of_report(report, "mine", trials=2)
+    assert experiment.cases == CASES
+    assert (experiment.trials, experiment.rounds, experiment.baseline) == (2, report.profile.rounds, "Full")
+    assert experiment.settings == report.settings
+    utterances = len(report.cases) * len(report.settings) * report.profile.trials * (report.profile.rounds or 16)
+    assert utterances < 600, "the quick size of Table 2 is for a quarter of an hour"
+    own = experiment_of_report(report, "mine", cases=["ga:folder:3"], rounds=5, model="other")
+    assert (own.cases, own.rounds, own.model) == (("ga:folder:3",), 5, "other")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_scenarios_of_a_report_take_all_of_its_settings(name: str) -> None:
+    report = report_of(name, quick=True)
+    experiment = checked(experiment_of_report(report, name))
+    assert experiment.baseline in experiment.settings
+
+
+def test_fewer_cases_are_taken_evenly_over_their_order() -> None:
+    report = report_of("table4", quick=True)
+    assert report.profile.cases == 6
+    chosen = experiment_of_report(report, "mine").cases
+    assert len(chosen) == 6
+    assert chosen == tuple(sorted(chosen))
+    assert (chosen[0], chosen[-1]) == (CASES[0], CASES[-1])
+
+
+def test_a_report_that_is_not_there_has_the_nearest_name() -> None:
+    with pytest.raises(NotFoundError, match="table2"):
+        report_of("tabel2")
+
+
+def test_metrics_say_which_way_is_more_varied() -> None:
+    assert (more_varied("sim"), more_varied("dist3@2"), more_varied("len")) == (-1, 1, 0)
+    assert metric_named("dist3@2").title == "dist-3 at index 2"
+    assert metric_named("spoken:Eva").title == "utterances: Eva"

@@ -1,0 +1,182 @@
+"""Verdicts on published orderings: what is reproduced, what is not, and what nobody can say yet."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lab.papers import (
+    Claim,
+    Curve,
+    Efficient,
+    EverySum,
+    Ordering,
+    OverTime,
+    Rising,
+    Term,
+    WeightedSum,
+    report_of,
+)
+from lab.verdicts import tally, verdict, verdicts
+from metrics.statistics import CaseFigure, Sample
+
+
+def sample(values: Sequence[float], noise: float = 0.0) -> Sample:
+    """Return figures of four trials each; `noise` is the spread of a trial."""
+    spread = [-1.5, -0.5, 0.5, 1.5]
+    return {
+        f"case {case}": CaseFigure(value, 4, {trial: value - noise * spread[trial] for trial in range(4)})
+        for case, value in enumerate(values)
+    }
+
+
+def figures(**settings: Sequence[float]) -> dict[str, dict[str, Sample]]:
+    return {setting: {"dist3": sample(values, noise=0.01)} for setting, values in settings.items()}
+
+
+def difference(higher: str, lower: str) -> WeightedSum:
+    return WeightedSum(terms=(Term(setting=higher, metric="dist3"), Term(setting=lower, metric="dist3", weight=-1.0)))
+
+
+def ordering(claim: Claim) -> Ordering:
+    return Ordering(id="id", text="text", source="APP", claim=claim)
+
+
+FULL = [0.50, 0.55, 0.61, 0.48, 0.52, 0.58, 0.53, 0.60]
+UP = [0.08, 0.11, 0.09, 0.12, 0.10, 0.07, 0.13, 0.10]
+MIXED = [0.10, -0.11, 0.09, -0.08, 0.12, -0.06, 0.05, 0.01]
+
+
+def shifted(by: Sequence[float]) -> list[float]:
+    return [value + change for value, change in zip(FULL, by, strict=True)]
+
+
+def test_an_interval_wholly_on_a_side_decides() -> None:
+    measured = figures(Full=FULL, RMm=shifted(UP))
+    up = verdict(ordering(difference("RMm", "Full")), measured)
+    assert up.outcome == "reproduced"
+    assert up.found is not None
+    assert (up.found.cases, up.found.trials, up.found.above) == (8, 32, 8)
+    assert up.needed is None
+    assert verdict(ordering(difference("Full", "RMm")), measured).outcome == "not reproduced"
+
+
+def test_an_interval_that_holds_0_is_undecided_and_says_what_would_decide() -> None:
+    found = verdict(ordering(difference("RMm", "Full")), figures(Full=FULL, RMm=shifted(MIXED)))
+    assert found.outcome == "undecided"
+    assert found.needed is not None
+    assert found.needed.trials is None  # the cases differ by more than their trials do
+    assert found.needed.cases is not None
+    assert found.needed.cases > 8
+
+
+def test_what_was_not_run_or_measured_is_missing() -> None:
+    measured = figures(Full=FULL) | {"RMp": {"dist3": {}}}
+    found = verdicts([ordering(difference("RMm", "Full")), ordering(difference("RMp", "Full"))], measured)
+    assert [(item.outcome, item.note) for item in found] == [
+        ("missing", "not measured: RMm"),
+        ("missing", "not measured: RMp"),
+    ]
+    no_sim = WeightedSum(terms=(Term(setting="Full", metric="sim"),))
+    assert verdict(ordering(no_sim), measured).note == "not measured: sim of Full"
+    apart = {"Full": {"dist3": {"a": CaseFigure(0.5)}}, "RMm": {"dist3": {"b": CaseFigure(0.6)}}}
+    assert verdict(ordering(difference("RMm", "Full")), apart).outcome == "missing"
+
+
+def test_a_single_case_or_equal_figures_decide_nothing() -> None:
+    alone = verdict(ordering(difference("RMm", "Full")), figures(Full=[0.5], RMm=[0.9]))
+    assert (alone.outcome, alone.note) == ("undecided", "no interval: 1 case")
+    same = verdict(ordering(difference("RMm", "Full")), figures(Full=FULL, RMm=FULL))
+    assert same.outcome == "undecided"
+    assert same.note.startswith("no interval: 8 cases")
+
+
+def test_of_several_parts_each_must_hold() -> None:
+    def highest(*rivals: str) -> Ordering:
+        return ordering(EverySum(sums=tuple(difference("top", rival) for rival in rivals)))
+
+    measured = figures(top=shifted(UP), a=FULL, b=FULL, near=shifted(UP[::-1]), above=shifted([0.3] * 7 + [0.31]))
+    assert verdict(highest("a", "b"), measured).outcome == "reproduced"
+    open_ = verdict(highest("a", "near"), measured)
+    assert (open_.outcome, open_.note) == ("undecided", "1 of 2 parts are above 0; the lowest is shown")
+    below = verdict(highest("a", "above"), measured)
+    assert below.outcome == "not reproduced"
+    assert below.found is not None
+    assert below.found.value is not None
+    assert below.found.value < 0
+    assert verdict(highest("a", "not run"), measured).outcome == "missing"
+
+
+def test_one_part_among_many_that_is_below_by_chance_does_not_refute() -> None:
+    rng = np.random.default_rng(0)
+    rivals = {f"r{number}": rng.normal(0.5, 0.05, size=10) for number in range(20)}
+    top = rng.normal(0.5, 0.05, size=10)
+    singles = [verdict(ordering(difference("top", rival)), figures(top=top, **rivals)) for rival in rivals]
+    assert "not reproduced" in {single.outcome for single in singles}
+    every = ordering(EverySum(sums=tuple(difference("top", rival) for rival in rivals)))
+    assert verdict(every, figures(top=top, **rivals)).outcome == "undecided"
+
+
+def test_curves_rise_or_fall() -> None:
+    measured = figures(a=FULL, b=shifted(UP), c=shifted([2 * step for step in UP]))
+    curve = Curve(points=((0.0, "a"), (0.5, "b"), (1.0, "c")))
+    rising = verdict(ordering(Rising(metric="dist3", curve=curve)), measured)
+    assert (rising.outcome, rising.note) == ("reproduced", "rank correlation 1.00, mean of 8")
+    falling = verdict(ordering(Rising(metric="dist3", curve=curve, falls=True)), measured)
+    assert falling.outcome == "not reproduced"
+    assert rising.found is not None
+    assert falling.found is not None
+    assert falling.found.value == -(rising.found.value or 0.0)
+    assert falling.found.above == 0
+
+
+def test_a_fall_over_time_needs_the_times() -> None:
+    fading = ordering(OverTime(terms=(Term(setting="Full", metric="dist3"),), falls=True))
+    measured = figures(Full=[0.9, 0.8, 0.82, 0.7, 0.6, 0.61, 0.5, 0.4])
+    assert verdict(fading, measured).note == "the times of the cases are not known"
+    times = {f"case {case}": 2.0 * case for case in range(8)}
+    found = verdict(fading, measured, times)
+    assert found.outcome == "reproduced"
+    assert found.found is not None
+    assert found.found.value is not None
+    assert 0.02 < found.found.value < 0.05
+    few = {case: hours for case, hours in times.items() if hours < 8}
+    assert verdict(fading, measured, few).outcome == "undecided"
+
+
+def test_a_curve_is_compared_with_another_at_equal_positions() -> None:
+    def point(words: float, height: float) -> dict[str, Sample]:
+        return {
+            "removed_words": sample([words + 0.01 * step for step in UP]),
+            "dist3": sample([height * (1 + step) for step in UP]),
+        }
+
+    measured = {"d1": point(0.1, 0.5), "d2": point(0.5, 0.7), "a1": point(0.2, 0.5), "a2": point(0.9, 0.7)}
+    claim = Efficient(position="removed_words", metric="dist3", better=("d1", "d2"), worse=("a1", "a2"))
+    assert verdict(ordering(claim), measured).outcome == "reproduced"
+    turned = Efficient(position="removed_words", metric="dist3", better=("a1", "a2"), worse=("d1", "d2"))
+    assert verdict(ordering(turned), measured).outcome == "not reproduced"
+
+
+def test_noise_is_reproduced_no_more_often_than_claimed() -> None:
+    rng = np.random.default_rng(6)
+    claim = ordering(difference("a", "b"))
+    found = [verdict(claim, figures(a=rng.normal(size=8), b=rng.normal(size=8))) for _ in range(300)]
+    counts = tally(found)
+    assert counts["reproduced"] <= 18  # 2.5 % of 300 is 7.5, three standard errors more 16
+    assert counts["not reproduced"] <= 18
+    assert sum(counts.values()) == 300
+
+
+def test_a_model_like_the_papers_reproduces_its_table() -> None:
+    report = report_of("table2")
+    rng = np.random.default_rng(9)
+    cases = rng.normal(0, 0.05, size=20)
+    measured = {
+        setting: {
+            metric: sample([value + case + noise for case, noise in zip(cases, rng.normal(0, 1e-4, 20), strict=True)])
+            for metric, value in published.items()
+        }
+        for setting, published in report.published.items()
+    }
+    counts = tally(verdicts(report.orderings, measured))
+    assert counts == {"reproduced": len(report.orderings), "not reproduced": 0, "undecided": 0, "missing": 0}

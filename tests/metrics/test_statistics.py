@@ -1,0 +1,283 @@
+"""Intervals, paired differences and curves: against formulas, other libraries, and simulations with a known truth."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from metrics.diversity import distinct_n, mean_pairwise_cosine
+from metrics.statistics import (
+    CaseFigure,
+    Contrast,
+    Needed,
+    Sample,
+    case_mean,
+    common_trials,
+    contrast,
+    effect_size,
+    excludes_zero,
+    interval,
+    jackknifed,
+    paired_difference,
+    sample_of,
+    statistic,
+    trials_that_decide,
+)
+
+
+def of_values(*values: float) -> Sample:
+    return {f"case {number}": CaseFigure(value) for number, value in enumerate(values)}
+
+
+def mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
+# --- intervals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cases", [4, 8, 20])
+@pytest.mark.parametrize("shape", ["normal", "skewed"])
+def test_intervals_hold_the_true_mean_about_as_often_as_they_claim(cases: int, shape: str) -> None:
+    rng = np.random.default_rng(cases)
+    draws = rng.normal(size=(400, cases)) if shape == "normal" else rng.gamma(2.0, size=(400, cases)) - 2.0
+    bounds = [interval([*values])[:2] for values in draws]
+    held = mean([low <= 0 <= high for low, high in bounds if low is not None and high is not None])
+    assert len(bounds) == 400
+    # 400 samples: a standard error of 0.011; of few values of a skewed distribution no interval does better.
+    assert (0.92 if shape == "normal" else 0.89) < held < 0.985
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=2, max_size=12),
+    st.integers(-5, 5),
+    st.sampled_from([-2.0, 0.5, 4.0]),
+)
+@settings(max_examples=25, deadline=None)
+def test_intervals_move_and_stretch_with_their_values(numbers: list[int], shift: int, scale: float) -> None:
+    values = [number / 1000 for number in numbers]
+    low, high, method = interval(values)
+    if len(set(values)) == 1:
+        assert (low, high, method) == (None, None, None)
+        return
+    assert low is not None
+    assert high is not None
+    assert low <= mean(values) <= high
+    moved = interval([shift + scale * value for value in values])
+    bounds = sorted([shift + scale * low, shift + scale * high])
+    # Turned around, the resamples are others, and equal values may be rounded to unequal ones: nearly, not exactly.
+    assert moved[:2] == pytest.approx(bounds, abs=0.2 * (bounds[1] - bounds[0]))
+    assert interval(values) == (low, high, method)
+
+
+def test_intervals_of_few_cases_are_students_and_of_many_near_the_normal_ones() -> None:
+    low, high, method = interval([1.0, 2.0, 4.0])
+    assert method == "student"
+    # by hand: 7/3 ± 4.3027 · 1.5275 / √3
+    assert (low, high) == pytest.approx((-1.461, 6.128), abs=1e-3)
+    values = [*np.random.default_rng(0).normal(size=400)]
+    low, high, method = interval(values)
+    assert method == "bca"
+    half = 1.96 * float(np.std(values, ddof=1)) / 20
+    assert (low, high) == pytest.approx((mean(values) - half, mean(values) + half), abs=0.2 * half)
+
+
+def test_less_than_two_cases_have_a_mean_and_no_interval() -> None:
+    assert case_mean({}).model_dump() == {
+        "value": None,
+        "ci_low": None,
+        "ci_high": None,
+        "method": None,
+        "cases": 0,
+        "trials": None,
+    }
+    alone = case_mean(of_values(0.4))
+    assert (alone.value, alone.ci_low, alone.cases) == (0.4, None, 1)
+    assert case_mean(of_values(0.4, 0.4, 0.4)).ci_low is None
+
+
+def test_an_interval_ends_where_a_figure_can_be_no_more() -> None:
+    found = case_mean(of_values(0.9, 0.99, 0.6), bounds=(0.0, 1.0))
+    assert found.ci_low is not None
+    assert (found.ci_low > 0, found.ci_high) == (True, 1.0)
+
+
+def test_every_figure_has_its_number_of_trials() -> None:
+    full = {"a": CaseFigure(0.5, trials=10), "b": CaseFigure(0.6, trials=10)}
+    assert case_mean(full).trials == 20
+    assert paired_difference(full, {"a": CaseFigure(0.4, trials=9), "b": CaseFigure(0.4, trials=10)}).trials == 19
+    assert paired_difference(full, {"b": CaseFigure(0.4, trials=1)}).trials == 1
+    assert case_mean(of_values(0.4, 0.5)).trials is None
+
+
+# --- trials of a case -----------------------------------------------------------------------------------------------
+
+
+def test_the_jackknife_of_a_mean_is_its_squared_standard_error() -> None:
+    values = {1: 0.2, 2: 0.5, 5: 0.9, 7: 0.1}
+    found = contrast([({"a": jackknifed_mean(values), "b": jackknifed_mean({1: 1.0, 2: 1.0})}, 1.0)])
+    a, b = float(np.var([*values.values()], ddof=1)), 0.0
+    assert found.within == pytest.approx((a + b) / 2)
+    spread = float(np.var([mean([*values.values()]), 1.0], ddof=1))
+    assert found.between == pytest.approx(spread - (a / 4 + b / 2) / 2)
+    assert found.trials == 6
+
+
+def jackknifed_mean(trials: dict[int, float]) -> CaseFigure:
+    figure = jackknifed(trials, mean)
+    assert figure is not None
+    return figure
+
+
+def test_the_jackknife_knows_how_much_sim_and_distinct_n_vary_between_repetitions() -> None:
+    rng = np.random.default_rng(3)
+    frequencies = 1 / np.arange(1, 300)
+    frequencies /= frequencies.sum()
+
+    def vectors() -> dict[int, list[float]]:
+        return dict(enumerate((1 + rng.normal(size=(8, 16))).tolist()))
+
+    def dialogues() -> dict[int, list[tuple[str, str]]]:
+        words = rng.choice(len(frequencies), p=frequencies, size=(8, 40))
+        return {trial: [("a", " ".join(f"w{word}" for word in row))] for trial, row in enumerate(words)}
+
+    drawn: list[tuple[Callable[[], dict[int, object]], Callable[[Sequence[object]], float | None]]] = [
+        (vectors, mean_pairwise_cosine),  # type: ignore[list-item]
+        (dialogues, lambda trials: distinct_n(trials, 2)),  # type: ignore[list-item,arg-type]
+    ]
+    for draw, figure in drawn:
+        figures = [jackknifed(draw(), figure) for _ in range(120)]
+        values = [found.value for found in figures if found is not None]
+        estimated = mean([7 * float(np.var([*found.without.values()])) for found in figures if found is not None])
+        assert 0.6 < estimated / float(np.var(values)) < 1.6
+
+
+def test_a_case_without_a_figure_is_left_out_and_one_trial_has_nothing_to_leave_out() -> None:
+    sample = sample_of({"a": {1: "x", 2: "y"}, "b": {1: "x"}, "c": {}}, lambda trials: len(trials) or None)
+    assert sample["a"] == CaseFigure(2, 2, {1: 1, 2: 1})
+    assert sample["b"] == CaseFigure(1, 1)
+    assert "c" not in sample
+
+
+def test_only_what_all_settings_have_is_compared() -> None:
+    settings_ = {
+        "Full": {"a": {1: "f1", 2: "f2", 3: "f3"}, "b": {1: "f1"}, "c": {1: "f1"}},
+        "RMm": {"a": {1: "r1", 3: "r3"}, "b": {2: "r2"}},
+    }
+    assert common_trials(settings_) == {
+        "Full": {"a": {1: "f1", 3: "f3"}},
+        "RMm": {"a": {1: "r1", 3: "r3"}},
+    }
+    assert common_trials({}) == {}
+
+
+# --- differences ----------------------------------------------------------------------------------------------------
+
+
+def test_what_a_case_brings_to_both_settings_cancels_out() -> None:
+    rng = np.random.default_rng(1)
+    cases, noise = rng.normal(0, 10, size=9), rng.normal(0, 0.1, size=9)
+    baseline, setting = of_values(*cases), of_values(*(cases + 1 + noise))
+    found = paired_difference(setting, baseline)
+    assert found.value == pytest.approx(1 + noise.mean())
+    assert excludes_zero(found)
+    assert found.above == 9
+    assert found.effect_size == pytest.approx(effect_size([*(1 + noise)]))
+    alone = case_mean(setting)
+    assert alone.ci_low is not None
+    assert alone.ci_low < 0
+
+
+def test_only_cases_of_both_settings_are_compared() -> None:
+    found = paired_difference(of_values(1.0, 2.0, 5.0), of_values(0.5, 1.0))
+    assert found.by_case == {"case 0": 0.5, "case 1": 1.0}
+    assert found.cases == 2
+    nothing = paired_difference({"a": CaseFigure(1.0)}, {"b": CaseFigure(1.0)})
+    assert (nothing.value, nothing.cases, nothing.ci_low) == (None, 0, None)
+
+
+def test_the_effect_size_is_corrected_for_few_cases() -> None:
+    # by hand: mean 2, standard deviation 1, 1 − 3/(4·2 − 1) = 4/7
+    assert effect_size([1.0, 2.0, 3.0]) == pytest.approx(2 * 4 / 7)
+    assert effect_size([1.0, 1.0, 1.0]) is None
+    assert effect_size([1.0]) is None
+
+
+def test_a_weighted_sum_is_taken_case_by_case() -> None:
+    found = contrast([(of_values(1.0, 2.0), 2.0), (of_values(0.5, 0.5), -1.0)], constant=0.25)
+    assert [*found.by_case.values()] == [1.75, 3.75]
+
+
+# --- what would decide ----------------------------------------------------------------------------------------------
+
+BETWEEN, WITHIN, DIFFERENCE = 0.01, 0.36, 0.1
+
+
+def experiment(rng: np.random.Generator, cases: int, trials: int, between: float = BETWEEN) -> Contrast:
+    """Return the contrast of an experiment whose true difference and variances are known."""
+    means = DIFFERENCE + rng.normal(0, between**0.5, size=(cases, 1))
+    drawn = means + rng.normal(0, WITHIN**0.5, size=(cases, trials))
+    return statistic([{str(case): jackknifed_mean(dict(enumerate(row))) for case, row in enumerate(drawn)}], sum)
+
+
+def known(between: float, within: float) -> Contrast:
+    return Contrast(
+        value=DIFFERENCE, ci_low=-0.1, ci_high=0.3, cases=8, trials=24, above=5, between=between, within=within
+    )
+
+
+def test_variances_between_and_within_cases_are_told_apart() -> None:
+    rng = np.random.default_rng(5)
+    found = [experiment(rng, cases=30, trials=6, between=0.2) for _ in range(60)]
+    assert mean([contrast.between or 0.0 for contrast in found]) == pytest.approx(0.2, rel=0.15)
+    assert mean([contrast.within or 0.0 for contrast in found]) == pytest.approx(WITHIN, rel=0.1)
+
+
+def test_the_number_of_trials_that_would_decide_does_so_half_of_the_time() -> None:
+    needed = trials_that_decide(known(BETWEEN, WITHIN))
+    assert needed is not None
+    assert needed.trials is not None
+    assert needed.cases is not None
+    rng = np.random.default_rng(7)
+
+    def share(cases: int, trials: int) -> float:
+        return mean([excludes_zero(experiment(rng, cases, trials)) for _ in range(160)])
+
+    assert 0.4 < share(8, needed.trials) < 0.66
+    assert share(8, needed.trials // 5) < 0.42
+    assert 0.4 < share(needed.cases, 3) < 0.66
+
+
+def test_where_cases_differ_too_much_no_number_of_trials_decides_but_more_cases_do() -> None:
+    # by hand: 8 · (0.1/2.3646)² = 0.0143 is the most that cases may vary; of 23 cases t is 2.0739
+    assert trials_that_decide(known(0.04, 0.04)) == Needed(trials=None, cases=23)
+    assert trials_that_decide(known(0.0, 0.1)) == Needed(trials=7, cases=trials_cases(0.1 / 3))
+
+
+def trials_cases(variance: float) -> int:
+    """Return the least number of cases from nine on that decides, one by one."""
+    return next(n for n in range(9, 1000) if t.ppf(0.975, n - 1) * (variance / n) ** 0.5 < DIFFERENCE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"ci_low": 0.01}, {"value": 0.0}, {"cases": 1}, {"value": None}, {"method": "theil_sen"}],
+)
+def test_nothing_is_said_where_it_is_decided_or_cannot_be_reckoned(changes: dict[str, float | None]) -> None:
+    assert trials_that_decide(known(BETWEEN, WITHIN).model_copy(update=changes)) is None
+
+
+def test_cases_of_a_single_trial_say_how_many_cases_would_decide() -> None:
+    values = [0.5, -0.4, 0.3, 0.2, -0.3, 0.6]
+    needed = trials_that_decide(contrast([(of_values(*values), 1.0)]))
+    assert needed is not None
+    assert (needed.trials, needed.trials_known) == (None, False)
+    spread, difference = float(np.std(values, ddof=1)), mean(values)
+    assert needed.cases == next(n for n in range(7, 100) if t.ppf(0.975, n - 1) * spread / n**0.5 < difference)
+
+
+def test_numbers_that_nobody_would_run_are_not_given() -> None:
+    assert trials_that_decide(known(0.0, 900.0)) == Needed(trials=None, cases=None)
