@@ -114,11 +114,7 @@ def run(
 
     plan = plan_with(chosen)
     if dry_run:
-        _print_estimate(plan, as_json)
-        if diversity is not None:
-            progress().print(
-                plain("not counted: the pilot that calibrates λ, where the store has no calibration", "dim")
-            )
+        _print_estimate(plan, as_json, diversity is not None)
         return
     with SqliteStore.open(store_path(store)) as opened:
         if diversity is not None:
@@ -128,12 +124,14 @@ def run(
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
 
 
-def _print_estimate(plan: "RunPlan", as_json: bool) -> None:
+def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:
     """Print how many calls a run would make, and how many tokens they would read and write."""
     from tertulia.estimating import estimate
 
     with status_line("rehearsing"):
         found = estimate(plan)
+    if has_pilot:
+        progress().print(plain("not counted: the pilot that calibrates λ, where the store has no calibration", "dim"))
     if as_json:
         document = {"schema_version": SCHEMA_VERSION, "model": plan.model, "turns": found.turns}
         print_json(document | cost_document(found.calls, timed=False))
