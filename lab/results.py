@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 from lab.experiment import Experiment, experiment_of
 from lab.running import standing_of
-from metrics.diversity import Dialogue, dialogue_of
-from prompts.renaming import names_in_words
-from state.parameters import Parameters
+from metrics.diversity import Dialogue
 from state.records import RunRecord
-from tertulia.exchanges import spoken_turns
+from tertulia.dialogues import spoken_in
 
 if TYPE_CHECKING:
     from storage.store import SqliteStore
@@ -77,7 +75,7 @@ def read_results(store: "SqliteStore", experiment: Experiment | str) -> Results:
         experiment = experiment_of(store.experiments.get(experiment))
     standing = standing_of(store, experiment)
     finished = [
-        TrialRun(case, setting, trial, run, _dialogue(store, run))
+        TrialRun(case, setting, trial, run, spoken_in(store, run))
         for case, setting, trial in experiment.places()
         if (run := standing.runs.get((case, setting, trial))) is not None and run.status == "finished"
     ]
@@ -87,9 +85,3 @@ def read_results(store: "SqliteStore", experiment: Experiment | str) -> Results:
         failed=standing.with_status("failed"),
         missing=standing.missing,
     )
-
-
-def _dialogue(store: "SqliteStore", run: RunRecord) -> Dialogue:
-    start = store.start(run.run)
-    names = names_in_words(start.names, Parameters.of_record(run.parameters))
-    return dialogue_of(spoken_turns(store, run.run, start), names.name_of)

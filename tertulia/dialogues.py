@@ -16,26 +16,28 @@ LOGGED = ", logged"
 
 
 def dialogue_of_run(store: Store, run: RunRecord) -> "Dialogue":
-    """Return what was said in a run: pairs of speaker, as they are called in the words, and text.
-
-    Recorded silences are left out; in an album chat each question is followed by its answer.
-
-    Args:
-        store: Where the run is stored.
-        run: The run.
+    """Return what is spoken in a run in which somebody speaks (`spoken_in`).
 
     Raises:
         UsageError: Nobody speaks in it.
+    """
+    spoken = spoken_in(store, run)
+    if not spoken:
+        raise UsageError(f"nobody speaks in run {run.run}; leave it out")
+    return spoken
+
+
+def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
+    """Return what is spoken in a run: pairs of speaker, as they are called in the words, and text.
+
+    Recorded silences are left out; in an album chat each question is followed by its answer.
     """
     from metrics.diversity import dialogue_of
     from prompts.renaming import names_in_words
 
     start = store.start(run.run)
     names = names_in_words(start.names, Parameters.of_record(run.parameters))
-    spoken = dialogue_of(spoken_turns(store, run.run, start), names.name_of)
-    if not spoken:
-        raise UsageError(f"nobody speaks in run {run.run}; leave it out")
-    return spoken
+    return dialogue_of(spoken_turns(store, run.run, start), names.name_of)
 
 
 def logged_dialogues(source: str) -> "dict[str, Dialogue]":
