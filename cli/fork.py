@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cli import options
+from cli import options, steering
 from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.option_values import read_changes, read_seed, read_settings
@@ -46,6 +46,9 @@ def fork(
     at: AtOption,
     settings: options.SettingsOption = None,
     removal_factor: LambdaFromHereOption = None,
+    diversity: steering.DiversityOption = None,
+    diversity_metric: steering.MetricOption = "dist3",
+    pilot: steering.PilotOption = 4,
     rounds: RoundsInAllOption = None,
     order: OrderOption = None,
     model: ModelOption = None,
@@ -76,7 +79,10 @@ def fork(
     changes = read_changes(person, remember, forget, mechanisms)
     with SqliteStore.open(store_path(store), create=False) as opened:
         parent = opened.run(run)
-        seed = read_seed(chosen, parent.seed)
+        seed, added = read_seed(chosen, parent.seed), additions(extension)
+        if diversity is not None:
+            wanted = steering.Wanted(diversity, diversity_metric, pilot)
+            chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
         plan = plan_fork(
             opened,
             parent,
@@ -87,7 +93,7 @@ def fork(
             seed=seed,
             say=say,
             seat=seat,
-            additions=additions(extension),
+            additions=added,
             label=label,
         )
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)

@@ -9,6 +9,8 @@ import typer
 from cli import experiments, options
 from cli.driving import exit_when_interrupted, store_hint
 from cli.environment import model_access, store_path
+from cli.lab_setpoint import setpoint
+from cli.lab_stability import stability
 from cli.opening import open_embedding_model
 from cli.option_values import read_model, read_seed, read_settings
 from cli.reports import report_command
@@ -128,6 +130,8 @@ add(lab, resume, panel="Experiments")
 add(lab, experiments.run, panel="Experiments")
 add(lab, experiments.compare, panel="Experiments")
 add(lab, experiments.list_experiments, "list", panel="Experiments")
+add(lab, stability, panel="Knob")
+add(lab, setpoint, panel="Knob")
 for name, about in ABOUT.items():
     add(lab, report_command(name, about), name, panel="Reports")
 

@@ -1,16 +1,16 @@
 """`run`: a new conversation, from a scenario to its end."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from cli import options
+from cli import options, steering
 from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_scenario
-from cli.terminal.output import data, plain, print_json
+from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.views.costs import print_cost
 from state.parameters import AGENTS, GROUP_CHAT, Order, Setting
@@ -68,6 +68,9 @@ DryRunOption = Annotated[
 def run(
     scenario: ScenarioArgument,
     removal_factor: options.LambdaOption = None,
+    diversity: steering.DiversityOption = None,
+    diversity_metric: steering.MetricOption = "dist3",
+    pilot: steering.PilotOption = 4,
     seed: options.SeedOption = None,
     rounds: options.RoundsOption = None,
     agents: AgentsOption = None,
@@ -104,29 +107,31 @@ def run(
         order=order,
         precision=precision,
     )
-    seed = read_seed(chosen, DEFAULT_SEED)
-    plan = plan_run(
-        scenario,
-        chosen,
-        model=read_model(model, rehearse),
-        seed=seed,
-        seat=seat,
-        additions=additions(extension),
-        label=label,
-    )
+    seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension)
+
+    def plan_with(chosen: dict[str, Any]) -> "RunPlan":
+        return plan_run(scenario, chosen, model=name, seed=seed, seat=seat, additions=added, label=label)
+
+    plan = plan_with(chosen)
     if dry_run:
-        _print_estimate(plan, as_json)
+        _print_estimate(plan, as_json, diversity is not None)
         return
     with SqliteStore.open(store_path(store)) as opened:
+        if diversity is not None:
+            wanted = steering.Wanted(diversity, diversity_metric, pilot)
+            chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
+            plan = plan_with(chosen)
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
 
 
-def _print_estimate(plan: "RunPlan", as_json: bool) -> None:
+def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:
     """Print how many calls a run would make, and how many tokens they would read and write."""
     from tertulia.estimating import estimate
 
     with status_line("rehearsing"):
         found = estimate(plan)
+    if has_pilot:
+        progress().print(plain("not counted: the pilot that calibrates λ, where the store has no calibration", "dim"))
     if as_json:
         document = {"schema_version": SCHEMA_VERSION, "model": plan.model, "turns": found.turns}
         print_json(document | cost_document(found.calls, timed=False))

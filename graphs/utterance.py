@@ -16,7 +16,7 @@ from nodes.end import decide_ending
 from nodes.generate import generate
 from nodes.judge import judge
 from nodes.machinery.node import NodeFunction
-from nodes.prune import prune
+from nodes.prune import prune, removal_factor_of
 from nodes.retrieve import retrieve_memory
 from nodes.rewrite import choose_revision, rewrite
 from nodes.rollback import roll_back, select_candidate
@@ -38,7 +38,7 @@ UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, Utt
 
 
 def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> UtteranceGraph:
-    """Return the utterance graph. λ is `removal_factor` of the run's parameters, and acts in `nodes/prune.py`.
+    """Return the utterance graph. λ is `removal_factor` of its state, found at its beginning, and acts in `prune`.
 
     Args:
         chosen: By place, the nodes that stand there instead of the shipped ones
@@ -100,8 +100,9 @@ def is_varied(context: Context) -> bool:
 
 
 def should_score(state: UtteranceState, runtime: Runtime[Context]) -> bool:
-    """Whether the prompt is scored: not at λ = 0, unless asked for."""
-    return runtime.context.of(state["speaker"]).parameters.scores_are_wanted
+    """Whether the prompt is scored: not where λ is 0 in this turn, unless asked for."""
+    parameters = runtime.context.of(state["speaker"]).parameters
+    return removal_factor_of(state, parameters) != 0 or parameters.record_scores
 
 
 def should_judge(state: UtteranceState, runtime: Runtime[Context]) -> bool:

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from prompts.remove import removed_with_blocks
 from state.context import Context
 from state.graph_state import UtteranceState
+from state.parameters import Parameters, Walk
 from state.records import BLOCK_INITIALS, Unit
 
 
@@ -16,12 +17,17 @@ async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     """Choose the units that λ removes; or, where `retain` is set, all removable units but one."""
     parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
-    scores = state["scores"] or {}
-    if parameters.retain is not None:
+    scores, factor = state["scores"] or {}, removal_factor_of(state, parameters)
+    if factor is None and parameters.retain is not None:
         chosen = all_but_one(prompt.units, scores, BLOCK_INITIALS[parameters.retain_block], parameters.retain)
     else:
-        chosen = prune_units(prompt.units, scores, parameters.removal_factor, parameters.removal_order)
+        chosen = prune_units(prompt.units, scores, factor or 0.0, parameters.removal_order, parameters.removal_walk)
     return {"removed": list(removed_with_blocks(prompt, chosen))}
+
+
+def removal_factor_of(state: UtteranceState, parameters: Parameters) -> float | None:
+    """Return λ as it is in force in this turn; `None` where `retain` is in its place."""
+    return state.get("removal_factor", None if parameters.retain is not None else parameters.removal_factor)
 
 
 def prune_units(
@@ -29,6 +35,7 @@ def prune_units(
     scores: Mapping[str, float],
     removal_factor: float,
     order: Literal["descending", "ascending"] = "descending",
+    walk: Walk = "paper",
 ) -> list[str]:
     """Return the ids of the units that Algorithm 1 removes, in the order in which it takes them.
 
@@ -36,11 +43,17 @@ def prune_units(
     is passed over, until the target is reached. Ties are visited in prompt order. Sums are exact in the decimals of the
     scores, so that no rounding keeps a unit at λ = 1.
 
+    The other two walks end at the first unit that would overshoot, so that what is removed is a beginning of the order
+    and differs little where scores do (docs/diversity.md has figures).
+
     Args:
         units: The units of the full prompt, in prompt order.
         scores: a_u by unit id, at least of the removable ones, each ≥ 0.
         removal_factor: λ in [0, 1]: the share of the removable units' total score to remove.
         order: From the highest score down (the paper's default) or from the lowest up.
+        walk: What happens at a unit that would overshoot: it is passed over (`paper`), the walk ends before it
+            (`first_overshoot`), or it ends before or behind it, whichever sum is nearer to the target (`nearest`; of
+            two that are equally near the smaller).
 
     Raises:
         ValueError: λ is outside [0, 1].
@@ -51,14 +64,19 @@ def prune_units(
     if removal_factor == 0:
         return []
     exact = {unit.id: Fraction(repr(float(scores[unit.id]))) for unit in units if unit.removable}
-    walk = sorted(exact, key=lambda unit: exact[unit], reverse=order == "descending")  # stable: ties keep their order
+    # Sorting is stable: ties keep their order.
+    visited = sorted(exact, key=lambda unit: exact[unit], reverse=order == "descending")
     target = Fraction(repr(float(removal_factor))) * sum(exact.values())
     current = Fraction(0)
     removed = []
-    for unit in walk:
+    for unit in visited:
         if current + exact[unit] <= target:
             current += exact[unit]
             removed.append(unit)
+        elif walk != "paper":
+            if walk == "nearest" and current + exact[unit] - target < target - current:
+                removed.append(unit)
+            break
         if current >= target:
             break
     return removed

@@ -53,6 +53,7 @@ class UtteranceOutcome(TypedDict, total=False):
     """The outcome of an utterance, without its prompt.
 
     Attributes:
+        removal_factor: λ as it is in force in this turn; `None` where another choice stands in its place.
         scores: Attention score by unit id; `None` where nothing was scored.
         removed: Ids of the units that were removed, texts of emptied blocks included.
         chosen: Attempt number of the candidate that is said.
@@ -61,6 +62,7 @@ class UtteranceOutcome(TypedDict, total=False):
         scored_by, judged_by: What scored and judged it; `None` where nothing did.
     """
 
+    removal_factor: NotRequired[float | None]  # turns that earlier versions began have none
     scores: dict[str, float] | None
     removed: list[str]
     chosen: int
@@ -82,7 +84,7 @@ class UtteranceOutput(UtteranceOutcome, total=False):
 
 def initial_outcome() -> UtteranceOutcome:
     """Return the outcome of an utterance whose prompt was not scored, pruned or judged: every one begins so."""
-    return {"scores": None, "scored_by": None, "removed": [], "judged_by": None}
+    return {"removal_factor": None, "scores": None, "scored_by": None, "removed": [], "judged_by": None}
 
 
 class UtteranceState(UtteranceInput, UtteranceOutput, total=False):

@@ -212,7 +212,9 @@ def _making_document(details: TurnDetails) -> Document:
         "rewritings": details.rewritings,
         "scored_by": record.scored_by,
         "judged_by": record.judged_by,
-        "removal_factor": details.run.parameters.get("removal_factor"),
+        "removal_factor": details.removal_factor,
+        "pace": details.pace.reason if details.pace else None,
+        "steering": asdict(details.pace.steering) if details.pace and details.pace.steering else None,
     }
 
 

@@ -188,7 +188,11 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
     anew = {name: getattr(defaults, name) for name in reopened}
     if before.preset is not None and "preset" not in chosen:  # it holds for any model
         anew |= {name: value for name, value in PRESETS[before.preset].items() if name in reopened}
-    return before.model_copy(update=anew).with_settings(chosen)
+    changed = before.model_copy(update=anew).with_settings(chosen)
+    if model is not None and model != parent.model and changed.diversity is not None and "diversity" not in chosen:
+        problem = f": λ is calibrated for {parent.model}; ask with --diversity again, or give --lambda"
+        raise SettingError("diversity", f"{changed.diversity:g}", problem)
+    return changed
 
 
 def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:

@@ -87,12 +87,21 @@ def settings(run: RunRecord) -> list[str]:
     return [
         *([in_words(order)] if order else []),
         *([f"{run.parameters.get('setting')} setting"] if run.kind == "album_chat" else []),
-        f"retained: {kept}" if kept else f"λ = {run.parameters.get('removal_factor'):g}",
+        f"retained: {kept}" if kept else asked_diversity(run) or f"λ = {run.parameters.get('removal_factor'):g}",
         *([f"α = {strength:g}"] if strength else []),
         run.model,
         f"seed {run.seed}",
         *([f"a person as {seat}"] if seat else []),
     ]
+
+
+def asked_diversity(run: RunRecord) -> str | None:
+    """Return which diversity λ is steered to, and from where; `None` where it is not."""
+    asked, setpoint = run.parameters.get("diversity"), run.parameters.get("setpoint")
+    if asked is None or not isinstance(setpoint, dict):
+        return None
+    begins = run.parameters["removal_factor"]
+    return f"λ from {begins:.2f}, steered to {setpoint['metric']} = {asked:.3g}"
 
 
 def retained(run: RunRecord) -> str | None:

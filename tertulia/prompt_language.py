@@ -66,9 +66,9 @@ def _templates_of(context: "Context") -> Iterator[str]:
         yield from ("examples",) if is_album_chat else ("chat_turns", "examples")
     if parameters.generation == "sequential":
         yield "sequential"
-    if parameters.removal_factor > 0 and parameters.judge == "rating":
+    if parameters.may_remove and parameters.judge == "rating":
         yield "judge"
-    if parameters.removal_factor > 0 and parameters.revision in ("rewrite", "combined"):
+    if parameters.may_remove and parameters.revision in ("rewrite", "combined"):
         yield "revise"
     if parameters.ending == "continuation":
         yield "ending"

@@ -1,6 +1,6 @@
 """What λ removed from a turn's prompt in words, and what its user should know where that is not what λ seems to ask."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from prompts.units import FIXED_UNITS
 from state.context import Context
@@ -19,13 +19,16 @@ _QUOTED = 40
 def removal_in_words(details: TurnDetails) -> list[str]:
     """Return what was removed from the prompt of a turn, a sentence a line; the remarks come last."""
     what_if, scores = details.what_if, details.record.scores
-    factor = details.run.parameters.get("removal_factor") if what_if is None else what_if
+    factor = details.removal_factor if what_if is None else what_if
+    if factor is not None and what_if is None and details.pace is not None and details.pace.steering is not None:
+        factor = round(factor, 3)
+    pace = [details.pace.reason] if details.pace is not None and what_if is None else []
     if scores is None:
-        return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)"]
+        return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", *pace]
     removable, gone = len(details.removable), details.removed_items
     would = "would be" if what_if is not None else "were"
     why = f"at λ = {factor}"
-    if (kept := retained(details.run)) is not None:
+    if (kept := retained(details.run)) is not None and details.record.removal_factor is None:
         if what_if is not None:
             why = f"{why}, were {kept} not retained"
         elif gone < removable:
@@ -37,6 +40,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
     return [
         f"✗ {gone} of {removable} removable items {would} removed {why}: {details.removed_share:.1%} of their "
         f"attention (scored by {details.record.scored_by}){emptied}",
+        *pace,
         *remarks(details).values(),
     ]
 
@@ -44,14 +48,16 @@ def removal_in_words(details: TurnDetails) -> list[str]:
 def remarks(details: TurnDetails) -> dict[str, str]:
     """Return what is to be said of a removal, by kind: a unit too heavy for λ, nothing that fits, scores of zero."""
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
-    factor = parameters.removal_factor if details.what_if is None else details.what_if
+    factor = details.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
     if scores is None or not factor or is_by_retaining:
         return {}
-    return dict(_remarks(details, scores, factor))
+    return dict(_remarks(details, scores, factor, parameters))
 
 
-def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> Iterator[tuple[str, str]]:
+def _remarks(
+    details: TurnDetails, scores: dict[str, float], factor: float, parameters: Parameters
+) -> Iterator[tuple[str, str]]:
     removable = [unit for unit in details.removable if unit.id in scores]
     if not removable:
         return
@@ -60,18 +66,16 @@ def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> I
     heaviest = max(removable, key=lambda unit: scores[unit.id])
     if total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
+        # The nearest walk takes it from the λ on at which its share is as far above λ as nothing is below.
+        least = share / 2 if parameters.removal_walk == "nearest" else share
+        stops = "passes over it" if parameters.removal_walk == "paper" else "stops at it"
         yield (
             "heavy",
-            f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): λ below {share:.2f} "
-            "passes over it",
+            f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): λ below {least:.2f} "
+            f"{stops}",
         )
     if len(staying) == len(removable):
-        lightest = min(scores[unit.id] for unit in removable) / total if total else 0.0
-        yield (
-            "nothing",
-            f"nothing fits under λ = {factor:g}, as the lightest of {len(removable)} removable items has "
-            f"{lightest:.1%} of their weight: nothing is removed, and nothing judged",
-        )
+        yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
     zero = sum(scores[unit.id] == 0 for unit in staying)
     if factor == 1 and zero:
         yield (
@@ -79,6 +83,19 @@ def _remarks(details: TurnDetails, scores: dict[str, float], factor: float) -> I
             f"{zero} removable {'item has' if zero == 1 else 'items have'} a score of 0 and "
             f"{'stays' if zero == 1 else 'stay'} at λ = 1: Algorithm 1 stops once the target is reached",
         )
+
+
+def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
+    """Return why a walk removes nothing of units with these scores."""
+    is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order == "descending"
+    total = sum(scores)
+    weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
+    which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
+    where = ", where this walk begins and stops" if is_heaviest else ""
+    return (
+        f"nothing fits under λ = {factor:g}, as {which} has {weight:.1%} of their weight{where}: nothing is removed, "
+        "and nothing judged"
+    )
 
 
 def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:

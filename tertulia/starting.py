@@ -232,6 +232,8 @@ def _check_album_chat(population: Population, parameters: Parameters, settings: 
         "seat": parameters.seat,
         "human_needs": parameters.human_needs or None,
         "ending": None if parameters.ending == "off" else parameters.ending,
+        "pruning": None if parameters.pruning == "every" else parameters.pruning,
+        "diversity": parameters.diversity,
     }
     if (name := next((name for name, value in unknown.items() if value is not None), None)) is not None:
         problem = (

@@ -180,7 +180,7 @@ def _behind(details: TurnDetails) -> Iterator[str]:
     if details.prompt is not None and details.removed:
         units = [unit for unit in details.prompt.units if unit.id in details.removed and unit.kind == "item"]
         kept = retained(run)
-        why = f", all but {kept}" if kept else f" at λ = {run.parameters.get('removal_factor'):g}"
+        why = f", all but {kept}" if kept else f" at λ = {details.removal_factor:.3g}"
         yield f"- Removed from the prompt{why}:"
         for unit in units:
             text = clean(unit.text).removeprefix("- ")

@@ -12,6 +12,7 @@ from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from state.store import Store
 from state.text import folded, one_line
 from tertulia.exchanges import RecordedExchange, read_exchanges
+from tertulia.pace import Pace, read_pace
 from tertulia.rounds import Round, calls_of, read_round
 from tertulia.what_if import removed_at
 
@@ -32,6 +33,7 @@ class TurnDetails:
         calls: The calls of models that this agent made in the round.
         exchange: The exchange, in an album chat.
         parts: In an album chat how plan and answer came about, by part.
+        pace: Why the turn had its λ, where that is not the same in all.
     """
 
     run: RunRecord
@@ -45,6 +47,13 @@ class TurnDetails:
     calls: tuple[Call, ...]
     exchange: RecordedExchange | None = None
     parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
+    pace: Pace | None = None
+
+    @property
+    def removal_factor(self) -> float | None:
+        """λ as it was in force; of older turns, and where `retain` was in its place, the run's."""
+        recorded = self.record.removal_factor
+        return self.run.parameters.get("removal_factor") if recorded is None else recorded  # type: ignore[return-value]
 
     @property
     def rewritings(self) -> int:
@@ -135,6 +144,7 @@ def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, remova
         round=None,
         agent=None,
         calls=(),
+        pace=None if prompt is None else read_pace(store, run, record.turn.turn),
     )
 
 

@@ -29,8 +29,10 @@ def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, remova
         raise NotFoundError(f"{where} was written by hand: there was no prompt; look into a turn that a model has made")
     if record.scores is None:
         raise NotFoundError(
-            f"{where} has no recorded scores: λ was 0, where nothing is scored; "
+            f"{where} has no recorded scores: λ was 0 there, where nothing is scored; "
             "set record_scores=true for a run to record them"
         )
-    chosen = prune_units(prompt.units, record.scores, parameters.removal_factor, parameters.removal_order)
+    chosen = prune_units(
+        prompt.units, record.scores, parameters.removal_factor, parameters.removal_order, parameters.removal_walk
+    )
     return removed_with_blocks(prompt, chosen)

@@ -7,7 +7,7 @@ from state.parameters.listing import GroupDescription, ParameterDescription, par
 from state.parameters.model import LONG, MEDIUM, SHORT, TEMPERATURE, Choices, Ending, Judge, Lengths
 from state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from state.parameters.preset import PRESETS
-from state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer
+from state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer, Walk
 
 __all__ = [
     "AGENTS",
@@ -36,5 +36,6 @@ __all__ = [
     "Parameters",
     "Reducer",
     "Setting",
+    "Walk",
     "parameter_groups",
 ]

@@ -8,9 +8,17 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from state.parameters.parameters import ALIASES, GROUPS
+from state.setpoint import Setpoint
 
 #: How the types of values are called.
-_KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "names and values"}
+_KINDS = {
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    dict: "names and values",
+    Setpoint: "JSON",
+}
 
 
 @dataclass(frozen=True)

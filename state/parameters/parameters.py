@@ -17,7 +17,7 @@ from state.parameters.group import ParameterGroup
 from state.parameters.group_chat import CognitionParameters, FloorParameters
 from state.parameters.model import JudgeParameters, SamplingParameters, ServerParameters
 from state.parameters.preset import PRESETS, PresetParameters
-from state.parameters.prompt import PromptParameters, PruningParameters, VariationParameters
+from state.parameters.prompt import PromptParameters, PruningParameters, SetpointParameters, VariationParameters
 
 #: Where all parameters are listed, for a message about one that is unknown.
 LISTED = "; `tertulia settings` lists what there is"
@@ -65,6 +65,7 @@ BEFORE: Mapping[str, Any] = {
 GROUPS: Mapping[str, type[ParameterGroup]] = {
     "preset": PresetParameters,
     "pruning": PruningParameters,
+    "steering": SetpointParameters,
     "prompt": PromptParameters,
     "sampling": SamplingParameters,
     "server": ServerParameters,
@@ -93,6 +94,7 @@ class Parameters(
     ServerParameters,
     SamplingParameters,
     PromptParameters,
+    SetpointParameters,
     PruningParameters,
     PresetParameters,
 ):
@@ -118,7 +120,12 @@ class Parameters(
     @property
     def scores_are_wanted(self) -> bool:
         """Whether a prompt is scored: where something is removed by score, or where it is asked for."""
-        return self.removal_factor > 0 or self.retain is not None or self.record_scores
+        return self.may_remove or self.retain is not None or self.record_scores
+
+    @property
+    def may_remove(self) -> bool:
+        """Whether λ may remove anything in some turn."""
+        return self.removal_factor > 0 or self.diversity is not None
 
     def judging_is_wanted(self, has_removed_units: bool) -> bool:
         """Whether a candidate is judged: against what was removed, or at λ = 0 as the baseline against all items."""
@@ -138,7 +145,11 @@ class Parameters(
             UsageError: There is no such parameter (the nearest known one is named), or two do not fit together.
         """
         values = self.model_dump()
-        for given, value in {**self._of_preset(settings), **settings}.items():
+        settings = {**self._of_preset(settings), **settings}
+        names = {ALIASES.get(given, given) for given in settings}
+        if "removal_factor" in names and "diversity" not in names:  # a λ that is given is not steered
+            values |= {"diversity": None, "setpoint": None}
+        for given, value in settings.items():
             name = ALIASES.get(given, given)
             if "." in name:
                 _set_dotted(values, name, value)
@@ -158,7 +169,7 @@ class Parameters(
         if least > most:
             raise UsageError(f"memory_items_min={least} is above memory_items_max={most}; set both")
         changed._check_blocks()
-        return changed
+        return changed._steered() if {"diversity", "setpoint", "pruning", "retain"} & names else changed
 
     def _of_preset(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what a preset that is among the settings stands for; the defaults where none is set any more."""
@@ -167,6 +178,32 @@ class Parameters(
         if (chosen := settings["preset"]) in (None, "null"):
             return {name: type(self).model_fields[name].default for name in PRESETS.get(self.preset or "", ())}
         return PRESETS.get(str(chosen), {})  # an unknown one is refused by its type
+
+    def _steered(self) -> "Parameters":
+        """Return these parameters, where a diversity is asked for with the λ at which the conversation begins.
+
+        Raises:
+            SettingError: λ is not calibrated for it, does not reach it, or does not act in every turn.
+        """
+        if self.diversity is None:
+            return self
+        if self.setpoint is None:
+            problem = ": λ is not calibrated for it; ask with --diversity, which does that first"
+            raise SettingError("diversity", self.diversity, problem)
+        self.check_steerable()
+        self.setpoint.check_reachable(self.diversity)
+        return self.model_copy(update={"removal_factor": self.setpoint.removal_factor_for(self.diversity)})
+
+    def check_steerable(self) -> None:
+        """Refuse what does not have λ act in every turn.
+
+        Raises:
+            SettingError: `retain` or `pruning` is set.
+        """
+        for name, value in (("retain", self.retain), ("pruning", self.pruning if self.pruning != "every" else None)):
+            if value is not None:
+                problem = ": where a diversity is asked for, λ is steered in every turn; leave one of the two out"
+                raise SettingError(name, value, problem)
 
     def _check_blocks(self) -> None:
         """Refuse what asks for items of a block that is not there, or that stays.

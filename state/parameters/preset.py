@@ -20,6 +20,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "dialogue_window": 16,
         "removable_blocks": "bhmpe",  # §3.1
         "removal_order": "descending",
+        "removal_walk": "paper",
+        "pruning": "every",
         "reducer": "sum-mean",
         "scoring_responses": 3,
         "scored_rows": "reply",

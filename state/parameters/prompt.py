@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from state.blocks import letter_of, letters_of
 from state.languages import DEFAULT, Language
 from state.parameters.group import ParameterGroup
+from state.setpoint import Setpoint
 from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
 #: The least and the most memories in a prompt. Source: APP Table 1.
@@ -16,6 +17,9 @@ Layout = Literal["single_message", "chat_turns"]
 
 #: How attention becomes the score of a unit; `models/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
+
+#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/prune.py` has the three.
+Walk = Literal["paper", "first_overshoot", "nearest"]
 
 
 def _check_removable(letters: str) -> str:
@@ -60,6 +64,21 @@ class PruningParameters(ParameterGroup):
     removal_order: Literal["descending", "ascending"] = Field(
         "descending", description="walk Algorithm 1 from the highest or the lowest score (APP §3.2)"
     )
+    removal_walk: Walk = Field(
+        "paper",
+        description="at a unit that would remove more than λ asks for: pass over it and go on (paper: Algorithm 1), "
+        "stop before it, or stop where the sum is nearer to what λ asks for (ours: calmer, docs/diversity.md)",
+    )
+    pruning: Literal["every", "first", "when_repetitive"] = Field(
+        "every",
+        description="in which turns λ acts: every one; the first `pruning_turns`, which decide the most (APP App. D, "
+        "Limitations); or where the last lines repeat each other (ours). In others the full prompt is not even scored",
+    )
+    pruning_turns: int = Field(4, ge=1, description="pruning=first: the number of utterances (APP Fig. 9: 3 or 4)")
+    repetition_threshold: float = Field(
+        0.9, ge=0, le=1, description="pruning=when_repetitive: prune where dist-3 over the last utterances is below"
+    )
+    repetition_window: int = Field(6, ge=2, le=64, description="pruning=when_repetitive: the number of last utterances")
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
     )
@@ -77,6 +96,19 @@ class PruningParameters(ParameterGroup):
     )
     scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
     record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
+
+
+class SetpointParameters(ParameterGroup):
+    """Steering: a level of diversity that is asked for, to which λ is steered."""
+
+    diversity: float | None = Field(
+        None,
+        description="the figure that λ is steered to, of the metric that the setpoint is calibrated for; the option "
+        "--diversity sets it, with what follows (docs/diversity.md)",
+    )
+    setpoint: Setpoint | None = Field(
+        None, description="how diversity follows λ, as a pilot has measured it; JSON, as `--diversity` stores it"
+    )
 
 
 class PromptParameters(ParameterGroup):

@@ -112,3 +112,52 @@ def test_a_block_goes_with_its_last_item() -> None:
     assert removed_with_blocks(prompt, ["p1", "m1"]) == ("m1", "plead", "p1", "ptail")
     assert [u.id for u in remove_units(prompt, ["p1", "m2", "m1"]).units] == ["task"]
     assert remove_units(prompt, []) == prompt
+
+
+# --- the calmer walks -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "factor", "order", "first_overshoot", "nearest"),
+    [
+        ([5, 3, 2], 0.7, "descending", ["u0"], ["u0", "u1"]),  # 5 + 3 is 1 above 7, 5 is 2 below
+        ([5, 3, 2], 0.6, "descending", ["u0"], ["u0"]),  # 2 above, 1 below
+        ([5, 4, 1], 0.7, "descending", ["u0"], ["u0"]),  # equally near: the smaller
+        ([8, 1, 1], 0.3, "descending", [], []),
+        ([8, 1, 1], 0.5, "descending", [], ["u0"]),
+        ([5, 3, 2], 0.7, "ascending", ["u2", "u1"], ["u2", "u1"]),
+        ([0.1] * 10, 0.3, "descending", ["u0", "u1", "u2"], ["u0", "u1", "u2"]),
+        ([0.1, 0.7, 0.2], 1, "descending", ["u1", "u2", "u0"], ["u1", "u2", "u0"]),
+    ],
+)
+def test_calmer_walks_by_example(scores, factor: float, order, first_overshoot: list[str], nearest: list[str]) -> None:
+    units, by_id = _units(scores)
+    assert prune_units(units, by_id, factor, order, "first_overshoot") == first_overshoot
+    assert prune_units(units, by_id, factor, order, "nearest") == nearest
+
+
+@given(SCORES, FACTORS, ORDERS)
+def test_a_calmer_walk_removes_a_beginning_of_the_order(scores: list[float], factor: float, order) -> None:
+    units, by_id = _units(scores)
+    visited = [f"u{i}" for i in sorted(range(len(scores)), key=lambda i: scores[i], reverse=order == "descending")]
+    total, target = sum(scores), factor * sum(scores)
+    before = prune_units(units, by_id, factor, order, "first_overshoot")
+    nearest = prune_units(units, by_id, factor, order, "nearest")
+    assert before == visited[: len(before)]
+    assert nearest in (before, visited[: len(before) + 1])
+    taken = sum(by_id[unit] for unit in before)
+    assert taken <= target
+    if taken < target:  # the next would overshoot, and no beginning of the order is nearer than the nearest walk's
+        assert taken + by_id[visited[len(before)]] > target
+        sums = [sum(by_id[unit] for unit in visited[:n]) for n in range(len(visited) + 1)]
+        if factor:
+            assert abs(sum(by_id[unit] for unit in nearest) - target) == min(abs(s - target) for s in sums)
+    if factor == 1 and total:
+        assert sum(by_id[unit] for unit in nearest) == total
+
+
+@given(SCORES, ORDERS, st.sampled_from(["first_overshoot", "nearest"]), st.lists(FACTORS, min_size=2, max_size=2))
+def test_a_calmer_walk_is_nested_in_that_of_a_greater_lambda(scores: list[float], order, walk, factors) -> None:
+    units, by_id = _units(scores)
+    less, more = (set(prune_units(units, by_id, factor, order, walk)) for factor in sorted(factors))
+    assert less <= more

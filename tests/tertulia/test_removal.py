@@ -47,6 +47,20 @@ def test_that_nothing_fits_and_that_zeros_stay_is_told() -> None:
     assert not remarks(details(scores, 0.2, retain="highest"))
 
 
+def test_what_if_and_remarks_follow_the_walk() -> None:
+    scores = {"b1": 71.0, "m1": 15.0, "m2": 14.0}
+    by_walk = {
+        walk: details(scores, 0.5, what_if=0.3, removal_walk=walk) for walk in ("paper", "first_overshoot", "nearest")
+    }
+    assert [sorted(turn.removed - {"m.lead"}) for turn in by_walk.values()] == [["m1", "m2"], [], []]
+    assert "passes over it" in remarks(by_walk["paper"])["heavy"]
+    assert "λ below 0.71 stops at it" in remarks(by_walk["first_overshoot"])["heavy"]
+    assert "λ below 0.35 stops at it" in remarks(by_walk["nearest"])["heavy"]  # 0.36 is nearer to 0.71 than to 0
+    assert not details(scores, 0.35, removal_walk="nearest").removed
+    assert details(scores, 0.36, removal_walk="nearest").removed_items == 1
+    assert "the heaviest of 3 removable items has 71.0%" in remarks(by_walk["nearest"])["nothing"]
+
+
 def test_items_and_units_have_their_own_numbers() -> None:
     first, *_ = removal_in_words(details({"b1": 4.0, "m1": 3.0, "m2": 3.0}, 0.4))
     assert first.startswith("✗ 1 of 3 removable items were removed at λ = 0.4: 40.0% of their attention")

@@ -1,0 +1,52 @@
+"""`lab setpoint`: how close steered conversations come to the diversity that they are asked for."""
+
+from typing import Annotated
+
+import typer
+
+from cli import options, steering
+from cli.driving import exit_when_interrupted
+from cli.environment import model_access, store_path
+from cli.opening import open_embedding_model
+from cli.option_values import read_model, read_settings
+from cli.steering import PilotProgress, read_metric
+from cli.terminal.output import print_json
+from cli.terminal.status_line import status_line
+from storage.store import SqliteStore
+
+
+def setpoint(
+    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO", help="Cases, as `tertulia run` takes them.")],
+    levels: Annotated[
+        str, typer.Option(metavar="A,B,…", help="What is asked for: low, medium and high.")
+    ] = "low,medium,high",
+    trials: Annotated[int, typer.Option(metavar="N", min=1, help="Conversations at each level in each way.")] = 4,
+    rounds: options.RoundsOption = None,
+    diversity_metric: steering.MetricOption = "dist3",
+    pilot: steering.PilotOption = 4,
+    model: options.ModelOption = None,
+    rehearse: options.RehearseOption = False,
+    settings: options.SettingsOption = None,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Ask for levels of diversity, and tell where conversations come out: steered, and at a fixed λ beside.
+
+    Example: tertulia lab setpoint tidewell:3 tidewell:7 --levels medium,high
+    """
+    from lab.landing import land, landing_document, landing_page
+    from lab.running import LocalExecutor
+    from lab.setpoint import CalibrationTask, Pilot
+
+    chosen, metric = read_settings(settings, max_turns=rounds), read_metric(diversity_metric)
+    named = read_model(model, rehearse)
+    tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
+    embed = open_embedding_model("minilm").embed if metric == "sim" else None
+    with SqliteStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
+        executor = LocalExecutor(opened, model_access(line, [named]))
+        wanted = [level.strip() for level in levels.split(",")]
+        found = [land(opened, task, wanted, trials, executor, PilotProgress(line).event, embed) for task in tasks]
+    if as_json:
+        print_json(landing_document(found))
+    else:
+        print("\n".join(landing_page(found)))

@@ -1,0 +1,164 @@
+"""`--diversity`: λ calibrated for a level of diversity, before a conversation is steered to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from cli.driving import exit_when_interrupted
+from cli.environment import model_access
+from cli.opening import open_embedding_model
+from cli.terminal.output import plain, progress
+from cli.terminal.status_line import StatusLine, status_line
+from state.errors import SettingError, UsageError
+from state.records import RunRecord
+from state.setpoint import DiversityMetric, Setpoint
+from storage.store import SqliteStore
+from tertulia.events import Event, RunEnded, TurnFinished
+from tertulia.starting import Additions
+
+_METRICS = ("dist1", "dist2", "dist3", "sim")
+
+DiversityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--diversity",
+        metavar="X",
+        help="Instead of λ: the diversity that is wanted, a figure of the metric, or low, medium or high. λ is "
+        "calibrated for it by a pilot first, and steered in the course of the conversation (docs/diversity.md).",
+    ),
+]
+MetricOption = Annotated[
+    str,
+    typer.Option("--diversity-metric", metavar="NAME", help="Of --diversity: dist1, dist2, dist3 or sim."),
+]
+PilotOption = Annotated[
+    int, typer.Option("--pilot", metavar="N", help="Of --diversity: the pilot's conversations at each of five λ.")
+]
+
+
+def read_metric(name: str) -> DiversityMetric:
+    """Return the metric of that name.
+
+    Raises:
+        SettingError: There is none.
+    """
+    for metric in _METRICS:
+        if metric == name:
+            return metric  # type: ignore[return-value]
+    raise SettingError("diversity_metric", name, f": it is one of {', '.join(_METRICS)}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for.
+
+    Attributes:
+        asked: The level.
+        metric: The metric of it.
+        trials: The pilot's conversations at each λ.
+    """
+
+    asked: str
+    metric: str
+    trials: int
+
+
+def steered_fork(
+    store: SqliteStore,
+    parent: RunRecord,
+    chosen: Mapping[str, Any],
+    wanted: Wanted,
+    model: str | None,
+    additions: Additions,
+    with_code: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Return the settings of a fork that is steered to a level (see `steered`).
+
+    A parent that is steered already by this metric has a calibration; that of another is of its scenario.
+    """
+    from lab.setpoint import pilot_settings, setpoint_of
+
+    name = model or parent.model
+    known = setpoint_of(parent, read_metric(wanted.metric), name)
+    settings = pilot_settings(parent, chosen)
+    return steered(store, parent.scenario, settings, wanted, name, additions, with_code, known)
+
+
+def steered(
+    store: SqliteStore,
+    scenario: str,
+    chosen: Mapping[str, Any],
+    wanted: Wanted,
+    model: str,
+    additions: Additions,
+    with_code: Sequence[str] | None = None,
+    setpoint: Setpoint | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a conversation that is steered to a level; where needed, the pilot is run first.
+
+    Args:
+        store: The open store.
+        scenario: What is run.
+        chosen: Its parameters by name.
+        wanted: The level, its metric, and the pilot.
+        model: Everybody's model.
+        additions: Nodes and mechanisms of the user's own.
+        with_code: The names of models whose own Python code is executed.
+        setpoint: The calibration, where there is one already.
+
+    Raises:
+        TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
+        typer.Exit: The pilot was interrupted; the same command goes on with it.
+    """
+    from lab.running import LocalExecutor
+    from lab.setpoint import (
+        CalibrationTask,
+        Pilot,
+        calibrate,
+        calibration_lines,
+        known_calibration,
+        read_asked,
+        steering_settings,
+    )
+
+    if "removal_factor" in chosen or "lambda" in chosen:
+        raise UsageError("--diversity chooses λ, and --lambda sets it; leave one of the two out")
+    level = read_asked(wanted.asked)
+    task = CalibrationTask(scenario, chosen, model, read_metric(wanted.metric), Pilot(wanted.trials), additions)
+    if setpoint is None and (setpoint := known_calibration(store, task)) is None:
+        plan = task.plan()
+        pilot = task.fitted_pilot(plan)
+        progress().print(
+            plain(f"calibrating λ: {len(pilot.removal_factors)} × {pilot.trials} conversations", "dim"), highlight=False
+        )
+        embed = open_embedding_model("minilm").embed if task.metric == "sim" else None
+        with exit_when_interrupted(), status_line("calibrating λ") as line:
+            shown = PilotProgress(line, pilot.utterances)
+            access = model_access(line, [model], with_code)
+            setpoint = calibrate(store, task, LocalExecutor(store, access, additions), shown.event, embed)
+    for text in calibration_lines(setpoint):
+        progress().print(plain(text, "dim"), highlight=False)
+    return steering_settings(setpoint, level)
+
+
+class PilotProgress:
+    """Shows how far conversations are that are held to calibrate λ."""
+
+    def __init__(self, line: StatusLine, utterances: int | None = None) -> None:
+        """Note the line, and how many utterances there are at most, where that is known."""
+        self._line, self._spoken = line, 0
+        self._of = "" if utterances is None else f" of at most {utterances}"
+
+    def event(self, event: Event) -> None:
+        """Show what has happened."""
+        match event:
+            case TurnFinished():
+                self._spoken += 1
+                self._line.show(f"calibrating λ: utterance {self._spoken}{self._of}")
+            case RunEnded() if event.error is not None:
+                with self._line.pause():
+                    progress().print(plain(f"note: run {event.run} failed: {event.error}", "yellow"))
+            case _:
+                pass

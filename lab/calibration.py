@@ -1,0 +1,295 @@
+"""Fit how diversity follows λ to the dialogues of a pilot; nothing is run, and nothing drawn but the bootstrap.
+
+A metric over the dialogues of a case is no mean over them, but nearly: each dialogue has a *part* in it, by how much it
+changes without that dialogue (the jackknife's influence). The mean of the parts is the metric, and their scatter its
+error, what dialogues have in common included. So a single conversation has a diversity: what the metric would be, to
+the first order, were all like it. That is what its running measure is held against.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import mean
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from metrics.diversity import dialogue_text, distinct_n, mean_pairwise_cosine
+from nodes.pace import Words, running_measures, words_of
+from state.errors import UsageError
+from state.randomness import keyed_generator
+from state.setpoint import DiversityMetric, Inconsistency, Line, Setpoint
+
+#: Samples of the bootstrap, and the ends of its band.
+_SAMPLES, _BAND = 1000, (2.5, 97.5)
+
+#: The most of a deviation of the running measure that may show in the metric: what a dialogue repeats of itself shows
+#: whole.
+_GAIN_MAX = 1.0
+
+#: The fewest judged utterances from which an expected inconsistency is taken.
+_LEAST_JUDGED = 8
+
+#: The fewest dialogues of a λ.
+_LEAST_DIALOGUES = 3
+
+#: Returns the vectors of texts.
+Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+
+#: Returns the metric over the dialogues of these numbers.
+Figure = Callable[[Sequence[int]], float]
+
+
+@dataclass(frozen=True)
+class PilotDialogue:
+    """A dialogue of a pilot.
+
+    Attributes:
+        removal_factor: Its λ.
+        lines: Speaker and text of each utterance.
+        inconsistency: The judge's figure of each; `None` where it was not judged.
+    """
+
+    removal_factor: float
+    lines: tuple[tuple[str, str], ...]
+    inconsistency: tuple[float | None, ...]
+
+    @property
+    def words(self) -> list[Words]:
+        """The words of each utterance, in lower case."""
+        return [words_of(text) for _, text in self.lines]
+
+
+def fit_setpoint(
+    dialogues: Sequence[PilotDialogue],
+    metric: DiversityMetric,
+    rounds: int,
+    embed: Embed | None = None,
+    seed: int = 1,
+) -> Setpoint:
+    """Return the calibration of λ that a pilot gives.
+
+    Args:
+        dialogues: Of each λ at least three, of the same scenario and model.
+        metric: What is calibrated.
+        rounds: The most utterances of each dialogue; the running measure has as many, and at least 2.
+        embed: For sim, returns the vectors of texts.
+        seed: Of the bootstrap.
+
+    Raises:
+        UsageError: There are fewer than two λ with three dialogues that have words.
+    """
+    n = 3 if metric == "sim" else int(metric.removeprefix("dist"))
+    by_factor: dict[float, list[PilotDialogue]] = defaultdict(list)
+    for dialogue in sorted(dialogues, key=lambda dialogue: (dialogue.removal_factor, dialogue.lines)):
+        if any(len(said) >= n for said in dialogue.words):
+            by_factor[dialogue.removal_factor].append(dialogue)
+    groups = {factor: group for factor, group in by_factor.items() if len(group) >= _LEAST_DIALOGUES}
+    if len(groups) < 2:
+        raise UsageError(
+            "the pilot has too few dialogues to calibrate λ: three are needed at two values of λ at least, and they "
+            "need words; look at its runs, or let it have more trials"
+        )
+    parts = {factor: parts_of(figure_of(group, metric, embed), len(group)) for factor, group in groups.items()}
+    window = max(2, rounds)
+    running = {
+        factor: [running_measures(dialogue.words, n, window) for dialogue in group] for factor, group in groups.items()
+    }
+    diversity, low, high = _curve(parts, falls=metric == "sim", seed=seed)
+    return Setpoint(
+        metric=metric,
+        trials=min(map(len, groups.values())),
+        rounds=rounds,
+        window=window,
+        removal_factors=tuple(groups),
+        diversity=diversity,
+        low=low,
+        high=high,
+        running=_running_lines(running, rounds),
+        gains=_gains(running, parts, rounds, -1 if metric == "sim" else 1),
+        inconsistency=_inconsistency(groups),
+    )
+
+
+# --- the metric, and the parts of dialogues in it --------------------------------------------------------------------
+
+
+def parts_of(figure: Figure, dialogues: int) -> list[float]:
+    """Return the part of each of so many dialogues in a metric over them; the mean of the parts is the metric.
+
+    Args:
+        figure: Returns the metric over the dialogues of these numbers, from 0.
+        dialogues: How many there are, at least 3: a pair must be left where one is left out.
+    """
+    everything = range(dialogues)
+    without = [figure([other for other in everything if other != left_out]) for left_out in everything]
+    metric, mean_without = figure(everything), mean(without)
+    return [metric + (dialogues - 1) * (mean_without - figure_without) for figure_without in without]
+
+
+def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed: Embed | None = None) -> Figure:
+    """Return the function that gives the metric over some of these dialogues."""
+    if metric == "sim":
+        if embed is None:
+            raise UsageError("sim needs an embedding model")
+        vectors = embed([dialogue_text(dialogue.lines) for dialogue in dialogues])
+        return lambda chosen: mean_pairwise_cosine([vectors[index] for index in chosen]) or 0.0
+    n = int(metric.removeprefix("dist"))
+    return lambda chosen: distinct_n([dialogues[index].lines for index in chosen], n) or 0.0
+
+
+def _curve(
+    parts: Mapping[float, Sequence[float]], falls: bool, seed: int
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Return the monotone fit, one figure a λ, and the ends of its bootstrap band.
+
+    Before it is made monotone, the curve is drawn to a straight line as far as what bends it may be chance.
+
+    The bootstrap draws parts, not dialogues: a dialogue that is drawn twice would repeat itself, and the metric of
+    every sample would be too low.
+    """
+
+    factors = np.array(list(parts))
+    error = _error_of_means(list(parts.values()))
+
+    def monotone(groups: Iterable[Sequence[float]]) -> list[float]:
+        calmed = straightened(factors, np.array([mean(group) for group in groups]), error)
+        return [float(figure) for figure in isotonic_regression(calmed, increasing=not falls).x]
+
+    fitted = monotone(parts.values())
+    generator = keyed_generator(seed, node="calibration")
+    samples = [monotone(generator.choices(group, k=len(group)) for group in parts.values()) for _ in range(_SAMPLES)]
+    low, high = np.percentile(np.array(samples), _BAND, axis=0)
+    return tuple(fitted), tuple(low.tolist()), tuple(high.tolist())
+
+
+def _error_of_means(groups: Sequence[Sequence[float]]) -> float:
+    """Return the variance of a λ's figure, from how the parts of dialogues vary within each λ."""
+    squares = sum((part - mean(group)) ** 2 for group in groups for part in group)
+    dialogues = sum(map(len, groups))
+    return squares / (dialogues - len(groups)) * len(groups) / dialogues
+
+
+def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], error: float) -> NDArray[np.float64]:
+    """Return figures drawn towards their straight line in λ (positive-part James–Stein): whole where it fits to chance.
+
+    Args:
+        factors: λ, shape (K,).
+        figures: The figure at each, shape (K,).
+        error: The variance of a figure.
+    """
+    bends = len(factors) - 2
+    line = np.polyval(np.polyfit(factors, figures, 1), factors)
+    squares = float(((figures - line) ** 2).sum())
+    kept = max(0.0, 1 - bends * error / squares) if bends > 0 and squares else 0.0
+    straight: NDArray[np.float64] = line + kept * (figures - line)
+    return straight
+
+
+# --- the running measure --------------------------------------------------------------------------------------------
+
+#: By λ, of each dialogue, the measure behind each utterance.
+_Running = dict[float, list[list[float | None]]]
+
+
+def _at(measures: Sequence[float | None], utterance: int) -> float | None:
+    """Return the measure behind an utterance, from 1; of a dialogue that has ended before, `None`."""
+    return measures[utterance - 1] if utterance <= len(measures) else None
+
+
+def _running_lines(running: _Running, rounds: int) -> tuple[Line, ...]:
+    """Return the expected running measure behind each utterance, as a line in λ."""
+    lines: list[Line] = []
+    for utterance in range(1, rounds + 1):
+        points = [
+            (factor, measure)
+            for factor, group in running.items()
+            for measures in group
+            if (measure := _at(measures, utterance)) is not None
+        ]
+        if len({factor for factor, _ in points}) > 1:
+            lines.append(fitted_line(points))
+        elif lines:  # the dialogues have ended: as behind the last utterance that there is
+            lines.append(lines[-1])
+    if not lines:
+        raise UsageError("the pilot's dialogues have no words to measure; look at its runs")
+    return tuple([lines[0]] * (rounds - len(lines)) + lines)
+
+
+def fitted_line(points: Sequence[tuple[float, float]]) -> Line:
+    """Return the line of least squares through points, its slope shrunk by as much as it is uncertain.
+
+    Args:
+        points: λ and figure, of at least two λ.
+    """
+    at, figures = np.array(points, dtype=np.float64).T
+    centre, level = at.mean(), figures.mean()
+    slope, error = _slope(at - centre, figures - level, len(points) - 2)
+    slope = _shrunk(slope, error)
+    return Line(at_zero=float(level - slope * centre), slope=float(slope))
+
+
+def _gains(running: _Running, parts: dict[float, list[float]], rounds: int, sign: int) -> tuple[float, ...]:
+    """Return, behind each utterance, which part of a deviation of the running measure shows in the dialogue's part.
+
+    It is the slope of parts on measures among dialogues of one λ, shrunk by as much as it is uncertain, of the sign
+    that more variety means more diversity. What was found early stays, as longer dialogues tell more.
+    """
+    gains = []
+    for utterance in range(1, rounds + 1):
+        measures, values, groups = [], [], 0
+        for factor, group in running.items():
+            pairs = [
+                (measure, part)
+                for of_dialogue, part in zip(group, parts[factor], strict=True)
+                if (measure := _at(of_dialogue, utterance)) is not None
+            ]
+            if len(pairs) < 2:
+                continue
+            groups += 1
+            of_group = np.array(pairs)
+            measures += (of_group[:, 0] - of_group[:, 0].mean()).tolist()
+            values += (of_group[:, 1] - of_group[:, 1].mean()).tolist()
+        slope, error = _slope(np.array(measures), np.array(values), len(measures) - groups - 1)
+        gains.append(min(max(0.0, sign * _shrunk(slope, error)), _GAIN_MAX))
+    return tuple(sign * gain for gain in accumulate(gains, max))
+
+
+def _slope(x: NDArray[np.float64], y: NDArray[np.float64], degrees: int) -> tuple[float, float]:
+    """Return the slope of least squares through the origin, and its standard error; without a spread, 0."""
+    spread = float(x @ x)
+    if degrees < 1 or not spread:
+        return 0.0, 0.0
+    slope = float(x @ y) / spread
+    residuals = y - slope * x
+    return slope, math.sqrt(float(residuals @ residuals) / degrees / spread)
+
+
+def _shrunk(slope: float, error: float) -> float:
+    """Return a slope less what may be chance (positive-part James–Stein); 0 where it is below its error."""
+    return slope * max(0.0, 1 - (error / slope) ** 2) if slope else 0.0
+
+
+# --- inconsistency --------------------------------------------------------------------------------------------------
+
+
+def _inconsistency(groups: dict[float, list[PilotDialogue]]) -> Inconsistency | None:
+    """Return the expected inconsistency of an utterance; `None` where too few were judged."""
+    points = [
+        (factor, figure)
+        for factor, group in groups.items()
+        for dialogue in group
+        for figure in dialogue.inconsistency
+        if figure is not None
+    ]
+    if len(points) < _LEAST_JUDGED:
+        return None
+    if len({factor for factor, _ in points}) > 1:
+        expected = fitted_line(points)
+    else:
+        expected = Line(at_zero=mean(figure for _, figure in points), slope=0.0)
+    residuals = [figure - expected.at(factor) for factor, figure in points]
+    return Inconsistency(expected=expected, deviation=float(np.std(residuals, ddof=1)))

@@ -1,0 +1,138 @@
+"""The λ of a turn: as it is set, 0 where the policy lets the prompt be, or steered to a diversity that is asked for.
+
+What has been said decides, and nothing else: a fork or a run that goes on finds the same λ. Source of policies: APP
+App. D and Limitations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodes.steering import Observation, steer
+from state.context import Context
+from state.graph_state import UtteranceState
+from state.parameters import Parameters
+from state.setpoint import Setpoint
+from state.store import Store
+from state.words import words
+
+#: The length of the runs of words by whose repetition a dialogue counts as repetitive.
+_N = 3
+
+#: So many utterances must have been said before any can repeat another.
+_LEAST_UTTERANCES = 2
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Said:
+    """An utterance as those that follow may take it into account.
+
+    Attributes:
+        turn: Its turn.
+        words: Its words, in lower case.
+        removal_factor: λ that was in force; `None` where it was not λ that made it.
+        inconsistency: The judge's figure of what was said; `None` where it was not judged.
+    """
+
+    turn: int
+    words: Words
+    removal_factor: float | None = None
+    inconsistency: float | None = None
+
+
+class History:
+    """The utterances of a conversation so far; each is read from the store once."""
+
+    def __init__(self) -> None:
+        self._read = 0  # the last turn that was read
+        self._said: list[Said] = []
+
+    @classmethod
+    def before(cls, context: Context, turn: int) -> list[Said]:
+        """Return the utterances before a turn, oldest first, without silences."""
+        history: History | None = context.kept.get(cls)
+        if history is None or history._read >= turn:  # the run is driven anew from an earlier turn
+            history = context.kept[cls] = cls()
+        is_steered = context.parameters.setpoint is not None
+        history._said += said_in(context.store, context.run, history._read + 1, turn - 1, is_steered)
+        history._read = turn - 1
+        return history._said
+
+
+def said_in(store: Store, run: str, first: int, last: int, is_steered: bool) -> list[Said]:
+    """Return what was said from a turn to another; λ and inconsistency only where they steer what follows."""
+    said = [
+        Said(spoken.turn, words_of(spoken.text))
+        for spoken in store.turns(run, first, last)
+        if spoken.speaker is not None
+    ]
+    return [_with_figures(store, run, utterance) for utterance in said] if is_steered else said
+
+
+def _with_figures(store: Store, run: str, said: Said) -> Said:
+    record = store.turn_record(run, said.turn)
+    figures = {candidate.attempt: candidate.inconsistency for candidate in store.candidates(run, said.turn)}
+    return Said(said.turn, said.words, record.removal_factor, figures.get(record.chosen))
+
+
+def words_of(text: str) -> Words:
+    """Return the words of an utterance, in lower case."""
+    return tuple(word.lower() for word in words(text))
+
+
+def distinct_share(utterances: Sequence[Words], n: int = _N) -> float | None:
+    """Return distinct n-grams over all n-grams of utterances, in (0, 1]; `None` if none has n words.
+
+    This is dist-N (Li et al. 2016) within a dialogue; APP has it over the dialogues of a case.
+    """
+    grams = [gram for said in utterances for gram in zip(*(said[skip:] for skip in range(n)), strict=False)]
+    return len(set(grams)) / len(grams) if grams else None
+
+
+def removal_factor_in_force(state: UtteranceState, context: Context) -> float | None:
+    """Return the λ by which the prompt of this turn is pruned; `None` where `retain` stands in its place.
+
+    Args:
+        state: Its `turn` counts; what was said before it is read from the store.
+        context: Of the speaker.
+    """
+    parameters = context.parameters
+    if parameters.diversity is not None and parameters.setpoint is not None:
+        observed = observations(parameters.setpoint, History.before(context, state["turn"]))
+        return steer(parameters.setpoint, parameters.diversity, observed).removal_factor
+    if parameters.pruning != "every":
+        said = [utterance.words for utterance in History.before(context, state["turn"])]
+        if not prunes(parameters, said):
+            return 0.0
+    return None if parameters.retain is not None else parameters.removal_factor
+
+
+def observations(setpoint: Setpoint, said: Sequence[Said]) -> list[Observation]:
+    """Return what stands behind each utterance, as λ is steered by it."""
+    running = running_measures([utterance.words for utterance in said], setpoint.n, setpoint.window)
+    return [
+        Observation(measure, utterance.removal_factor, utterance.inconsistency)
+        for utterance, measure in zip(said, running, strict=True)
+    ]
+
+
+def running_measures(said: Sequence[Words], n: int, window: int) -> list[float | None]:
+    """Return dist-N behind each utterance, over so many last utterances."""
+    return [distinct_share(said[max(0, count - window) : count], n) for count in range(1, len(said) + 1)]
+
+
+def prunes(parameters: Parameters, said: Sequence[Words]) -> bool:
+    """Whether the policy has the next prompt pruned, after these utterances of the conversation."""
+    match parameters.pruning:
+        case "first":
+            return len(said) < parameters.pruning_turns
+        case "when_repetitive":
+            share = repetition_of(parameters, said)
+            return share is not None and share < parameters.repetition_threshold
+    return True
+
+
+def repetition_of(parameters: Parameters, said: Sequence[Words]) -> float | None:
+    """Return dist-3 over the last utterances; `None` where there are too few to repeat each other."""
+    return distinct_share(said[-parameters.repetition_window :]) if len(said) >= _LEAST_UTTERANCES else None

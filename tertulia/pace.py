@@ -1,0 +1,75 @@
+"""Why a turn had the λ that it had: what `nodes/pace.py` found before it, found again from the store."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from state.parameters import Parameters
+from state.records import RunRecord
+from state.store import Store
+
+if TYPE_CHECKING:
+    from nodes.steering import Steering
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Why a turn had its λ.
+
+    Attributes:
+        reason: In words.
+        steering: How it was steered; `None` where a policy decides.
+    """
+
+    reason: str
+    steering: "Steering | None" = None
+
+
+def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
+    """Return why a turn had its λ; `None` where all turns have the run's.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        turn: The turn, from 1.
+    """
+    from nodes.pace import observations, said_in
+    from nodes.steering import steer
+
+    parameters = Parameters.of_record(run.parameters)
+    if parameters.diversity is not None and parameters.setpoint is not None:
+        said = said_in(store, run.run, 1, turn - 1, is_steered=True)
+        steering = steer(parameters.setpoint, parameters.diversity, observations(parameters.setpoint, said))
+        return Pace(_steered(parameters, steering), steering)
+    if parameters.pruning == "every":
+        return None
+    return Pace(_policy(parameters, [utterance.words for utterance in said_in(store, run.run, 1, turn - 1, False)]))
+
+
+def _policy(parameters: Parameters, said: list[tuple[str, ...]]) -> str:
+    from nodes.pace import prunes, repetition_of
+
+    does = "pruned" if prunes(parameters, said) else "not pruned"
+    if parameters.pruning == "first":
+        return f"pruning=first: {does}, as utterance {len(said) + 1} where {parameters.pruning_turns} are"
+    share = repetition_of(parameters, said)
+    if share is None:
+        return f"pruning=when_repetitive: {does}, as nothing could be repeated yet"
+    last = min(len(said), parameters.repetition_window)
+    relation = "below" if share < parameters.repetition_threshold else "not below"
+    return (
+        f"pruning=when_repetitive: {does}, as dist-3 over the last {last} utterances was {share:.3f}, "
+        f"{relation} {parameters.repetition_threshold:g}"
+    )
+
+
+def _steered(parameters: Parameters, steering: "Steering") -> str:
+    setpoint = parameters.setpoint
+    assert setpoint is not None
+    asked = f"λ = {steering.removal_factor:.3f} for {setpoint.metric} = {parameters.diversity:g}"
+    begins = f"calibrated {steering.calibrated:.3f}"
+    if steering.deviation is None:
+        return f"{asked}: {begins}"
+    beside = "above" if steering.deviation > 0 else "below"
+    running = f"dist-{setpoint.n} so far is {abs(steering.deviation):.3f} {beside} what it should be"
+    moves = f"diversity asks for {steering.for_diversity:+.3f}, consistency for {steering.for_consistency:+.3f}"
+    return f"{asked}: {begins}; {running}: {moves}, a part of it in each turn"

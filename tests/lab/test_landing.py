@@ -1,0 +1,118 @@
+"""Where conversations come out that are asked for a level, and how stable what is removed is."""
+
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import Cli
+from support.setpoints import a_setpoint
+
+from lab.landing import WAYS, land, landing_document, landing_page
+from lab.running import LocalExecutor
+from lab.setpoint import CalibrationTask, Pilot
+from lab.stability import overlap, stability_of
+from metrics.diversity import distinct_n
+from nodes.prune import prune_units
+from state.records import Prompt, Unit
+from storage.store import SqliteStore
+from tertulia.engines import REHEARSAL, ModelAccess
+
+TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2, (0.0, 1.0)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with SqliteStore.open(tmp_path / "runs.db") as opened:
+        opened.make_file()
+        yield opened
+
+
+def landed(store: SqliteStore) -> Any:
+    return land(store, TASK, ["low", "high"], 3, LocalExecutor(store, ModelAccess()), lambda event: None)
+
+
+def test_conversations_are_held_in_three_ways_and_measured(store: SqliteStore) -> None:
+    setpoint = a_setpoint(trials=3, rounds=2)
+    store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", setpoint.model_dump(mode="json"))
+    case = landed(store)
+    assert [(landing.level, landing.way) for landing in case.landings] == [
+        (level, way) for level in ("low", "high") for way in WAYS
+    ]
+    by_place = {(landing.level, landing.way): landing for landing in case.landings}
+    assert by_place["low", "guessed"].removal_factor == 0.25
+    assert by_place["high", "calibrated"].removal_factor == pytest.approx(setpoint.removal_factor_for(0.725))
+    assert by_place["low", "steered"].asked == pytest.approx(0.575)
+    runs = [run for run in store.runs() if run.trial is not None and run.trial.setting == "high, steered"]
+    assert len(runs) == 3 == by_place["high", "steered"].trials
+    dialogues = [[(str(turn.speaker), turn.text) for turn in store.turns(run.run)] for run in runs]
+    assert by_place["high", "steered"].reached == pytest.approx(distinct_n(dialogues, 3))
+    before = len(store.runs())
+    assert landed(store) == case
+    assert len(store.runs()) == before
+    assert landing_document([case])["cases"][0]["landings"][0]["missed"] == case.landings[0].missed
+    assert sum(line.startswith("| tidewell | high |") for line in landing_page([case])) == 3
+
+
+def test_a_case_that_lambda_does_not_move_is_named_and_not_asked(store: SqliteStore) -> None:
+    flat = a_setpoint(diversity=(0.6, 0.6, 0.6))
+    store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", flat.model_dump(mode="json"))
+    case = landed(store)
+    assert case.landings == ()
+    assert "a higher λ does not give more" in str(case.refused)
+    assert any("tidewell: " in line for line in landing_page([case]))
+
+
+def test_the_command_refuses_other_levels(cli: Cli) -> None:
+    cli("lab", "setpoint", "tidewell", "--rehearse", "--levels", "huge").complains(2, "low, medium, high")
+
+
+# --- stability ------------------------------------------------------------------------------------------------------
+
+
+def a_prompt(units: int) -> Prompt:
+    items = [Unit(id=f"u{i}", block="memory", kind="item", text="x", removable=True) for i in range(units)]
+    return Prompt(units=tuple(items), speaker="A", layout="single_message")
+
+
+SCORES = st.lists(st.floats(0.1, 9), min_size=6, max_size=6).map(
+    lambda scores: {f"u{i}": s for i, s in enumerate(scores)}
+)
+
+
+@given(st.lists(SCORES, min_size=2, max_size=4))
+def test_overlaps_are_means_over_pairs_of_draws(drawn: list[dict[str, float]]) -> None:
+    prompt = a_prompt(6)
+    found = stability_of([(prompt, drawn)], 3)
+    assert (found.prompts, found.draws) == (1, len(drawn))
+    assert (found.correlation is None) is any(len(set(scores.values())) == 1 for scores in drawn)
+    for row in found.walks:
+        sets = [set(prune_units(prompt.units, scores, row.removal_factor, walk=row.walk)) for scores in drawn]
+        pairs = [overlap(a, b) for i, a in enumerate(sets) for b in sets[i + 1 :]]
+        assert row.overlap.mean == pytest.approx(mean(pairs))
+        taken = [sum(s[u] for u in removed) / sum(s.values()) for s, removed in zip(drawn, sets, strict=True)]
+        assert row.removed_attention.mean == pytest.approx(mean(taken))
+        assert row.off_target.mean == pytest.approx(mean(abs(share - row.removal_factor) for share in taken))
+
+
+def test_the_same_draws_are_stable_and_an_interval_holds_the_mean() -> None:
+    scores = [{f"u{i}": float(1 + (i * k) % 7) for i in range(6)} for k in (1, 2, 3)]
+    found = stability_of([(a_prompt(6), [drawn, drawn]) for drawn in scores], 3)
+    assert found.correlation.mean == pytest.approx(1)
+    for row in found.walks:
+        assert row.overlap.mean == 1
+        assert row.removed.low <= row.removed.mean <= row.removed.high
+        assert row.removed_of_other == row.removed_attention
+    assert overlap(set(), set()) == 1
+
+
+def test_the_command_draws_anew_and_is_the_same_twice(cli: Cli) -> None:
+    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--json").json["run"])
+    found = cli("lab", "stability", run, "--draws", "2", "--json").json
+    assert (found["draws"], found["correlation"]["n"], len(found["walks"])) == (2, 2, 9)
+    assert cli("lab", "stability", run, "--draws", "2", "--json").json == found
+    assert "| nearest | 0.5 |" in cli("lab", "stability", run, "--draws", "2").out
+    unscored = str(cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--json").json["run"])
+    cli("lab", "stability", unscored).complains(3, "was scored")

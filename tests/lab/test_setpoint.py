@@ -1,0 +1,155 @@
+"""`--diversity`: the pilot, what is stored of it, and what is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.setpoints import a_setpoint
+
+from lab.results import read_results
+from lab.running import LocalExecutor
+from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, known_calibration, steering_settings
+from metrics.diversity import distinct_n
+from state.errors import SettingError
+from state.setpoint import Setpoint
+from storage.store import SqliteStore
+from tertulia.engines import REHEARSAL, ModelAccess
+
+TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with SqliteStore.open(tmp_path / "runs.db") as opened:
+        yield opened
+
+
+def calibrated(store: SqliteStore, task: CalibrationTask = TASK, embed: Any = None) -> Setpoint:
+    return calibrate(store, task, LocalExecutor(store, ModelAccess()), lambda event: None, embed)
+
+
+def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: SqliteStore) -> None:
+    assert known_calibration(store, TASK) is None
+    setpoint = calibrated(store)
+    runs = store.runs()
+    assert len(runs) == 2 * 3
+    assert {run.parameters["max_turns"] for run in runs} == {3}  # no longer than what is asked for
+    assert calibrated(store) == setpoint == known_calibration(store, TASK)
+    assert len(store.runs()) == len(runs)
+    (pilot,) = store.experiments.all()
+    results = read_results(store, pilot.experiment)
+    measured = [
+        distinct_n(dialogues, 3) for setting in ("λ = 0", "λ = 1") for dialogues in results.dialogues(setting).values()
+    ]
+    assert (setpoint.trials, setpoint.rounds, setpoint.removal_factors) == (3, 3, (0.0, 1.0))
+    if measured[0] <= measured[1]:
+        assert setpoint.diversity == pytest.approx(measured)
+    else:  # the monotone fit of a fall is level
+        assert setpoint.diversity == pytest.approx([sum(measured) / 2] * 2)
+    assert "dist3 over 3 dialogues of at most 3 utterances" in calibration_lines(setpoint)[0]
+
+
+def test_another_metric_takes_the_same_conversations(store: SqliteStore) -> None:
+    calibrated(store)
+    vectors = {"embed": lambda texts: [[len(text), 1.0] for text in texts]}
+    sim = calibrated(store, replace(TASK, metric="sim"), **vectors)
+    assert sim.metric == "sim"
+    assert len(store.runs()) == 6
+    assert known_calibration(store, replace(TASK, metric="dist2")) is None
+
+
+def test_what_is_calibrated_is_told_apart_and_what_does_not_matter_is_not(store: SqliteStore) -> None:
+    def key(**changes: Any) -> str:
+        task = replace(TASK, **changes)
+        return task.key(task.plan())
+
+    same = [
+        {"settings": {"max_turns": 3, "removal_factor": 0.9, "record_scores": "true"}},
+        {"settings": {"max_turns": 3, "lambda": 0.9}},
+        {"settings": {"max_turns": 3, **steering_settings(a_setpoint(), "high")}},
+        {"scenario": "tidewell:7"},  # its last case is the default
+    ]
+    others = [
+        {"settings": {"max_turns": 4}},
+        {"settings": {"max_turns": 3, "temperature": 1.1}},
+        {"settings": {"max_turns": 3, "removal_walk": "nearest"}},
+        {"metric": "dist2"},
+        {"model": "smollm2"},
+        {"scenario": "tidewell:3"},
+        {"pilot": Pilot(4, 8, (0.0, 1.0))},
+    ]
+    assert {key(**changes) for changes in same} == {key()}
+    assert len({key(**changes) for changes in others} | {key()}) == len(others) + 1
+
+
+def test_the_pilot_has_the_settings_of_the_conversation() -> None:
+    task = replace(TASK, settings={"max_turns": 3, "temperature": 1.1, "nodes.score": "length", "names": "rare"})
+    experiment = task.experiment(task.plan())
+    assert experiment.settings["λ = 1"] == {
+        "removal_factor": 1.0,
+        "temperature": 1.1,
+        "names": "rare",
+        "nodes.score": "length",
+    }
+    assert (experiment.rounds, experiment.trials, experiment.model) == (3, 3, REHEARSAL)
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def with_calibration(file: Path, rounds: int = 4) -> None:
+    """Store a hand-made calibration, in the place of a pilot."""
+    task = CalibrationTask("tidewell", {"max_turns": rounds}, REHEARSAL)
+    with SqliteStore.open(file) as opened:
+        opened.make_file()
+        opened.experiments.save_calibration(task.key(task.plan()), "dist3", a_setpoint().model_dump(mode="json"))
+
+
+def test_a_conversation_is_steered_to_the_level_that_is_asked_for(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "steered.db"
+    with_calibration(file)
+    asked = ["--rehearse", "--rounds", "4", "--store", str(file)]
+    run = str(cli("run", "tidewell", *asked, "--diversity", "medium", "--json").json["run"])
+    parameters = cli("show", run, "--json", "--store", str(file)).json["parameters"]
+    assert (parameters["diversity"], parameters["setpoint"]["metric"]) == (pytest.approx(0.65), "dist3")
+    assert parameters["removal_factor"] == pytest.approx(0.625)
+    assert cli("show", run, "--turn", "1", "--json", "--store", str(file)).json["removal_factor"] == 0.625
+    again = cli("run", "tidewell", *asked, "--diversity", "0.65", "--json").json["run"]
+    assert cli("diff", run, str(again), "--store", str(file)).code == 0
+    fork = cli("fork", run, "--at", "3", "--diversity", "0.55", "--json", "--store", str(file)).json["run"]
+    turn = cli("show", str(fork), "--turn", "3", "--json", "--store", str(file)).json
+    assert turn["steering"]["calibrated"] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--diversity", "0.95"], 2, "λ reaches 0.500 to 0.800"),
+        (["--diversity", "much"], 2, "low, medium, high"),
+        (["--diversity", "0.6", "--lambda", "0.5"], 2, "leave one of the two out"),
+        (["--diversity", "0.6", "--set", "pruning=first"], 2, "leave one of the two out"),
+        (["--diversity", "0.6", "--diversity-metric", "dist9"], 2, "dist1, dist2, dist3, sim"),
+        (["--diversity", "0.6", "--pilot", "2"], 2, "at least 3"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_for_is_refused(
+    cli: Cli, tmp_path: Path, options: list[str], code: int, words: str
+) -> None:
+    file = tmp_path / "steered.db"
+    with_calibration(file)
+    cli("run", "tidewell", "--rehearse", "--rounds", "4", "--store", str(file), *options).complains(code, words)
+    with SqliteStore.open(file) as opened:
+        assert not opened.runs()
+
+
+def test_album_chats_are_not_steered(cli: Cli) -> None:
+    cli("run", "villagers", "--rehearse", "--diversity", "low").complains(2, "album chat")
+
+
+def test_asking_in_vain_names_the_range(store: SqliteStore) -> None:
+    with pytest.raises(SettingError, match="λ reaches"):
+        steering_settings(a_setpoint(), 0.9)
+    assert steering_settings(a_setpoint(), "low")["diversity"] == pytest.approx(0.575)
