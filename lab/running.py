@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lab.experiment import Experiment, experiment_of, joined, place_of
@@ -194,6 +195,8 @@ def _shared(
             continue
         for run in store.runs(experiment=known.name, status="finished"):
             case, theirs, number = place_of(run.trial) if run.trial is not None else ("", "", 0)
+            if Path(case).is_file():  # it may have been written anew since
+                continue
             for ours in settings.get(theirs, ()):
                 if (place := (case, ours, number)) in wanted:
                     shared.setdefault(place, run)
@@ -215,11 +218,12 @@ def run_experiment(
         retry_failed: Whether trials that failed before are tried again.
 
     Raises:
-        UsageError: The store has another experiment of that name.
+        UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
         TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; asked for again, it goes on.
     """
     before = standing_of(store, experiment)
+    _check_files(store, before)
     store.check_writable()
     store.make_file()
     store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
@@ -229,3 +233,18 @@ def run_experiment(
         tasks = [task for task in tasks if not failed.intersection(task.runs)]
     executor.drive(tasks, emit)
     return standing_of(store, experiment)
+
+
+def _check_files(store: "SqliteStore", standing: Standing) -> None:
+    """Refuse trials of a scenario file that holds something else than what finished trials began with."""
+    experiment = standing.experiment
+    begun = {case: (setting, run) for (case, setting, _), run in standing.runs.items()}
+    for case, (setting, run) in begun.items():
+        if not Path(case).is_file():
+            continue
+        plan = plan_run(case, experiment.parameters(setting), model=experiment.model)
+        if plan.start != store.start(run.run):
+            raise UsageError(
+                f"{case} has changed since trials of experiment {experiment.name!r} began with it; take another name for "
+                "the experiment, or put the file back"
+            )

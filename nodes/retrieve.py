@@ -126,7 +126,7 @@ def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
 
 def _exchange(context: Context, speaker: str) -> tuple[str, str]:
     """Return the exchange that prompts of the speaker show as an example, the same in all of them."""
-    generator = keyed_generator(context.seed, agent=speaker, node="example_exchange")
+    generator = keyed_generator(context.prompt_seed, agent=speaker, node="example_exchange")
     return generator.choice(exchanges(context.parameters.language))
 
 

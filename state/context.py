@@ -109,6 +109,11 @@ class Context:
         return resolve_case_seed(self.parameters.case_seed, self.seed, self.start)
 
     @property
+    def prompt_seed(self) -> int:
+        """The seed of what is drawn for a prompt, before anything is drawn from it."""
+        return self.case_seed if self.parameters.prompt_draws == "case" else self.seed
+
+    @property
     def layout(self) -> Layout:
         """The layout of prompts that suits the model."""
         return "chat_turns" if self.parameters.layout == "chat_turns" else "single_message"

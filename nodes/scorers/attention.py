@@ -26,7 +26,7 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
     generators = tuple(
-        keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "score_attention"), row=row)
+        keyed_generator(context.prompt_seed, round=turn, agent=speaker, node=step_of(state, "score_attention"), row=row)
         for row in range(parameters.scoring_responses)
     )
     request = utterance_request(prompt, generators, context.model.tokenizer, parameters)

@@ -129,6 +129,11 @@ class PromptParameters(ParameterGroup):
         description="of what is drawn about a case, the same in all its trials: human needs, and who meets when in a "
         "town; auto: one that follows from the case's content; seed: the run's (APP A.3)",
     )
+    prompt_draws: Literal["run", "case"] = Field(
+        "run",
+        description="by whose seed the example in a prompt and the scoring responses are drawn; case: trials of a case "
+        "share those of their first prompt, which trials side by side then read and score once",
+    )
     memory_items_min: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="memories in a prompt, at least, if there are so many; auto: what suits the model"
     )

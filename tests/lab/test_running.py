@@ -233,6 +233,21 @@ def test_another_experiment_of_the_same_name_is_refused(
     assert len(store.runs()) == 4
 
 
+def test_a_scenario_file_that_was_written_anew_is_another_case(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "duo.yaml"
+    people = "participants: [{name: Mara, memories: [%s.]}, {name: Piotr, memories: [The ferry is late.]}]"
+    head = "name: pier\ntime: 2026-05-06 09:30:00\n"
+    path.write_text(head + people % "Mara sells fish")
+    run(store, an_experiment(cases=(str(path),), trials=1), monkeypatch)
+    path.write_text(head + people % "Mara sells eels")
+    with pytest.raises(UsageError, match="has changed since"):
+        run(store, an_experiment(cases=(str(path),), trials=2), monkeypatch)
+    after, events = run(store, an_experiment(name="anew", cases=(str(path),), trials=1), monkeypatch)
+    assert (after.missing, sum(isinstance(event, RunEnded) for event in events)) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [

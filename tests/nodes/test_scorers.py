@@ -186,3 +186,14 @@ def test_a_unit_with_another_text_carries_nothing() -> None:
     changed = prompt.model_copy(update={"units": (units[0], units[1].model_copy(update={"text": "other"}))})
     assert scores_before(context, "Mara", 2, changed) == {"memory.a": 1.0}
     assert scores_before(context, "Piotr", 2, prompt) == {}
+
+
+async def test_trials_of_a_case_may_share_what_is_drawn_for_their_prompts() -> None:
+    async def asked(seed: int, draws: str) -> tuple[Any, ...]:
+        model = ScriptedModel(layout="chat_turns")
+        prompt, scores, _ = await scored(replace(a_context(model, prompt_draws=draws), seed=seed), "attention")
+        (request,) = model.asked("generate_scored")
+        return prompt, scores, [generator.getstate()[1] for generator in request.generators]
+
+    assert await asked(1, "case") == await asked(2, "case")
+    assert (await asked(1, "run"))[2] != (await asked(2, "run"))[2]
