@@ -1,5 +1,6 @@
 """`lab run`, `lab list` and `lab compare`: experiments of a user's own."""
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -23,11 +24,23 @@ ExperimentArgument = Annotated[
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment as YAML (docs/laboratory.md).")]
 
 
+def _print_schema(is_asked: bool) -> None:
+    from lab.experiment import schema_document
+
+    if is_asked:
+        print(json.dumps(schema_document(), indent=2))
+        raise typer.Exit(0)
+
+
 def run(
     file: FileArgument,
     extension: options.ExtensionOption = None,
     trust_remote_code: options.CodeOption = None,
     dry_run: DryRunOption = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", callback=_print_schema, is_eager=True, help="Print the JSON Schema of such files."),
+    ] = False,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -37,7 +50,7 @@ def run(
     """
     from lab.experiment import read_experiment
 
-    experiment = read_experiment(file)
+    experiment = read_experiment(file, extension or ())
     with SqliteStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
             print_estimate(opened, experiment, as_json)

@@ -79,8 +79,18 @@ def place_of(trial: Trial) -> tuple[str, str, int]:
     return trial.case, trial.setting, trial.trial
 
 
-def read_experiment(path: Path) -> Experiment:
+def schema_document() -> dict[str, Any]:
+    """Return the JSON Schema of experiment files, as it is shipped in docs/experiment.schema.json."""
+    schema = Experiment.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Experiment of Tertulia"}
+
+
+def read_experiment(path: Path, extensions: Sequence[str] = ()) -> Experiment:
     """Return the experiment of a YAML file, its cases expanded.
+
+    Args:
+        path: The file.
+        extensions: Files with nodes and mechanisms that its settings may name.
 
     Raises:
         NotFoundError: There is no such file.
@@ -89,7 +99,7 @@ def read_experiment(path: Path) -> Experiment:
     """
     from worlds.yaml_file import YamlFile
 
-    return checked(YamlFile.read(path).parse(Experiment, {}))
+    return checked(YamlFile.read(path).parse(Experiment, {}), extensions)
 
 
 def experiment_of(record: ExperimentRecord) -> Experiment:

@@ -245,6 +245,6 @@ def _check_files(store: "SqliteStore", standing: Standing) -> None:
         plan = plan_run(case, experiment.parameters(setting), model=experiment.model)
         if plan.start != store.start(run.run):
             raise UsageError(
-                f"{case} has changed since trials of experiment {experiment.name!r} began with it; take another name for "
-                "the experiment, or put the file back"
+                f"{case} has changed since trials of experiment {experiment.name!r} began with it; take another name "
+                "for the experiment, or put the file back"
             )

@@ -278,6 +278,10 @@ def test_a_file_is_read_and_an_error_names_its_line(tmp_path: Path) -> None:
         read_experiment(tmp_path / "none.yaml")
 
 
+def test_the_schema_that_is_shipped_is_that_of_the_files(cli: Cli) -> None:
+    assert cli("lab", "run", "--schema").out == (ROOT / "docs" / "experiment.schema.json").read_text()
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
