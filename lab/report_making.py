@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lab.experiment import Experiment, checked
+from lab.logged import logged_section
 from lab.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
 from lab.measures import Measuring
 from lab.page import Page
@@ -133,9 +134,12 @@ def make_report(
 
 def _page(store: SqliteStore, findings: Findings, runs: Sequence[TrialRun]) -> Page:
     page = report_page(findings)
-    if findings.report.name != _WITH_TURNS:
-        return page
-    return Page(page.name, page.title, page.head, [revised_turns(store, runs), *page.sections])
+    sections = list(page.sections)
+    if findings.report.name == _WITH_TURNS:
+        sections.insert(0, revised_turns(store, runs))
+    if (logged := logged_section(runs, findings.results.experiment.compared_with)) is not None:
+        sections.insert(-3, logged)  # before costs
+    return Page(page.name, page.title, page.head, sections)
 
 
 def _measure_by_models(

@@ -1,0 +1,39 @@
+"""The logged dialogue of a case beside those that were generated."""
+
+from datetime import UTC, datetime
+
+from lab.logged import LOGGED, logged_section
+from lab.page import Table
+from lab.results import TrialRun
+from metrics.diversity import Dialogue, distinct_n, words_per_utterance
+from state.records import RunRecord
+from tertulia.dialogues import logged_dialogues
+
+
+def a_trial(case: str, setting: str, dialogue: Dialogue) -> TrialRun:
+    values = {"run": "k3f9", "status": "finished", "kind": "dialogue", "scenario": case, "model": "m", "embedder": "e"}
+    record = RunRecord(**values, rehearsed=True, seed=1, parameters={}, created=datetime(2026, 11, 21, tzinfo=UTC))  # type: ignore[arg-type]
+    return TrialRun(case, setting, 1, record, dialogue)
+
+
+def test_as_many_utterances_of_the_log_are_measured_as_were_generated() -> None:
+    short: Dialogue = [("Ana", "Good morning, good morning."), ("Bo", "Good morning to you.")]
+    runs = [
+        a_trial("tidewell:0", "Full", short),
+        a_trial("tidewell:0", "APP", short[:1]),
+        a_trial("duo.yaml", "Full", short),
+    ]
+    section = logged_section(runs, "Full")
+    assert section is not None
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    rows = {row[0]: row[1:] for row in table.rows}
+    (logged,) = logged_dialogues("tidewell:0").values()
+    assert list(rows) == [LOGGED, "Full", "APP"]
+    for name, dialogue in ((LOGGED, logged[:2]), ("Full", short), ("APP", short[:1])):
+        expected = [*(distinct_n([dialogue], n) for n in (1, 2, 3)), words_per_utterance([dialogue]), 1, 1]
+        assert list(rows[name]) == expected
+
+
+def test_where_no_case_is_of_a_log_there_is_nothing_beside_it() -> None:
+    assert logged_section([a_trial("duo.yaml", "Full", [("Ana", "Hello.")])], "Full") is None
+    assert logged_section([a_trial("ga:nowhere:0", "Full", [("Ana", "Hello.")])], "Full") is None
