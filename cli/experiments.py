@@ -56,7 +56,7 @@ def run(
             print_estimate(opened, experiment, as_json)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        ran = run_trials(opened, experiment, way_on, extensions=extension, with_code=trust_remote_code)
+        ran = run_trials(opened, experiment, way_on, extensions=extension, with_code=trust_remote_code, as_json=as_json)
     print_trials(experiment, ran, as_json)
 
 

@@ -116,7 +116,7 @@ def resume(
     with SqliteStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))
         way_on = f"tertulia lab resume {shlex.quote(experiment)}{store_hint(opened)}"
-        ran = run_trials(opened, known, way_on, extensions=extension, with_code=trust_remote_code)
+        ran = run_trials(opened, known, way_on, extensions=extension, with_code=trust_remote_code, as_json=as_json)
     print_trials(known, ran, as_json)
 
 

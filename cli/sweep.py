@@ -80,5 +80,7 @@ def sweep(
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
         named = [value for value in (experiment.model, *chosen.values()) if isinstance(value, str)]
-        ran = run_trials(opened, experiment, way_on, named=named, extensions=extension, with_code=trust_remote_code)
+        ran = run_trials(
+            opened, experiment, way_on, named=named, extensions=extension, with_code=trust_remote_code, as_json=as_json
+        )
     print_trials(experiment, ran, as_json)

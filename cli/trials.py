@@ -9,7 +9,7 @@ import typer
 from cli.driving import exit_when_interrupted
 from cli.environment import additions, model_access
 from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.status_line import StatusLine, status_line
+from cli.terminal.status_line import StatusLine, can_ask, status_line
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.events import Event, Noted, RunEnded
@@ -27,6 +27,7 @@ def run_trials(
     named: Sequence[str] = (),
     extensions: Sequence[str] | None = None,
     with_code: Sequence[str] | None = None,
+    as_json: bool = False,
 ) -> tuple["Standing", int]:
     """Run the trials that are missing, and return how far the experiment is then, and how many are new.
 
@@ -37,6 +38,7 @@ def run_trials(
         named: The models that the command names.
         extensions: Files with nodes and mechanisms that the command names.
         with_code: The names of models whose own Python code is executed.
+        as_json: Whether how it ended is printed as JSON where it is interrupted.
 
     Raises:
         TertuliaError: The store has another experiment of that name, or a model can't be opened.
@@ -55,6 +57,8 @@ def run_trials(
             counts.note(event)
             line.show(counts.text)
             _print_problem(line, event)
+            if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
+                progress().print(plain(counts.text))
 
         executor = LocalExecutor(store, model_access(line, named, with_code), additions(extensions))
         try:
@@ -62,6 +66,8 @@ def run_trials(
         except (KeyboardInterrupt, SystemExit):
             with line.pause():
                 progress().print(plain(f"{counts.text}; to go on: {way_on}"))
+                if as_json:
+                    _print_end(experiment, "interrupted", counts.finished, counts.new)
             raise
     return after, counts.new
 
@@ -75,14 +81,17 @@ def print_trials(experiment: "Experiment", ran: tuple["Standing", int], as_json:
     standing, new = ran
     failed, finished = len(standing.with_status("failed")), len(standing.with_status("finished"))
     if as_json:
-        status = "failed" if failed else "finished"
-        print_json({"experiment": experiment.name, "status": status, "runs": finished, "new": new})
+        _print_end(experiment, "failed" if failed else "finished", finished, new)
     else:
         compare = f"tertulia lab compare {shlex.quote(experiment.name)}"
         data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
         data().print(plain(f"to compare its settings: {compare}", "dim"))
     if failed:
         raise typer.Exit(1)
+
+
+def _print_end(experiment: "Experiment", status: str, runs: int, new: int) -> None:
+    print_json({"experiment": experiment.name, "status": status, "runs": runs, "new": new})
 
 
 def _print_problem(line: StatusLine, event: Event) -> None:

@@ -51,6 +51,16 @@ class ExperimentProgress:
                 pass
 
     @property
+    def finished(self) -> int:
+        """Trials that have finished, those of before among them."""
+        return self.total - self._left + self.new
+
+    @property
+    def ended(self) -> int:
+        """Trials that have ended since then, whichever way."""
+        return len(self._ended)
+
+    @property
     def seconds_left(self) -> float | None:
         """Seconds that the rest would take at the pace until now; `None` before there is one."""
         if len(self._ended) < _COHORTS_BEFORE_ESTIMATE * min(self.before.experiment.cohort_size, self._left or 1):
@@ -60,8 +70,7 @@ class ExperimentProgress:
     @property
     def text(self) -> str:
         """How far it is, in a line."""
-        finished = self.total - self._left + self.new
-        parts = [f"{finished} of {counted(self.total, 'trial')}", counted(self._turns, "utterance")]
+        parts = [f"{self.finished} of {counted(self.total, 'trial')}", counted(self._turns, "utterance")]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
         if (left := self.seconds_left) is not None:

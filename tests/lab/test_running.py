@@ -1,6 +1,7 @@
 """Experiments: trials side by side, interrupted at any batch, asked for again, grown; and trials that fail."""
 
 import hashlib
+import json
 import signal
 import sqlite3
 import subprocess
@@ -304,7 +305,9 @@ def test_a_trial_is_not_resumed_by_itself(cli: Cli, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr("models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
         command = ("sweep", "tidewell", "--trials", "2", "--rounds", "2", "--rehearse", "--name", "grid")
-        assert cli(*command).code == 130
+        stopped = cli(*command, "--json")
+        assert (stopped.code, "to go on: tertulia sweep tidewell" in stopped.err) == (130, True)
+        assert json.loads(stopped.out) == {"experiment": "grid", "status": "interrupted", "runs": 0, "new": 0}
     cli("resume", "@last").complains(2, "tertulia lab resume grid", "meet those of other trials")
     assert cli("lab", "resume", "grid", "--json").json == {
         "experiment": "grid",
