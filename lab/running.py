@@ -127,7 +127,7 @@ class Standing:
 
     @property
     def not_begun(self) -> list[tuple[str, str, int]]:
-        """Case, setting and number of the trials that were not begun."""
+        """Case, setting and number of the trials that were not started."""
         return [place for place in self.experiment.places() if place not in self.runs]
 
     @property
@@ -136,7 +136,7 @@ class Standing:
         return len(self.not_begun) + len(self.with_status("running", "interrupted", "failed"))
 
     def tasks(self) -> list[CohortTask]:
-        """Return the cohorts that are left: those that were interrupted, what failed, and what was not begun."""
+        """Return the cohorts that are left: those that were interrupted, what failed, and what was not started."""
         left = [
             CohortTask(self.experiment, runs=tuple(record.run for record in cohort))
             for statuses in (("running", "interrupted"), ("failed",))
@@ -171,10 +171,10 @@ def standing_of(store: "SqliteStore", experiment: Experiment) -> Standing:
     stored = experiment
     with suppress(NotFoundError):
         stored = joined(experiment_of(store.experiments.get(experiment.name)), experiment)
-    begun = {place_of(run.trial): run for run in store.runs(experiment=experiment.name) if run.trial is not None}
-    cohorts = max((run.trial.cohort for run in begun.values() if run.trial is not None), default=0)
+    started = {place_of(run.trial): run for run in store.runs(experiment=experiment.name) if run.trial is not None}
+    cohorts = max((run.trial.cohort for run in started.values() if run.trial is not None), default=0)
     wanted = {*experiment.places()}
-    runs = {place: run for place, run in begun.items() if place in wanted}
+    runs = {place: run for place, run in started.items() if place in wanted}
     shared = _shared(store, experiment, wanted - runs.keys()) if len(runs) < len(wanted) else {}
     return Standing(experiment, stored, runs | shared, cohorts)
 
@@ -238,8 +238,8 @@ def run_experiment(
 def _check_files(store: "SqliteStore", standing: Standing) -> None:
     """Refuse trials of a scenario file that holds something else than what finished trials began with."""
     experiment = standing.experiment
-    begun = {case: (setting, run) for (case, setting, _), run in standing.runs.items()}
-    for case, (setting, run) in begun.items():
+    started = {case: (setting, run) for (case, setting, _), run in standing.runs.items()}
+    for case, (setting, run) in started.items():
         if not Path(case).is_file():
             continue
         plan = plan_run(case, experiment.parameters(setting), model=experiment.model)

@@ -25,7 +25,7 @@ Words = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Said:
+class PastUtterance:
     """An utterance as those that follow may take it into account.
 
     Attributes:
@@ -46,34 +46,34 @@ class History:
 
     def __init__(self) -> None:
         self._read = 0  # the last turn that was read
-        self._said: list[Said] = []
+        self._utterances: list[PastUtterance] = []
 
     @classmethod
-    def before(cls, context: Context, turn: int) -> list[Said]:
+    def before(cls, context: Context, turn: int) -> list[PastUtterance]:
         """Return the utterances before a turn, oldest first, without silences."""
         history: History | None = context.kept.get(cls)
         if history is None or history._read >= turn:  # the run is driven anew from an earlier turn
             history = context.kept[cls] = cls()
         is_steered = context.parameters.setpoint is not None
-        history._said += said_in(context.store, context.run, history._read + 1, turn - 1, is_steered)
+        history._utterances += past_utterances(context.store, context.run, history._read + 1, turn - 1, is_steered)
         history._read = turn - 1
-        return history._said
+        return history._utterances
 
 
-def said_in(store: Store, run: str, first: int, last: int, is_steered: bool) -> list[Said]:
-    """Return what was said from a turn to another; λ and inconsistency only where they steer what follows."""
-    said = [
-        Said(spoken.turn, words_of(spoken.text))
-        for spoken in store.turns(run, first, last)
-        if spoken.speaker is not None
+def past_utterances(store: Store, run: str, first: int, last: int, is_steered: bool) -> list[PastUtterance]:
+    """Return the utterances from a turn to another; with λ and inconsistency only where they steer what follows."""
+    utterances = [
+        PastUtterance(turn.turn, words_of(turn.text))
+        for turn in store.turns(run, first, last)
+        if turn.speaker is not None
     ]
-    return [_with_figures(store, run, utterance) for utterance in said] if is_steered else said
+    return [_with_figures(store, run, utterance) for utterance in utterances] if is_steered else utterances
 
 
-def _with_figures(store: Store, run: str, said: Said) -> Said:
-    record = store.turn_record(run, said.turn)
-    figures = {candidate.attempt: candidate.inconsistency for candidate in store.candidates(run, said.turn)}
-    return Said(said.turn, said.words, record.removal_factor, figures.get(record.chosen))
+def _with_figures(store: Store, run: str, utterance: PastUtterance) -> PastUtterance:
+    record = store.turn_record(run, utterance.turn)
+    figures = {candidate.attempt: candidate.inconsistency for candidate in store.candidates(run, utterance.turn)}
+    return PastUtterance(utterance.turn, utterance.words, record.removal_factor, figures.get(record.chosen))
 
 
 def words_of(text: str) -> Words:
@@ -86,7 +86,7 @@ def distinct_share(utterances: Sequence[Words], n: int = _N) -> float | None:
 
     This is dist-N (Li et al. 2016) within a dialogue; APP has it over the dialogues of a case.
     """
-    grams = [gram for said in utterances for gram in zip(*(said[skip:] for skip in range(n)), strict=False)]
+    grams = [gram for words in utterances for gram in zip(*(words[skip:] for skip in range(n)), strict=False)]
     return len(set(grams)) / len(grams) if grams else None
 
 
@@ -102,37 +102,37 @@ def removal_factor_in_force(state: UtteranceState, context: Context) -> float | 
         observed = observations(parameters.setpoint, History.before(context, state["turn"]))
         return steer(parameters.setpoint, parameters.diversity, observed).removal_factor
     if parameters.pruning != "every":
-        said = [utterance.words for utterance in History.before(context, state["turn"])]
-        if not prunes(parameters, said):
+        utterances = [utterance.words for utterance in History.before(context, state["turn"])]
+        if not prunes(parameters, utterances):
             return 0.0
     return None if parameters.retain is not None else parameters.removal_factor
 
 
-def observations(setpoint: Setpoint, said: Sequence[Said]) -> list[Observation]:
+def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> list[Observation]:
     """Return what stands behind each utterance, as λ is steered by it."""
-    running = running_measures([utterance.words for utterance in said], setpoint.n, setpoint.window)
+    running = running_measures([utterance.words for utterance in utterances], setpoint.n, setpoint.window)
     return [
         Observation(measure, utterance.removal_factor, utterance.inconsistency)
-        for utterance, measure in zip(said, running, strict=True)
+        for utterance, measure in zip(utterances, running, strict=True)
     ]
 
 
-def running_measures(said: Sequence[Words], n: int, window: int) -> list[float | None]:
+def running_measures(utterances: Sequence[Words], n: int, window: int) -> list[float | None]:
     """Return dist-N behind each utterance, over so many last utterances."""
-    return [distinct_share(said[max(0, count - window) : count], n) for count in range(1, len(said) + 1)]
+    return [distinct_share(utterances[max(0, count - window) : count], n) for count in range(1, len(utterances) + 1)]
 
 
-def prunes(parameters: Parameters, said: Sequence[Words]) -> bool:
+def prunes(parameters: Parameters, utterances: Sequence[Words]) -> bool:
     """Whether the policy has the next prompt pruned, after these utterances of the conversation."""
     match parameters.pruning:
         case "first":
-            return len(said) < parameters.pruning_turns
+            return len(utterances) < parameters.pruning_turns
         case "when_repetitive":
-            share = repetition_of(parameters, said)
+            share = repetition_of(parameters, utterances)
             return share is not None and share < parameters.repetition_threshold
     return True
 
 
-def repetition_of(parameters: Parameters, said: Sequence[Words]) -> float | None:
+def repetition_of(parameters: Parameters, utterances: Sequence[Words]) -> float | None:
     """Return dist-3 over the last utterances; `None` where there are too few to repeat each other."""
-    return distinct_share(said[-parameters.repetition_window :]) if len(said) >= _LEAST_UTTERANCES else None
+    return distinct_share(utterances[-parameters.repetition_window :]) if len(utterances) >= _LEAST_UTTERANCES else None

@@ -84,7 +84,7 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
     steering = Steering(calibrated, calibrated, None, 0.0, 0.0)
     for count in range(1, len(observed) + 1):
         recent = observed[max(0, count - setpoint.window) : count]
-        factors = [said.removal_factor for said in recent if said.removal_factor is not None]
+        factors = [past.removal_factor for past in recent if past.removal_factor is not None]
         if not factors:
             continue
         factor = sum(factors) / len(factors)
@@ -111,7 +111,7 @@ def _deviation(setpoint: Setpoint, count: int, running: float | None, factor: fl
 
 def _excess(setpoint: Setpoint, recent: Sequence[Observation], factor: float) -> float:
     """Return by how many standard errors, beyond those tolerated, inconsistency is above what λ lets expect."""
-    figures = [said.inconsistency for said in recent if said.inconsistency is not None]
+    figures = [past.inconsistency for past in recent if past.inconsistency is not None]
     if setpoint.inconsistency is None or not figures or not setpoint.inconsistency.deviation:
         return 0.0
     above = sum(figures) / len(figures) - setpoint.inconsistency.expected.at(factor)

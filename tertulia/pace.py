@@ -32,29 +32,31 @@ def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
         run: The run.
         turn: The turn, from 1.
     """
-    from nodes.pace import observations, said_in
+    from nodes.pace import observations, past_utterances
     from nodes.steering import steer
 
     parameters = Parameters.of_record(run.parameters)
     if parameters.diversity is not None and parameters.setpoint is not None:
-        said = said_in(store, run.run, 1, turn - 1, is_steered=True)
-        steering = steer(parameters.setpoint, parameters.diversity, observations(parameters.setpoint, said))
+        utterances = past_utterances(store, run.run, 1, turn - 1, is_steered=True)
+        steering = steer(parameters.setpoint, parameters.diversity, observations(parameters.setpoint, utterances))
         return Pace(_steered(parameters, steering), steering)
     if parameters.pruning == "every":
         return None
-    return Pace(_policy(parameters, [utterance.words for utterance in said_in(store, run.run, 1, turn - 1, False)]))
+    return Pace(
+        _policy(parameters, [utterance.words for utterance in past_utterances(store, run.run, 1, turn - 1, False)])
+    )
 
 
-def _policy(parameters: Parameters, said: list[tuple[str, ...]]) -> str:
+def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:
     from nodes.pace import prunes, repetition_of
 
-    does = "pruned" if prunes(parameters, said) else "not pruned"
+    does = "pruned" if prunes(parameters, utterances) else "not pruned"
     if parameters.pruning == "first":
-        return f"pruning=first: {does}, as utterance {len(said) + 1} where {parameters.pruning_turns} are"
-    share = repetition_of(parameters, said)
+        return f"pruning=first: {does}, as utterance {len(utterances) + 1} where {parameters.pruning_turns} are"
+    share = repetition_of(parameters, utterances)
     if share is None:
         return f"pruning=when_repetitive: {does}, as nothing could be repeated yet"
-    last = min(len(said), parameters.repetition_window)
+    last = min(len(utterances), parameters.repetition_window)
     relation = "below" if share < parameters.repetition_threshold else "not below"
     return (
         f"pruning=when_repetitive: {does}, as dist-3 over the last {last} utterances was {share:.3f}, "

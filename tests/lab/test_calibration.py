@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lab.calibration import PilotDialogue, figure_of, fit_setpoint, fitted_line, parts_of
 from metrics.diversity import distinct_n
-from nodes.pace import Said, observations, words_of
+from nodes.pace import PastUtterance, observations, words_of
 from nodes.steering import steer
 from state.errors import UsageError
 from state.setpoint import Setpoint
@@ -43,8 +43,8 @@ def a_conversation(
     factors: list[float] = []
     while len(texts) < ROUNDS:
         if setpoint is not None:
-            said = [Said(i, words_of(text), factors[i], None) for i, text in enumerate(texts)]
-            factor = steer(setpoint, target, observations(setpoint, said)).removal_factor
+            utterances = [PastUtterance(i, words_of(text), factors[i], None) for i, text in enumerate(texts)]
+            factor = steer(setpoint, target, observations(setpoint, utterances)).removal_factor
         factors.append(factor)
         texts.append(an_utterance(generator, factor, habit))
     return texts, factors

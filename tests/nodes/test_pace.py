@@ -12,7 +12,7 @@ from support.setpoints import a_setpoint
 from graphs.dialogue import build_dialogue_graph
 from metrics.diversity import distinct_n
 from nodes.begin import begin_utterance
-from nodes.pace import History, distinct_share, observations, prunes, said_in, words_of
+from nodes.pace import History, distinct_share, observations, past_utterances, prunes, words_of
 from nodes.prune import prune_units
 from nodes.steering import steer
 from state.parameters import Parameters
@@ -120,8 +120,8 @@ async def test_a_steered_conversation_has_the_factor_of_what_was_said_and_no_oth
     assert factors[0] == pytest.approx(0.65)
     assert all(factor > 0.65 for factor in factors[1:])  # the scripted model says one line again and again
     for turn, factor in enumerate(factors, 1):
-        said = said_in(context.store, context.run, 1, turn - 1, is_steered=True)
-        assert steer(setpoint, 0.66, observations(setpoint, said)).removal_factor == factor
+        utterances = past_utterances(context.store, context.run, 1, turn - 1, is_steered=True)
+        assert steer(setpoint, 0.66, observations(setpoint, utterances)).removal_factor == factor
         units = context.store.prompt(records[turn - 1].prompt).units
         assert set(prune_units(units, records[turn - 1].scores, factor)) <= set(records[turn - 1].removed)
 
