@@ -85,7 +85,7 @@ def fit_setpoint(
     n = 3 if metric == "sim" else int(metric.removeprefix("dist"))
     by_factor: dict[float, list[PilotDialogue]] = defaultdict(list)
     for dialogue in sorted(dialogues, key=lambda dialogue: (dialogue.removal_factor, dialogue.lines)):
-        if any(len(said) >= n for said in dialogue.words):
+        if any(len(words) >= n for words in dialogue.words):
             by_factor[dialogue.removal_factor].append(dialogue)
     groups = {factor: group for factor, group in by_factor.items() if len(group) >= _LEAST_DIALOGUES}
     if len(groups) < 2:
@@ -125,7 +125,7 @@ def parts_of(figure: Figure, dialogues: int) -> list[float]:
         dialogues: How many there are, at least 3: a pair must be left where one is left out.
     """
     everything = range(dialogues)
-    without = [figure([other for other in everything if other != left_out]) for left_out in everything]
+    without = [figure([index for index in everything if index != left_out]) for left_out in everything]
     metric, mean_without = figure(everything), mean(without)
     return [metric + (dialogues - 1) * (mean_without - figure_without) for figure_without in without]
 

@@ -11,7 +11,7 @@ from math import sqrt
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
-from lab.calibration import Embed, figure_of, parts_of
+from lab.calibration import Embed, Figure, figure_of, parts_of
 from lab.experiment import Experiment
 from lab.results import TrialRun, read_results
 from lab.running import Executor, run_experiment
@@ -97,7 +97,7 @@ def land(
         store: The open store.
         task: The case, with model, metric and pilot.
         levels: Of `state.setpoint.LEVELS`.
-        trials: Conversations at each level in each way; the metric is comparable with as many as the pilot has.
+        trials: Conversations at each level in each way; the metric is taken over as many of them as the pilot has.
         executor: Drives the conversations.
         emit: Takes their events.
         embed: For sim, returns the vectors of texts.
@@ -140,7 +140,8 @@ def land(
         for way in WAYS:
             runs = results.of(f"{level}, {way}").get(task.scenario, [])
             asked = float(steering[level]["diversity"])
-            landings.append(_landing(store, runs, (task.scenario, level, way), asked, task.metric, embed))
+            place = task.scenario, level, way
+            landings.append(_landing(store, runs, place, asked, task.metric, setpoint.trials, embed))
     return CaseLanding(task.scenario, setpoint, None, tuple(landings))
 
 
@@ -150,12 +151,13 @@ def _landing(
     place: tuple[str, str, str],
     asked: float,
     metric: DiversityMetric,
+    pilot_trials: int,
     embed: Embed | None,
 ) -> Landing:
     dialogues = [pilot_dialogue(store, trial) for trial in runs]
     reached = error = None
     if len(dialogues) > 2:
-        parts = parts_of(figure_of(dialogues, metric, embed), len(dialogues))
+        parts = parts_of(over_as_many(figure_of(dialogues, metric, embed), pilot_trials), len(dialogues))
         reached, error = mean(parts), stdev(parts) / sqrt(len(parts))
     records = [store.turn_record(trial.run.run, turn) for trial in runs for turn in range(1, trial.run.turns + 1)]
     factors = [record.removal_factor for record in records if record.removal_factor is not None]
@@ -170,6 +172,23 @@ def _landing(
         rollbacks=mean(record.rollbacks for record in records) if records else None,
         trials=len(runs),
     )
+
+
+def over_as_many(figure: Figure, size: int) -> Figure:
+    """Return a figure as its mean over neighbours of a fixed number: dist-N of more dialogues is a smaller figure.
+
+    Args:
+        figure: The figure over some dialogues.
+        size: Over so many; each dialogue is in as many groups. Over all where there are no more.
+    """
+
+    def mean_figure(chosen: Sequence[int]) -> float:
+        if len(chosen) <= size:
+            return figure(chosen)
+        around = [*chosen, *chosen[: size - 1]]
+        return mean(figure(around[first : first + size]) for first in range(len(chosen)))
+
+    return mean_figure
 
 
 # --- shown ----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.setpoints import a_setpoint
 
-from lab.landing import WAYS, land, landing_document, landing_page
+from lab.landing import WAYS, land, landing_document, landing_page, over_as_many
 from lab.running import LocalExecutor
 from lab.setpoint import CalibrationTask, Pilot
 from lab.stability import overlap, stability_of
@@ -116,3 +116,12 @@ def test_the_command_draws_anew_and_is_the_same_twice(cli: Cli) -> None:
     assert "| nearest | 0.5 |" in cli("lab", "stability", run, "--draws", "2").out
     unscored = str(cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--json").json["run"])
     cli("lab", "stability", unscored).complains(3, "was scored")
+
+
+def test_a_figure_over_as_many_dialogues_as_the_pilot_had() -> None:
+    counted = over_as_many(lambda chosen: float(len(chosen)), 3)
+    assert counted(range(7)) == 3
+    assert counted(range(2)) == 2
+    # Each dialogue is in as many groups, so that the mean of an additive figure is what it was.
+    added = over_as_many(lambda chosen: sum(chosen) / len(chosen), 3)
+    assert added(range(7)) == pytest.approx(3.0)
