@@ -135,8 +135,10 @@ def needed_phrase(needed: Needed | None) -> str | None:
     """Return what would decide an ordering if its figure stayed as it is; `None` where that is not reckoned."""
     if needed is None:
         return None
-    trials = "no number of trials" if needed.trials is None else f"{counted(needed.trials, 'trial')} of each case"
     cases = "no number of cases in reach" if needed.cases is None else counted(needed.cases, "case")
+    if not needed.trials_known:
+        return cases
+    trials = "no number of trials" if needed.trials is None else f"{counted(needed.trials, 'trial')} of each case"
     return f"{trials}, or {cases}"
 
 

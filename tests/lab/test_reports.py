@@ -299,6 +299,7 @@ def test_all_reports_stand_on_one_page(found: Findings) -> None:
 def test_what_would_decide_is_said_in_words() -> None:
     assert needed_phrase(Needed(trials=12, cases=30)) == "12 trials of each case, or 30 cases"
     assert needed_phrase(Needed(trials=None, cases=None)) == "no number of trials, or no number of cases in reach"
+    assert needed_phrase(Needed(trials=None, trials_known=False, cases=9)) == "9 cases"
     assert needed_phrase(None) is None
 
 
