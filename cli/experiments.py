@@ -53,7 +53,7 @@ def run(
     experiment = read_experiment(file, extension or ())
     with SqliteStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, as_json)
+            print_estimate(opened, experiment, as_json, extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
         ran = run_trials(opened, experiment, way_on, extensions=extension, with_code=trust_remote_code, as_json=as_json)

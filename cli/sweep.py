@@ -76,7 +76,7 @@ def sweep(
     )
     with SqliteStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
-            print_estimate(opened, experiment, as_json)
+            print_estimate(opened, experiment, as_json, extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
         named = [value for value in (experiment.model, *chosen.values()) if isinstance(value, str)]

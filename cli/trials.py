@@ -104,7 +104,9 @@ def _print_problem(line: StatusLine, event: Event) -> None:
             pass
 
 
-def print_estimate(store: SqliteStore, experiment: "Experiment", as_json: bool) -> None:
+def print_estimate(
+    store: SqliteStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
+) -> None:
     """Print what the missing trials of an experiment would take."""
     from dataclasses import asdict
 
@@ -113,7 +115,7 @@ def print_estimate(store: SqliteStore, experiment: "Experiment", as_json: bool) 
     from lab.running import standing_of
 
     with status_line("rehearsing"):
-        found = estimate_experiment(store, standing_of(store, experiment))
+        found = estimate_experiment(store, standing_of(store, experiment), additions(extensions))
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
         return

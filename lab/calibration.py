@@ -125,7 +125,7 @@ def parts_of(figure: Figure, dialogues: int) -> list[float]:
         dialogues: How many there are, at least 3: a pair must be left where one is left out.
     """
     everything = range(dialogues)
-    without = [figure([index for index in everything if index != left_out]) for left_out in everything]
+    without = [figure([index for index in everything if index != withheld]) for withheld in everything]
     metric, mean_without = figure(everything), mean(without)
     return [metric + (dialogues - 1) * (mean_without - figure_without) for figure_without in without]
 

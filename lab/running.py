@@ -114,12 +114,14 @@ class Standing:
         runs: By case, setting and trial, the run that was begun; or a finished one of another experiment of the store
             that has the same conversation.
         cohorts: The number of its last cohort; 0 before the first.
+        unfinished: The runs under its name that have not finished, asked for or not: a cohort goes on as a whole.
     """
 
     experiment: Experiment
     stored: Experiment
     runs: Mapping[tuple[str, str, int], RunRecord]
     cohorts: int = 0
+    unfinished: Sequence[RunRecord] = ()
 
     def with_status(self, *statuses: str) -> list[RunRecord]:
         """Return the runs of these statuses in the order of the experiment."""
@@ -137,10 +139,12 @@ class Standing:
 
     def tasks(self) -> list[CohortTask]:
         """Return the cohorts that are left: those that were interrupted, what failed, and what was not started."""
+        wanted = {run.run for run in self.runs.values()}
         left = [
-            CohortTask(self.experiment, runs=tuple(record.run for record in cohort))
+            CohortTask(self.experiment, runs=tuple(run.run for run in cohort))
             for statuses in (("running", "interrupted"), ("failed",))
-            for cohort in _by_cohort(self.with_status(*statuses))
+            for cohort in _by_cohort([run for run in self.unfinished if run.status in statuses])
+            if any(run.run in wanted for run in cohort)
         ]
         numbers = count(self.cohorts + 1)
         size, places = self.experiment.cohort_size, self.not_begun
@@ -176,7 +180,9 @@ def standing_of(store: "SqliteStore", experiment: Experiment) -> Standing:
     wanted = {*experiment.places()}
     runs = {place: run for place, run in started.items() if place in wanted}
     shared = _shared(store, experiment, wanted - runs.keys()) if len(runs) < len(wanted) else {}
-    return Standing(experiment, stored, runs | shared, cohorts)
+    places = [place for place in stored.places() if place in started]
+    unfinished = [started[place] for place in places if started[place].status != "finished"]
+    return Standing(experiment, stored, runs | shared, cohorts, unfinished)
 
 
 def _shared(
@@ -203,9 +209,7 @@ def _shared(
     return shared
 
 
-def run_experiment(
-    store: "SqliteStore", experiment: Experiment, executor: Executor, emit: Emit, retry_failed: bool = True
-) -> Standing:
+def run_experiment(store: "SqliteStore", experiment: Experiment, executor: Executor, emit: Emit) -> Standing:
     """Run the trials of an experiment that are missing, and return how far it is then.
 
     Trials that fail do not stop the others.
@@ -215,7 +219,6 @@ def run_experiment(
         experiment: Checked (`lab.experiment.checked`); asked for again, it may have grown.
         executor: Drives the cohorts.
         emit: Takes the events of all runs.
-        retry_failed: Whether trials that failed before are tried again.
 
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
@@ -227,11 +230,7 @@ def run_experiment(
     store.check_writable()
     store.make_file()
     store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
-    tasks = before.tasks()
-    if not retry_failed:
-        failed = {run.run for run in before.with_status("failed")}
-        tasks = [task for task in tasks if not failed.intersection(task.runs)]
-    executor.drive(tasks, emit)
+    executor.drive(before.tasks(), emit)
     return standing_of(store, experiment)
 
 

@@ -116,8 +116,8 @@ def jackknifed(trials: Mapping[int, T], figure: Callable[[Sequence[T]], float | 
     if value is None or not isfinite(value):
         return None
     rest = {
-        left_out: figure([item for trial, item in trials.items() if trial != left_out])
-        for left_out in (trials if len(trials) > 1 else ())
+        withheld: figure([item for trial, item in trials.items() if trial != withheld])
+        for withheld in (trials if len(trials) > 1 else ())
     }
     without = {trial: found for trial, found in rest.items() if found is not None and isfinite(found)}
     return CaseFigure(value, len(trials), without)

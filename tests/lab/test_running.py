@@ -168,6 +168,22 @@ def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
             assert spoken(read_results(store, "grid")) == expected, at
 
 
+def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
+    expected: dict[tuple[str, str, int], Any] = {}
+    for stopped_at in (None, 5):
+        with SqliteStore.open(tmp_path / f"{stopped_at}.db", create=True) as store:
+            with suppress(KeyboardInterrupt):
+                run(store, experiment, monkeypatch, Batched(stopped_at))
+            part = experiment.model_copy(update={"settings": {"Full": experiment.settings["Full"]}})
+            run(store, part, monkeypatch, Batched())
+            found = spoken(read_results(store, "grid"))
+        expected = expected or found
+        assert found == expected
+
+
 def test_a_trial_that_fails_stops_no_other_and_is_tried_again(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
