@@ -24,8 +24,8 @@ from tertulia.engines import ModelAccess
 
 path, experiment = Path(sys.argv[1]), checked(Experiment.model_validate_json(sys.argv[2]))
 with SqliteStore.open(path, create=True) as store:
-    standing = run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), lambda event: None)
-    turns = sum(run.turns for run in standing.runs.values())
+    reached = run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), lambda event: None)
+    turns = sum(run.turns for run in reached.runs.values())
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({"turns": turns, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))
 """

@@ -160,12 +160,12 @@ def print_missing(store: SqliteStore, experiment: "Experiment") -> None:
         UsageError: None is finished, so that there is nothing to report.
     """
     from lab.missing import missing_phrase
-    from lab.running import standing_of
+    from lab.running import progress_of
 
     with status_line("rehearsing"):
-        standing = standing_of(store, experiment)
-        missing = missing_phrase(store, standing) if standing.missing else None
-    if missing is not None and not standing.with_status("finished"):
+        reached = progress_of(store, experiment)
+        missing = missing_phrase(store, reached) if reached.missing else None
+    if missing is not None and not reached.with_status("finished"):
         raise UsageError(f"there is nothing to report yet: {missing}; leave out --report-only to run them")
     if missing is not None:
         progress().print(plain(f"note: {missing}", "yellow"))

@@ -16,7 +16,7 @@ from tertulia.events import Event, Noted, RunEnded
 
 if TYPE_CHECKING:
     from lab.experiment import Experiment
-    from lab.running import Standing
+    from lab.running import Progress
 
 
 def run_trials(
@@ -28,7 +28,7 @@ def run_trials(
     extensions: Sequence[str] | None = None,
     with_code: Sequence[str] | None = None,
     as_json: bool = False,
-) -> tuple["Standing", int]:
+) -> tuple["Progress", int]:
     """Run the trials that are missing, and return how far the experiment is then, and how many are new.
 
     Args:
@@ -45,9 +45,9 @@ def run_trials(
         typer.Exit: It was interrupted.
     """
     from lab.progress import ExperimentProgress
-    from lab.running import LocalExecutor, run_experiment, standing_of
+    from lab.running import LocalExecutor, progress_of, run_experiment
 
-    before = standing_of(store, experiment)
+    before = progress_of(store, experiment)
     counts = ExperimentProgress(before)
     with exit_when_interrupted(), status_line(counts.text) as line:
         with line.pause():
@@ -72,14 +72,14 @@ def run_trials(
     return after, counts.new
 
 
-def print_trials(experiment: "Experiment", ran: tuple["Standing", int], as_json: bool) -> None:
+def print_trials(experiment: "Experiment", ran: tuple["Progress", int], as_json: bool) -> None:
     """Print how an experiment ended.
 
     Raises:
         typer.Exit: Trials failed.
     """
-    standing, new = ran
-    failed, finished = len(standing.with_status("failed")), len(standing.with_status("finished"))
+    reached, new = ran
+    failed, finished = len(reached.with_status("failed")), len(reached.with_status("finished"))
     if as_json:
         _print_end(experiment, "failed" if failed else "finished", finished, new)
     else:
@@ -112,10 +112,10 @@ def print_estimate(
 
     from lab.estimating import estimate_experiment
     from lab.progress import duration
-    from lab.running import standing_of
+    from lab.running import progress_of
 
     with status_line("rehearsing"):
-        found = estimate_experiment(store, standing_of(store, experiment), additions(extensions))
+        found = estimate_experiment(store, progress_of(store, experiment), additions(extensions))
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
         return

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.running import Standing
+from lab.running import Progress
 from tertulia.estimating import estimate
 from tertulia.starting import NOTHING_ADDED, Additions, plan_run
 
@@ -36,15 +36,15 @@ class ExperimentEstimate:
 
 
 def estimate_experiment(
-    store: "SqliteStore", standing: Standing, additions: Additions = NOTHING_ADDED
+    store: "SqliteStore", reached: Progress, additions: Additions = NOTHING_ADDED
 ) -> ExperimentEstimate:
     """Return what the missing trials of an experiment would take.
 
     Raises:
         TertuliaError: A setting can't be run.
     """
-    experiment = standing.experiment
-    left = [*standing.not_begun, *_unfinished(standing)]
+    experiment = reached.experiment
+    left = [*reached.not_begun, *_unfinished(reached)]
     totals = {"utterances": 0, "calls": 0, "prompt_tokens": 0, "reply_tokens": 0}
     for setting in experiment.settings:
         number = sum(place[1] == setting for place in left)
@@ -63,8 +63,8 @@ def estimate_experiment(
     return ExperimentEstimate(len(left), len([*experiment.places()]), seconds=seconds, **totals)
 
 
-def _unfinished(standing: Standing) -> list[tuple[str, str, int]]:
-    return [place for place, run in standing.runs.items() if run.status != "finished"]
+def _unfinished(reached: Progress) -> list[tuple[str, str, int]]:
+    return [place for place, run in reached.runs.items() if run.status != "finished"]
 
 
 def _seconds_a_turn(store: "SqliteStore", model: str) -> float | None:

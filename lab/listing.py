@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lab.experiment import experiment_of
-from lab.running import standing_of
+from lab.running import progress_of
 from storage.store import SqliteStore
 
 
@@ -38,8 +38,8 @@ def listed_experiments(store: SqliteStore) -> list[ListedExperiment]:
     listed = []
     for record in store.experiments.all():
         experiment = experiment_of(record)
-        standing = standing_of(store, experiment)
-        failed = len(standing.with_status("failed"))
+        reached = progress_of(store, experiment)
+        failed = len(reached.with_status("failed"))
         listed.append(
             ListedExperiment(
                 experiment=record.experiment,
@@ -48,9 +48,9 @@ def listed_experiments(store: SqliteStore) -> list[ListedExperiment]:
                 settings=len(experiment.settings),
                 cases=len(experiment.cases),
                 trials=experiment.trials,
-                finished=len(standing.with_status("finished")),
+                finished=len(reached.with_status("finished")),
                 failed=failed,
-                missing=standing.missing - failed,
+                missing=reached.missing - failed,
                 created=f"{record.created:%Y-%m-%d %H:%M}",
             )
         )

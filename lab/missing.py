@@ -4,7 +4,7 @@ from collections import Counter
 
 from lab.estimating import estimate_experiment
 from lab.progress import duration
-from lab.running import Standing
+from lab.running import Progress
 from storage.store import SqliteStore
 from tertulia.phrases import counted
 
@@ -12,20 +12,20 @@ from tertulia.phrases import counted
 _NAMED = 8
 
 
-def missing_phrase(store: SqliteStore, standing: Standing) -> str:
+def missing_phrase(store: SqliteStore, reached: Progress) -> str:
     """Return which conversations are missing, by setting, and how long they would take.
 
     Raises:
         TertuliaError: A setting can't be run.
     """
-    unfinished = [place for place, run in standing.runs.items() if run.status != "finished"]
-    by_setting = Counter(setting for _, setting, _ in (*standing.not_begun, *unfinished))
+    unfinished = [place for place, run in reached.runs.items() if run.status != "finished"]
+    by_setting = Counter(setting for _, setting, _ in (*reached.not_begun, *unfinished))
     named = [f"{setting}: {number}" for setting, number in by_setting.most_common(_NAMED)]
     named += [f"and {len(by_setting) - _NAMED} more settings"] if len(by_setting) > _NAMED else []
-    found = estimate_experiment(store, standing)
+    found = estimate_experiment(store, reached)
     time = "how long they take is not known before the first" if found.seconds is None else duration(found.seconds)
     about = f"about {time}" if found.seconds is not None else time
     return (
-        f"{counted(found.trials, 'conversation')} of {found.of_trials} of {standing.experiment.name} missing "
+        f"{counted(found.trials, 'conversation')} of {found.of_trials} of {reached.experiment.name} missing "
         f"({', '.join(named)}); {counted(found.utterances, 'utterance')}, {about}"
     )

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lab.running import Standing
+from lab.running import Progress
 from tertulia.events import Event, RunEnded, RunStarted, TurnFinished
 from tertulia.phrases import counted
 
@@ -23,7 +23,7 @@ class ExperimentProgress:
         clock: Returns seconds.
     """
 
-    before: Standing
+    before: Progress
     clock: Callable[[], float] = time.monotonic
     new: int = 0
     failed: dict[str, str] = field(default_factory=dict)

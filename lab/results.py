@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lab.experiment import Experiment, experiment_of
-from lab.running import standing_of
+from lab.running import progress_of
 from metrics.diversity import Dialogue
 from state.records import RunRecord
 from tertulia.dialogues import spoken_in
@@ -73,15 +73,15 @@ def read_results(store: "SqliteStore", experiment: Experiment | str) -> Results:
     """
     if isinstance(experiment, str):
         experiment = experiment_of(store.experiments.get(experiment))
-    standing = standing_of(store, experiment)
+    reached = progress_of(store, experiment)
     finished = [
         TrialRun(case, setting, trial, run, spoken_in(store, run))
         for case, setting, trial in experiment.places()
-        if (run := standing.runs.get((case, setting, trial))) is not None and run.status == "finished"
+        if (run := reached.runs.get((case, setting, trial))) is not None and run.status == "finished"
     ]
     return Results(
         experiment=experiment,
         runs=finished,
-        failed=standing.with_status("failed"),
-        missing=standing.missing,
+        failed=reached.with_status("failed"),
+        missing=reached.missing,
     )

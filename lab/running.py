@@ -63,13 +63,27 @@ class LocalExecutor:
         """Drive cohorts to their ends, one after another (see `Executor`).
 
         Raises:
-            UsageError: A model can't do what a setting asks of it; nothing was run.
+            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed since earlier
+                trials; nothing was run.
         """
         access = self.access.keeping_models()
+        self._check_files(tasks)
         self._check_settings(tasks, access)
         for task in tasks:
             runs = self._begin(task, access) if task.trials else [self._reopen(run, access) for run in task.runs]
             drive_cohort(self.store, runs, emit)
+
+    def _check_files(self, tasks: Sequence[CohortTask]) -> None:
+        first = {trial.case: (task, trial) for task in tasks for trial in task.trials if Path(trial.case).is_file()}
+        for case, (task, trial) in first.items():
+            (plan,) = _plans(replace(task, trials=(trial,)), self.additions)
+            runs = self.store.runs(experiment=trial.experiment)
+            earlier = next((run for run in runs if run.trial is not None and run.trial.case == case), None)
+            if earlier is not None and plan.start != self.store.start(earlier.run):
+                raise UsageError(
+                    f"{case} has changed since trials of experiment {trial.experiment!r} began with it; take another "
+                    "name for the experiment, or put the file back"
+                )
 
     def _check_settings(self, tasks: Sequence[CohortTask], access: ModelAccess) -> None:
         first = {trial.setting: (task, trial) for task in reversed(tasks) for trial in reversed(task.trials)}
@@ -105,7 +119,7 @@ def _plans(task: CohortTask, additions: Additions) -> Iterator[RunPlan]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Progress:
     """How far an experiment is.
 
     Attributes:
@@ -166,7 +180,7 @@ def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     return [cohorts[number] for number in sorted(cohorts)]
 
 
-def standing_of(store: "SqliteStore", experiment: Experiment) -> Standing:
+def progress_of(store: "SqliteStore", experiment: Experiment) -> Progress:
     """Return how far an experiment is in a store; of what is stored under its name, what is asked for now.
 
     Raises:
@@ -182,7 +196,7 @@ def standing_of(store: "SqliteStore", experiment: Experiment) -> Standing:
     shared = _shared(store, experiment, wanted - runs.keys()) if len(runs) < len(wanted) else {}
     places = [place for place in stored.places() if place in started]
     unfinished = [started[place] for place in places if started[place].status != "finished"]
-    return Standing(experiment, stored, runs | shared, cohorts, unfinished)
+    return Progress(experiment, stored, runs | shared, cohorts, unfinished)
 
 
 def _shared(
@@ -209,7 +223,7 @@ def _shared(
     return shared
 
 
-def run_experiment(store: "SqliteStore", experiment: Experiment, executor: Executor, emit: Emit) -> Standing:
+def run_experiment(store: "SqliteStore", experiment: Experiment, executor: Executor, emit: Emit) -> Progress:
     """Run the trials of an experiment that are missing, and return how far it is then.
 
     Trials that fail do not stop the others.
@@ -225,25 +239,9 @@ def run_experiment(store: "SqliteStore", experiment: Experiment, executor: Execu
         TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; asked for again, it goes on.
     """
-    before = standing_of(store, experiment)
-    _check_files(store, before)
+    before = progress_of(store, experiment)
     store.check_writable()
     store.make_file()
     store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
     executor.drive(before.tasks(), emit)
-    return standing_of(store, experiment)
-
-
-def _check_files(store: "SqliteStore", standing: Standing) -> None:
-    """Refuse trials of a scenario file that holds something else than what finished trials began with."""
-    experiment = standing.experiment
-    started = {case: (setting, run) for (case, setting, _), run in standing.runs.items()}
-    for case, (setting, run) in started.items():
-        if not Path(case).is_file():
-            continue
-        plan = plan_run(case, experiment.parameters(setting), model=experiment.model)
-        if plan.start != store.start(run.run):
-            raise UsageError(
-                f"{case} has changed since trials of experiment {experiment.name!r} began with it; take another name "
-                "for the experiment, or put the file back"
-            )
+    return progress_of(store, experiment)

@@ -19,7 +19,7 @@ from support.commands import Cli
 from lab.experiment import Experiment, checked, read_experiment
 from lab.progress import ExperimentProgress
 from lab.results import Results, read_results
-from lab.running import LocalExecutor, Standing, run_experiment, standing_of
+from lab.running import LocalExecutor, Progress, progress_of, run_experiment
 from models.cohort import ask
 from models.rehearsal import RehearsalModel
 from state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
@@ -104,7 +104,7 @@ def an_experiment(**changes: Any) -> Experiment:
 
 def run(
     store: SqliteStore, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, model: RehearsalModel | None = None
-) -> tuple[Standing, list[Event]]:
+) -> tuple[Progress, list[Event]]:
     """Run what is missing of an experiment with a model of the test's."""
     events: list[Event] = []
     with monkeypatch.context() as patch:
@@ -196,7 +196,7 @@ def test_a_trial_that_fails_stops_no_other_and_is_tried_again(
     assert len(after.with_status("finished")) == 6
     results = read_results(store, "grid")
     assert (len(results.runs), len(results.failed), results.missing) == (6, 6, 6)
-    progress = ExperimentProgress(standing_of(store, experiment))
+    progress = ExperimentProgress(progress_of(store, experiment))
     for event in events:
         progress.note(event)
     assert "6 failed" in progress.text
