@@ -10,7 +10,7 @@ from typing import Annotated
 try:
     from tertulia.name_collisions import ROOMS, check_rooms
 
-    check_rooms((*ROOMS, "lab"))
+    check_rooms((*ROOMS, "lab", "viewer"))
 except ImportError as collision:  # before any other room is imported
     sys.exit(f"error: {collision}")
 
@@ -25,7 +25,7 @@ from tertulia.phrases import clean
 #: The commands by panel of the help; each is in the module of its name.
 PANELS = {
     "Converse": ("run", "resume", "fork", "simulate", "sweep"),
-    "Look": ("runs", "show", "timeline", "replay", "days", "search"),
+    "Look": ("view", "runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "inventory", "score", "lab"),
     "Extend": ("scenarios", "settings", "nodes", "graph"),

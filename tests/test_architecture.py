@@ -13,7 +13,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: The rooms from the lowest up; a room imports only rooms that stand before it, and itself.
-ROOMS = ("state", "prompts", "models", "storage", "worlds", "nodes", "graphs", "metrics", "tertulia", "lab", "cli")
+ROOMS = (
+    "state",
+    "prompts",
+    "models",
+    "storage",
+    "worlds",
+    "nodes",
+    "graphs",
+    "metrics",
+    "tertulia",
+    "lab",
+    "viewer",
+    "cli",
+)
 
 #: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
 KNOWS_ONLY = {

@@ -1,0 +1,71 @@
+"""The documents of the viewer by their paths: what the server answers, and what an exported file has inside.
+
+runs                                all runs and simulations
+runs/RUN                            a run without its turns
+runs/RUN/turns                      its turns, each with its bids; ?after=N: those behind turn N
+runs/RUN/turns/N                    how a turn came about
+runs/RUN/turns/N/states             the state before and after every node of the turn
+runs/RUN/turns/N/cost               what its calls of models took
+runs/RUN/cost                       what all calls took
+runs/RUN/opening                    how a meeting opened
+runs/RUN/agents/NAME                an agent through the whole run
+runs/RUN/album                      an album chat: who has seen which picture, by round
+runs/RUN/figures                    diversity, length and participation
+diff/A/B                            two runs aligned, and where they part
+towns/SIMULATION                    the days of a town, and who met whom
+towns/SIMULATION/people/NAME        what somebody remembers
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import unquote
+
+from state.errors import NotFoundError
+from storage.store import SqliteStore
+from tertulia.documents import Document
+from tertulia.pages import comparison, conversation, figures, population, runs, town, turn
+
+#: Takes the store, the variable parts of the path, and the query.
+Reader = Callable[[SqliteStore, Sequence[str], Mapping[str, str]], Document]
+
+#: By pattern, in which `*` stands for a part of the path, what reads the document.
+READERS: dict[str, Reader] = {
+    "runs": lambda store, _parts, _query: runs.runs_page(store),
+    "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
+    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], int(query.get("after", "0"))),
+    "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], int(parts[1])),
+    "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], int(parts[1])),
+    "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], int(parts[1])),
+    "runs/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0]),
+    "runs/*/opening": lambda store, parts, _query: conversation.opening_page(store, parts[0]),
+    "runs/*/agents/*": lambda store, parts, _query: conversation.agent_page(store, parts[0], parts[1]),
+    "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
+    "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
+    "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
+    "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
+    "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
+}
+
+
+def document_at(store: SqliteStore, path: str, query: Mapping[str, str] | None = None) -> Document:
+    """Return the document of a path.
+
+    Args:
+        store: The open store.
+        path: One of those above, each part of it percent-encoded.
+        query: What follows the path's question mark.
+
+    Raises:
+        NotFoundError: There is no such path, run, turn, agent or simulation.
+        UsageError: The run has no such document, as an album chat has no race.
+        StorageError: The store can't be read.
+    """
+    parts = [unquote(part) for part in path.split("/")]
+    for pattern, read in READERS.items():
+        expected = pattern.split("/")
+        if len(expected) == len(parts) and all(name in ("*", part) for name, part in zip(expected, parts, strict=True)):
+            variable = [part for name, part in zip(expected, parts, strict=True) if name == "*"]
+            try:
+                return read(store, variable, query or {})
+            except ValueError as error:
+                raise NotFoundError(f"there is no page {path}: {error}") from None
+    raise NotFoundError(f"there is no page {path}")

@@ -1,0 +1,46 @@
+"""A store served to a real browser: Debian's chromium through Playwright."""
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from viewer.server import build_app
+
+#: What chromium needs in a container, and what keeps it from looking for hosts of its own.
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+
+
+def chromium() -> str:
+    """Return the browser's program; skip the test where there is none."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("there is no chromium; install it with: apt-get install chromium")
+    return program
+
+
+@contextmanager
+def serving(store: Path) -> Iterator[str]:
+    """Serve a store on a free port of the loopback, and yield the address, which ends with a slash."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        server = uvicorn.Server(uvicorn.Config(build_app(store), log_level="warning", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.should_exit = True
+            thread.join(5)

@@ -1,0 +1,52 @@
+/** Small parts that several views share. */
+
+import type { ComponentChildren } from "preact";
+import type { Loaded } from "../use_document";
+
+/** What a reader should know: that something is missing or went wrong, and what to do. */
+export function Notice({ title, isBad, children }: { title?: string; isBad?: boolean; children?: ComponentChildren }) {
+  return (
+    <div class={`notice stack ${isBad ? "bad" : ""}`} role={isBad ? "alert" : "status"}>
+      {title && <h2>{title}</h2>}
+      {children}
+    </div>
+  );
+}
+
+/** A document once it is there; until then that it is being read, or why it can't be. */
+export function WithDocument<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
+  if (of.state === "loading") return <p class="muted" role="status">Reading the store…</p>;
+  if (of.state === "failed") return <Notice isBad><p class="data">{of.error}</p></Notice>;
+  return <>{children(of.value)}</>;
+}
+
+/** Names with values, side by side. */
+export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class="data">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Links between the parts of a view, the shown one marked. */
+export function Tabs({ label, links, shown }: { label: string; links: readonly (readonly [string, string])[]; shown: string }) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {links.map(([name, href]) => (
+        <a key={name} href={href} aria-current={name === shown ? "page" : undefined}>{name}</a>
+      ))}
+    </nav>
+  );
+}
+
+/** How a run stands. */
+export function Status({ status }: { status: string }) {
+  const kind = { finished: "good", failed: "bad", running: "live" }[status] ?? "";
+  return <span class={`tag ${kind}`}>{status}</span>;
+}

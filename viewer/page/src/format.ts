@@ -1,0 +1,29 @@
+/** Numbers, times and words as they stand on the page. */
+
+/** Return a number with so many digits behind the point; a dash where there is none. */
+export function number(value: number | null | undefined, digits = 2): string {
+  return value === null || value === undefined ? "–" : value.toFixed(digits);
+}
+
+/** Return a share in [0, 1] as a percentage. */
+export function percent(share: number | null | undefined, digits = 0): string {
+  return share === null || share === undefined ? "–" : `${(share * 100).toFixed(digits)} %`;
+}
+
+/** Return `1 turn`, `2 turns`. */
+export function counted(count: number, singular: string): string {
+  return `${count.toLocaleString("en")} ${singular}${count === 1 ? "" : "s"}`;
+}
+
+/** Return the name of a value, a step or a mechanism as it stands in a sentence. */
+export function inWords(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+/** Return seconds from the start of a conversation as `12:34`, or `1:02:03`. */
+export function elapsed(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  const two = (value: number) => String(value).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
+}

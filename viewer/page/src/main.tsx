@@ -1,0 +1,44 @@
+/** The page: the view that its address names, below a line that leads to the others. */
+
+import { render } from "preact";
+import { Notice } from "./components/parts";
+import { ThemeButton } from "./components/theme";
+import { hrefOf, usePlace } from "./router";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/components.css";
+import { CompareView } from "./views/compare";
+import { RunView } from "./views/run";
+import { RunsView } from "./views/runs";
+import { TownView } from "./views/town";
+
+function Page() {
+  const { path } = usePlace();
+  return (
+    <>
+      <header class="top">
+        <a class="brand" href={hrefOf(["runs"])}>Tertulia</a>
+        <span style={{ flex: 1 }} />
+        <ThemeButton />
+      </header>
+      <View path={path} />
+    </>
+  );
+}
+
+function View({ path }: { path: readonly string[] }) {
+  const [kind = "runs", first = "", second = ""] = path;
+  if (kind === "runs" && first) return <RunView id={first} part={second} />;
+  if (kind === "runs") return <RunsView />;
+  if (kind === "compare" && first && second) return <CompareView a={first} b={second} />;
+  if (kind === "towns" && first) return <TownView simulation={first} />;
+  return (
+    <main class="view">
+      <Notice title="There is no such page">
+        <a href={hrefOf(["runs"])}>Show all runs</a>
+      </Notice>
+    </main>
+  );
+}
+
+render(<Page />, document.getElementById("page")!);

@@ -1,0 +1,70 @@
+/** The place that the page shows, as the part of its address behind `#`: every view can be reopened by its address. */
+
+import { useEffect, useState } from "preact/hooks";
+
+/** A path such as `runs/k3f9`, decoded, and what follows its question mark. */
+export interface Place {
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** What a query may be changed to; `null` takes a key away. */
+export type QueryChanges = Record<string, string | number | null | undefined>;
+
+/** Return the place that an address names: `#/runs/k3f9?turn=3`. */
+export function placeOf(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split(/\?(.*)/s);
+  return {
+    path: path.split("/").filter(Boolean).map(decoded),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+/** Return the address of a place, beginning with `#`. */
+export function hrefOf(path: readonly (string | number)[], query: QueryChanges = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const search = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return `#/${path.map((part) => encodeURIComponent(part)).join("/")}${search ? `?${search}` : ""}`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+let current = placeOf(location.hash);
+const listeners = new Set<() => void>();
+
+function arrive(place: Place): void {
+  current = place;
+  for (const listener of listeners) listener();
+}
+
+addEventListener("hashchange", () => arrive(placeOf(location.hash)));
+
+/** Show another place; `replace`: without a step in the history, as for what changes while something is dragged. */
+export function go(href: string, replace = false): void {
+  if (replace) history.replaceState(null, "", href);
+  else history.pushState(null, "", href);
+  arrive(placeOf(href));
+}
+
+/** Show the same view with something of its query changed. */
+export function goWith(changes: QueryChanges, replace = true): void {
+  go(hrefOf(current.path, { ...current.query, ...changes }), replace);
+}
+
+/** Return the place that is shown, and draw anew when it changes. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(current);
+  useEffect(() => {
+    const listener = () => setPlace(current);
+    listeners.add(listener);
+    listener();
+    return () => void listeners.delete(listener);
+  }, []);
+  return place;
+}
