@@ -243,7 +243,13 @@ class CognitionStore(Protocol):
         """Return the result of that step, read as a record of that kind; `None` if it was not taken."""
 
     def steps(
-        self, run: str, node: str, kind: type[AnyRecord], first: int = 0, last: int | None = None
+        self,
+        run: str,
+        node: str,
+        kind: type[AnyRecord],
+        first: int = 0,
+        last: int | None = None,
+        agent: str | None = None,
     ) -> dict[tuple[int, str], AnyRecord]:
         """Return the results of a step in the rounds `first` to `last`, by round and agent, in their order.
 
@@ -253,6 +259,7 @@ class CognitionStore(Protocol):
             kind: The class of its results.
             first: The first round; 0 is what is before the first.
             last: The last round (inclusive); `None` for the last that there is.
+            agent: The only agent whose results are returned; `None` for everybody's.
 
         Raises:
             StorageError: A turn in these rounds has not all that was stored with it.

@@ -52,14 +52,21 @@ class Cognition(Contents, CognitionStore):
 
     @override
     def steps(
-        self, run: str, node: str, kind: type[AnyRecord], first: int = 0, last: int | None = None
+        self,
+        run: str,
+        node: str,
+        kind: type[AnyRecord],
+        first: int = 0,
+        last: int | None = None,
+        agent: str | None = None,
     ) -> dict[tuple[int, str], AnyRecord]:
         last = NO_LIMIT if last is None else last
         self.check_run(run, first, last)
+        of_agent = ("", ()) if agent is None else (" AND agent = ?", (agent,))
         # A fork may have prepared somebody anew: its own row is the last of its key.
         rows = Table(self.file, "steps").select(
-            f"{_OF_A_RUN} AND round BETWEEN ? AND ? AND node = ? ORDER BY round, agent, depth DESC",
-            *(run, first, last, node),
+            f"{_OF_A_RUN} AND round BETWEEN ? AND ? AND node = ?{of_agent[0]} ORDER BY round, agent, depth DESC",
+            *(run, first, last, node, *of_agent[1]),
         )
         return {(row["round"], row["agent"]): self._record(kind, row["record"]) for row in rows}
 

@@ -1,6 +1,8 @@
 """Turns of a store file, their parts, and how each came about: candidates, scores, what was removed."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import override
@@ -19,11 +21,35 @@ _WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
 #: The rows that a run has, its ancestors' among them; of one of the tables whose rows belong to a turn.
 _OF_A_RUN = f"{_WITH_TEXT} JOIN lineage ON ancestor = {{0}}.run AND {{0}}.turn <= lineage.turns WHERE lineage.run = ?"
 
+#: The same for a table without texts.
+_OF_SCORED_RUN = (
+    "JOIN lineage ON ancestor = unit_scores.run AND unit_scores.turn <= lineage.turns WHERE lineage.run = ?"
+)
+
 #: Fields of a candidate that stand in the JSON of its reply.
 _STORED_WITH_REPLY = {"origin", "rewritable"}
 
 #: Parts that nobody hears. Whoever searches finds them among thoughts.
 _SILENT = {"plan"}
+
+
+@dataclass(frozen=True)
+class TurnSummary:
+    """How a turn came about, in figures.
+
+    Attributes:
+        by_hand: Whether somebody wrote it: it has words and no prompt.
+        rollbacks: How often it was rolled back.
+        removal_factor: λ as it was in force; `None` where nothing was scored, or an older version stored it.
+        removable: The removable items of its prompt; `None` where nothing was scored.
+        removed: How many of them were removed; `None` where nothing was scored.
+    """
+
+    by_hand: bool
+    rollbacks: int
+    removal_factor: float | None
+    removable: int | None
+    removed: int | None
 
 
 class Turns(Runs, Cognition, TurnStore):
@@ -139,6 +165,35 @@ class Turns(Runs, Cognition, TurnStore):
         with record_faults(self.path):
             return self._record_of(row, record_of(Turn, row))
 
+    def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
+        """Return how turns came about, in figures, by turn: a few queries for all of them.
+
+        Args:
+            run: The run.
+            first: The first turn.
+            last: The last turn (inclusive); `None` for the last that there is.
+        """
+        key = (run, first, NO_LIMIT if last is None else last)
+        rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
+        removed: dict[int, set[str]] = {}
+        of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed"
+        for unit in Table(self.file, "unit_scores").select(of_run, *key):
+            removed.setdefault(unit["turn"], set()).add(unit["unit"])
+        names = self._removable_names({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
+        return {row["turn"]: _summary(row, names.get(row["prompt"]), removed.get(row["turn"], set())) for row in rows}
+
+    def _removable_names(self, prompts: set[str]) -> dict[str, list[str]]:
+        """Return the ids of the removable units of prompts, by the prompt's hash."""
+        hashes = json.dumps(sorted(prompts))
+        listed = "FROM prompts WHERE hash IN (SELECT value FROM json_each(?))"
+        found = {
+            row["hash"]: parsed(row["unit_ids"]) for row in self.file.rows(f"SELECT hash, unit_ids {listed}", hashes)
+        }
+        ids = json.dumps(sorted({unit for units in found.values() for unit in units}))
+        units = "SELECT id, unit FROM units WHERE removable AND id IN (SELECT value FROM json_each(?))"
+        names = {row["id"]: row["unit"] for row in self.file.rows(units, ids)}
+        return {hash: [names[unit] for unit in units if unit in names] for hash, units in found.items()}
+
     @override
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         whole = self._whole_turn(run, turn)
@@ -172,6 +227,16 @@ class Turns(Runs, Cognition, TurnStore):
             scores=scores if row["scored"] else None,
             removed=tuple(unit["unit"] for unit in removed),
         )
+
+
+def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[str]) -> TurnSummary:
+    return TurnSummary(
+        by_hand=row["speaker"] is not None and row["prompt"] is None,
+        rollbacks=row["rollbacks"],
+        removal_factor=row["removal_factor"],
+        removable=None if removable is None else len(removable),
+        removed=None if removable is None else len(removed.intersection(removable)),
+    )
 
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:

@@ -1,16 +1,27 @@
-"""A run, its turns along the simulated clock, and its agents, for the viewer."""
+"""A run and its turns along the simulated clock, for the viewer."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
+from state.album import Population
 from state.cognition import Bid
-from state.errors import UsageError
-from state.meeting import Meeting
+from state.meeting import Meeting, Start
 from state.parameters import Parameters
+from state.records import RunRecord, Turn
+from state.words import spoken_words
 from storage.store import SqliteStore
-from tertulia.documents import SCHEMA_VERSION, Document, agent_in_run_document, opening_document, run_document
-from tertulia.exchanges import spoken_turns
+from storage.turns import TurnSummary
+from tertulia.documents import SCHEMA_VERSION, Document, run_document
+from tertulia.exchanges import RecordedExchange, read_exchanges
 from tertulia.listing import date_of
-from tertulia.rounds import find_agent
+from tertulia.timeline import read_timeline
+
+#: Forks that a run's page names; it has a link to all runs.
+_NAMED_FORKS = 20
+
+_BID_FIELDS = {"latency_s", "willingness", "willing", "won"}
 
 
 def run_page(store: SqliteStore, run: str) -> Document:
@@ -18,56 +29,118 @@ def run_page(store: SqliteStore, run: str) -> Document:
     record = store.run(run)
     start = store.start(record.run)
     parameters = Parameters.of_record(record.parameters)
+    forks = store.dependents_of(record.run).forks
     return run_document(record, start) | {
         "kind": record.kind,
         "people": list(start.names),
         "begins": start.time.isoformat(timespec="seconds"),
+        "title": None if not isinstance(start, Meeting | Population) else start.title,
+        "place": start.place,
+        "stays": _stays(start),
         "date": date_of(record),
         "label": record.label,
         "turns": record.turns,
         "silence_s": parameters.silence_s,
         "speaking_rate_wpm": parameters.speaking_rate_wpm,
+        "seat": parameters.seat,
         "simulation": store.simulations.conversations().get(record.run),
+        "forks": [_fork(store.run(fork)) for fork in forks[:_NAMED_FORKS]],
+        "more_forks": max(0, len(forks) - _NAMED_FORKS),
     }
 
 
-def turns_page(store: SqliteStore, run: str, after: int = 0) -> Document:
-    """Return the turns of a run behind a turn, each with the bids for it."""
+def _stays(start: Start) -> list[Document]:
+    """Return of everybody who is not there from start to end of a meeting when they come and leave, and why."""
+    if not isinstance(start, Meeting):
+        return []
+    return [
+        {
+            "agent": attendee.persona.name,
+            "joins_s": None if attendee.joins is None else start.offset_s(attendee.joins, 0.0),
+            "leaves_s": None if attendee.leaves is None else start.offset_s(attendee.leaves, 0.0),
+            "leaves_for": attendee.leaves_for,
+        }
+        for attendee in start.participants
+        if attendee.joins is not None or attendee.leaves is not None
+    ]
+
+
+def _fork(fork: RunRecord) -> Document:
+    assert fork.parent is not None  # it has an ancestor
+    factor = fork.parameters.get("removal_factor")
+    return {"run": fork.run, "turn": fork.parent[1], "label": fork.label, "removal_factor": factor}
+
+
+def turns_page(store: SqliteStore, run: str, after: int = -1) -> Document:
+    """Return the turns of a run, each with the bids for it.
+
+    Args:
+        store: The open store.
+        run: The run.
+        after: Only turns behind this one; -1: all, among them how a meeting opened, as turn 0.
+    """
     record = store.run(run)
     start = store.start(record.run)
-    bids: dict[int, list[Document]] = {}
-    if isinstance(start, Meeting):
-        shown = {"latency_s", "willingness", "won"}
-        for (round, agent), bid in store.steps(record.run, "bid", Bid).items():
-            of_agent = {"agent": agent, **bid.model_dump(mode="json", include=shown)}
-            bids.setdefault(round, []).append(of_agent)
+    parameters = Parameters.of_record(record.parameters)
+    first = max(1, after + 1)
+    summaries = store.summaries(record.run, first)
+    bids = _bids(store, record, start, first)
+    exchanges: dict[int, RecordedExchange] = {}
+    if isinstance(start, Population):
+        exchanges = {exchange.turn.turn: exchange for exchange in read_exchanges(store, record.run, start, first)}
+    opening = start.opening_turn if isinstance(start, Meeting) and after < 0 else None
+    turns = [*([opening] if opening else []), *store.turns(record.run, first)]
     rows = [
-        {
-            **turn.model_dump(mode="json"),
-            "time": (start.time + timedelta(seconds=turn.sim_time_s)).isoformat(timespec="seconds"),
-            "bids": bids.get(turn.round, []),
-        }
-        for turn in spoken_turns(store, record.run, start)
-        if turn.turn > after
+        _turn_row(turn, start, parameters)
+        | _making(summaries.get(turn.turn))
+        | {"bids": bids.get(turn.round, [])}
+        | ({"exchange": exchanges[turn.turn].document()} if turn.turn in exchanges else {})
+        for turn in turns
     ]
     return {"schema_version": SCHEMA_VERSION, "run": record.run, "status": record.status, "turns": rows}
 
 
-def opening_page(store: SqliteStore, run: str) -> Document:
-    """Return how a meeting opened, and everybody as they came to it.
+def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
+    words_s = spoken_words(turn.text) / parameters.speaking_rate_wpm * 60
+    return {
+        **turn.model_dump(mode="json"),
+        "time": (start.time + timedelta(seconds=turn.sim_time_s)).isoformat(timespec="seconds"),
+        "duration_s": parameters.silence_s if turn.speaker is None else words_s,
+    }
 
-    Raises:
-        UsageError: The run is no meeting.
-    """
+
+def _making(summary: TurnSummary | None) -> Document:
+    """Return how a turn came about, in figures; the opening of a meeting was written with it."""
+    nothing = {"by_hand": False, "rollbacks": 0, "removal_factor": None, "removable": None, "removed": None}
+    return nothing if summary is None else asdict(summary)
+
+
+def _bids(store: SqliteStore, run: RunRecord, start: Start, first: int) -> dict[int, list[Document]]:
+    """Return the bids of a meeting by round."""
+    bids: dict[int, list[Document]] = {}
+    if isinstance(start, Meeting):
+        for (round, agent), bid in store.steps(run.run, "bid", Bid, first).items():
+            bids.setdefault(round, []).append({"agent": agent, **_fields_of(bid)})
+    return bids
+
+
+def _fields_of(bid: Bid) -> Mapping[str, Any]:
+    return {name: getattr(bid, name) for name in sorted(_BID_FIELDS)}
+
+
+def thoughts_page(store: SqliteStore, run: str) -> Document:
+    """Return by turn the thoughts of who got the floor, first, and of who was willing to speak."""
     record = store.run(run)
-    start = store.start(record.run)
-    if not isinstance(start, Meeting):
-        raise UsageError(f"run {record.run} is no meeting")
-    return opening_document(store, record, start)
-
-
-def agent_page(store: SqliteStore, run: str, agent: str) -> Document:
-    """Return an agent through a whole run."""
-    record = store.run(run)
-    start = store.start(record.run)
-    return agent_in_run_document(store, record, start, find_agent(agent, start, record.run))
+    timeline = read_timeline(store, record.run, store.start(record.run))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": record.run,
+        "turns": {
+            str(entry.turn.turn): [
+                {"agent": thought.agent, "thought": thought.text, "willing": thought.willing, "won": thought.won}
+                for thought in entry.thoughts
+            ]
+            for entry in timeline
+            if entry.thoughts
+        },
+    }

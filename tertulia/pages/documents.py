@@ -2,7 +2,8 @@
 
 runs                                all runs and simulations
 runs/RUN                            a run without its turns
-runs/RUN/turns                      its turns, each with its bids; ?after=N: those behind turn N
+runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N: those behind N
+runs/RUN/thoughts                   the thoughts behind the turns of a meeting
 runs/RUN/turns/N                    how a turn came about
 runs/RUN/turns/N/states             the state before and after every node of the turn
 runs/RUN/turns/N/cost               what its calls of models took
@@ -22,7 +23,7 @@ from urllib.parse import unquote
 from state.errors import NotFoundError
 from storage.store import SqliteStore
 from tertulia.documents import Document
-from tertulia.pages import comparison, conversation, figures, population, runs, town, turn
+from tertulia.pages import comparison, conversation, figures, minds, population, runs, town, turn
 
 #: Takes the store, the variable parts of the path, and the query.
 Reader = Callable[[SqliteStore, Sequence[str], Mapping[str, str]], Document]
@@ -31,13 +32,14 @@ Reader = Callable[[SqliteStore, Sequence[str], Mapping[str, str]], Document]
 READERS: dict[str, Reader] = {
     "runs": lambda store, _parts, _query: runs.runs_page(store),
     "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
-    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], int(query.get("after", "0"))),
+    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], int(query.get("after", "-1"))),
+    "runs/*/thoughts": lambda store, parts, _query: conversation.thoughts_page(store, parts[0]),
     "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], int(parts[1])),
     "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], int(parts[1])),
     "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], int(parts[1])),
     "runs/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0]),
-    "runs/*/opening": lambda store, parts, _query: conversation.opening_page(store, parts[0]),
-    "runs/*/agents/*": lambda store, parts, _query: conversation.agent_page(store, parts[0], parts[1]),
+    "runs/*/opening": lambda store, parts, _query: minds.opening_page(store, parts[0]),
+    "runs/*/agents/*": lambda store, parts, _query: minds.agent_page(store, parts[0], parts[1]),
     "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
     "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
     "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
