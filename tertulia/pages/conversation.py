@@ -1,9 +1,7 @@
 """A run and its turns along the simulated clock, for the viewer."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 
 from state.album import Population
 from state.cognition import Bid
@@ -21,7 +19,7 @@ from tertulia.timeline import read_timeline
 #: Forks that a run's page names; it has a link to all runs.
 _NAMED_FORKS = 20
 
-_BID_FIELDS = {"latency_s", "willingness", "willing", "won"}
+_BID_FIELDS = ("latency_s", "willingness", "willing", "won")
 
 
 def run_page(store: SqliteStore, run: str) -> Document:
@@ -120,12 +118,9 @@ def _bids(store: SqliteStore, run: RunRecord, start: Start, first: int) -> dict[
     bids: dict[int, list[Document]] = {}
     if isinstance(start, Meeting):
         for (round, agent), bid in store.steps(run.run, "bid", Bid, first).items():
-            bids.setdefault(round, []).append({"agent": agent, **_fields_of(bid)})
+            fields = {name: getattr(bid, name) for name in _BID_FIELDS}
+            bids.setdefault(round, []).append({"agent": agent, **fields})
     return bids
-
-
-def _fields_of(bid: Bid) -> Mapping[str, Any]:
-    return {name: getattr(bid, name) for name in sorted(_BID_FIELDS)}
 
 
 def thoughts_page(store: SqliteStore, run: str) -> Document:

@@ -1,30 +1,152 @@
 /** A conversation: its timeline, its transcript, and beside them how the chosen turn came about. */
 
-import { WithDocument } from "../components/parts";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Notice, WithDocument } from "../components/parts";
 import { Speaker } from "../components/speakers";
-import type { Run, Turns } from "../documents";
-import { goWith, usePlace } from "../router";
+import { goWith, hrefOf, usePlace } from "../router";
+import { source } from "../source";
+import { type Standing, useTurns } from "../live";
+import "../styles/conversation.css";
 import { useDocument } from "../use_document";
+import { type ConversationTurn, type RunInFull, runPath, type Thoughts } from "./conversation/documents";
+import { FindField } from "./conversation/find";
+import { SPEEDS, usePlayback, useTurnKeys } from "./conversation/playback";
+import { Timeline } from "./conversation/timeline";
+import { FollowButton, Transcript } from "./conversation/transcript";
 import { TurnPane } from "./turn";
 
-export function ConversationView({ run }: { run: Run }) {
-  const turns = useDocument<Turns>(`runs/${encodeURIComponent(run.run)}/turns`);
-  const chosen = Number(usePlace().query.turn ?? 1);
+export function ConversationView({ run, live }: { run: RunInFull; live: Standing | null }) {
+  const turns = useTurns(run.run, live);
+  const isOver = (live?.status ?? run.status) === "finished";
   return (
     <WithDocument of={turns}>
-      {({ turns }) => (
-        <div class="stack">
-          <ol>
-            {turns.map((turn) => (
-              <li key={turn.turn}>
-                <button class="plain" onClick={() => goWith({ turn: turn.turn })}>{turn.turn}</button>{" "}
-                {turn.speaker && <Speaker people={run.people} name={turn.speaker} />} <span class="words data">{turn.text}</span>
-              </li>
-            ))}
-          </ol>
-          <TurnPane run={run} turn={chosen} />
-        </div>
-      )}
+      {(turns) => turns.length ? <Conversation run={run} turns={turns} isOver={isOver} /> : <Empty run={run} isOver={isOver} />}
     </WithDocument>
   );
+}
+
+function Empty({ run, isOver }: { run: RunInFull; isOver: boolean }) {
+  return (
+    <Notice title="No turn is stored yet">
+      <p>{isOver ? `Run ${run.run} finished without a turn.` : "The first one is shown here as soon as it is stored."}</p>
+    </Notice>
+  );
+}
+
+function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly ConversationTurn[]; isOver: boolean }) {
+  const { query } = usePlace();
+  const asked = query.turn === undefined ? (turns.find((turn) => turn.turn > 0) ?? turns[0]!).turn : Number(query.turn);
+  const index = useMemo(() => indexOf(turns, asked), [turns, asked]);
+  const numbers = useRef(turns);
+  numbers.current = turns;
+  const choose = useCallback((to: number) => goWith({ turn: numbers.current[to]?.turn ?? null }), []);
+  const speed = SPEEDS.find((speed) => String(speed) === query.speed) ?? 1;
+  const playback = usePlayback(turns, index, speed, choose);
+  const hasClock = run.kind !== "album_chat";
+  useTurnKeys(turns.length, index, choose, hasClock ? playback.toggle : null);
+
+  const hasThoughts = run.kind === "group_chat";
+  const areThoughtsShown = hasThoughts && query.thoughts === "1";
+  const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, isOver ? 0 : turns.length);
+  const isFollowed = query.follow === "1" && !source.isFile;
+  const pane = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const settled = useSettled(asked);
+
+  return (
+    <div class="conversation">
+      {hasClock && <Timeline run={run} turns={turns} chosen={index} choose={choose} playback={playback} />}
+      <div class="sides">
+        <div class="side said-side" ref={list}>
+          <div class="row side-bar">
+            <FindField turns={turns} term={query.find ?? ""} chosen={index} choose={choose} />
+            {hasThoughts && (
+              <button aria-pressed={areThoughtsShown} onClick={() => goWith({ thoughts: areThoughtsShown ? null : 1 })}>Thoughts</button>
+            )}
+            {!isOver && !source.isFile && <FollowButton isFollowed={isFollowed} />}
+            {areThoughtsShown && thoughts.state === "failed" && <span class="small data">{thoughts.error}</span>}
+          </div>
+          {!hasClock && (
+            <p class="small muted">
+              Pairs meet at the same time, round by round, so there is no timeline; <a href={hrefOf(["runs", run.run, "album"])}>the album</a> shows
+              who has seen which picture.
+            </p>
+          )}
+          <Transcript
+            run={run}
+            turns={turns}
+            chosen={index}
+            choose={choose}
+            open={() => isStacked() && lead(pane.current)}
+            thoughts={thoughts.state === "ready" ? thoughts.value.turns : null}
+            term={query.find ?? ""}
+            isFollowed={isFollowed}
+          />
+        </div>
+        <div class="side turn-side" ref={pane} tabIndex={-1} role="region" aria-label={`Turn ${settled}`}>
+          <button class="plain back small" onClick={() => lead(list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)}>
+            ↑ Back to the transcript
+          </button>
+          <ChosenTurn run={run} turns={turns} turn={settled} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** How the chosen turn came about; the opening of a meeting was written with it. */
+function ChosenTurn({ run, turns, turn }: { run: RunInFull; turns: readonly ConversationTurn[]; turn: number }) {
+  const found = turns.find((row) => row.turn === turn);
+  if (!found) {
+    return (
+      <Notice title={`There is no turn ${Number.isNaN(turn) ? "of that number" : turn}`}>
+        <p>This run has turns {turns[0]!.turn} to {turns.at(-1)!.turn}.</p>
+      </Notice>
+    );
+  }
+  if (turn > 0) return <TurnPane run={run} turn={turn} />;
+  return (
+    <section class="stack opening-pane">
+      <h2>How the meeting opened</h2>
+      <p>{found.speaker && <Speaker people={run.people} name={found.speaker} />} <span class="words data">{found.text}</span></p>
+      <p class="small muted">The scenario gives these words; no model wrote them.</p>
+      <p><a href={hrefOf(["runs", run.run, "minds"])}>Who came to it, with which traits and goals</a></p>
+    </section>
+  );
+}
+
+/** Return the index of a turn, of the last one before it where there is none of that number, and of the first otherwise. */
+function indexOf(turns: readonly ConversationTurn[], turn: number): number {
+  const index = turns.findIndex((row) => row.turn === turn);
+  return index >= 0 ? index : Math.max(0, turns.findLastIndex((row) => row.turn <= turn));
+}
+
+/** Milliseconds that a turn is chosen before it is shown, where turns are passed quickly. */
+const SETTLED_MS = 180;
+
+/** Return a value; while it changes fast, only the first and the last, as each has a document of its own. */
+function useSettled(value: number): number {
+  const [settled, settle] = useState(value);
+  const changed = useRef(0);
+  useEffect(() => {
+    const sinceLast = performance.now() - changed.current;
+    changed.current = performance.now();
+    if (sinceLast > SETTLED_MS) {
+      settle(value);
+      return;
+    }
+    const timer = setTimeout(() => settle(value), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+function isStacked(): boolean {
+  return matchMedia("(max-width: 999px)").matches;
+}
+
+/** Lead a reader to a part of the page, with what they see and with the keyboard. */
+function lead(to: HTMLElement | null): void {
+  to?.scrollIntoView({ block: "start" });
+  to?.focus({ preventScroll: true });
 }

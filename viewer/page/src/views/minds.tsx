@@ -1,13 +1,12 @@
 /** The minds of a meeting: of one round, and of one agent through the whole run. */
 
 import type { Run } from "../documents";
+import type { Standing } from "../live";
 
-/** Everybody's mind in the round of a turn, and the race; a pane beside the turn. */
 export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
   return <p>{run.run} {turn}</p>;
 }
 
-/** An agent through the whole run. */
-export function MindsView({ run }: { run: Run }) {
+export function MindsView({ run }: { run: Run; live: Standing | null }) {
   return <h2>{run.run}</h2>;
 }

@@ -1,21 +1,39 @@
 /** A run: what it is, and the views of it. */
 
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { Facts, Notice, Status, Tabs, WithDocument } from "../components/parts";
-import type { Run } from "../documents";
-import { number } from "../format";
+import { useLive } from "../live";
 import { hrefOf } from "../router";
+import { source } from "../source";
+import "../styles/run.css";
 import { useDocument } from "../use_document";
+import { ResumePanel } from "./actions";
 import { AlbumView } from "./album";
 import { ConversationView } from "./conversation";
+import { type RunInFull, runPath } from "./conversation/documents";
 import { FiguresView } from "./figures";
 import { MindsView } from "./minds";
 
+/** People that are named in the heading. */
+const NAMED = 6;
+
 export function RunView({ id, part }: { id: string; part: string }) {
-  const run = useDocument<Run>(`runs/${encodeURIComponent(id)}`);
-  return <main class="view"><WithDocument of={run}>{(run) => <Parts run={run} part={part} />}</WithDocument></main>;
+  const [version, renew] = useState(0);
+  const run = useDocument<RunInFull>(runPath(id), version);
+  return (
+    <main class="view run-view">
+      <WithDocument of={run}>{(run) => <Parts run={run} part={part} renew={() => renew((version) => version + 1)} />}</WithDocument>
+    </main>
+  );
 }
 
-function Parts({ run, part }: { run: Run; part: string }) {
+function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () => void }) {
+  const live = useLive(run.run);
+  const status = live?.status ?? run.status;
+  useEffect(() => {
+    if (live && live.status !== run.status) renew();
+  }, [live?.status, run.status]);
   const at = (name: string) => hrefOf(["runs", run.run, ...(name ? [name] : [])]);
   const links: [string, string][] = [["Conversation", at("")]];
   if (run.kind === "group_chat") links.push(["Minds", at("minds")]);
@@ -24,31 +42,65 @@ function Parts({ run, part }: { run: Run; part: string }) {
   const shown = { "": "Conversation", minds: "Minds", album: "Album", figures: "Figures" }[part];
   return (
     <>
-      <div class="heading">
-        <h1><span class="code">{run.run}</span></h1>
-        <Status status={run.status} />
-        {run.rehearsed && <span class="tag">rehearsed: no model spoke</span>}
-        <Facts
-          of={[
-            ["scenario", run.scenario],
-            ["λ", number(run.parameters.removal_factor)],
-            ["seed", run.seed],
-            ["model", run.model],
-            ["begun", run.date],
-            ...(run.label ? [["label", run.label] as const] : []),
-            ...(run.parent
-              ? [["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>] as const]
-              : []),
-          ]}
-        />
-      </div>
+      <Heading run={run} status={status} />
       {run.error && <Notice isBad><p class="data">{run.error}</p></Notice>}
-      <Tabs label="Views of this run" links={links} shown={shown ?? ""} />
-      {part === "" && <ConversationView run={run} />}
-      {part === "minds" && <MindsView run={run} />}
+      <div class="run-tabs">
+        <Tabs label="Views of this run" links={links} shown={shown ?? ""} />
+        {status !== "finished" && !source.isFile && (
+          <details class="resume">
+            <summary class="button">Resume</summary>
+            <div class="card"><ResumePanel run={run} /></div>
+          </details>
+        )}
+      </div>
+      {part === "" && <ConversationView run={run} live={live} />}
+      {part === "minds" && <MindsView run={run} live={live} />}
       {part === "album" && <AlbumView run={run} />}
       {part === "figures" && <FiguresView run={run} />}
       {shown === undefined && <Notice title="There is no such view"><a href={at("")}>Show the conversation</a></Notice>}
+    </>
+  );
+}
+
+function Heading({ run, status }: { run: RunInFull; status: string }) {
+  const facts: [string, ComponentChildren][] = [];
+  if (run.title === null && run.scenario) facts.push(["scenario", run.scenario]);
+  facts.push(["people", <People run={run} />]);
+  facts.push(["λ", Number(run.parameters.removal_factor.toPrecision(4))], ["seed", run.seed], ["model", run.model]);
+  facts.push(["begun", run.date]);
+  if (run.parent) {
+    facts.push(["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>]);
+  }
+  if (run.forks.length) facts.push(["forks", <Forks run={run} />]);
+  if (run.simulation) facts.push(["town", <a href={hrefOf(["towns", run.simulation])}>{run.simulation}</a>]);
+  return (
+    <div class="heading run-heading">
+      <h1>
+        <bdi class="data">{run.label ?? run.title ?? run.scenario}</bdi> <span class="code run-id">{run.run}</span>
+      </h1>
+      <Status status={status} />
+      {run.rehearsed && <span class="tag">rehearsed: no model spoke</span>}
+      <Facts of={facts} />
+    </div>
+  );
+}
+
+function People({ run }: { run: RunInFull }) {
+  const others = run.people.length - NAMED;
+  return <>{run.people.slice(0, NAMED).join(", ")}{others > 0 ? ` and ${others} more` : ""}</>;
+}
+
+function Forks({ run }: { run: RunInFull }) {
+  return (
+    <>
+      {run.forks.map((fork, index) => (
+        <span key={fork.run}>
+          {index ? ", " : ""}
+          <a href={hrefOf(["compare", run.run, fork.run])}>{fork.run}</a> at turn {fork.turn}
+          {fork.label ? <> (<bdi>{fork.label}</bdi>)</> : ""}
+        </span>
+      ))}
+      {run.more_forks > 0 && <>, <a href={hrefOf(["runs"])}>{run.more_forks} more</a></>}
     </>
   );
 }

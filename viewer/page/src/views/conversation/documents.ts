@@ -1,0 +1,76 @@
+/** The documents of a run and its turns as tertulia/pages/conversation.py writes them. */
+
+import type { Run, TurnBid, TurnRow } from "../../documents";
+
+/** When somebody comes to a meeting and leaves it, in seconds from its start; `null`: they are there from the start, or to the end. */
+export interface Stay {
+  readonly agent: string;
+  readonly joins_s: number | null;
+  readonly leaves_s: number | null;
+  readonly leaves_for: string | null;
+}
+
+export interface Fork {
+  readonly run: string;
+  readonly turn: number;
+  readonly label: string | null;
+  readonly removal_factor: number | null;
+}
+
+export interface RunInFull extends Run {
+  readonly title: string | null;
+  readonly place: string | null;
+  readonly stays: readonly Stay[];
+  readonly seat: string | null;
+  readonly forks: readonly Fork[];
+  readonly more_forks: number;
+}
+
+export interface Bid extends TurnBid {
+  readonly willing: boolean;
+}
+
+/** Who met in an album chat, and about which picture; the turn's text is the question. */
+export interface Exchange {
+  readonly asker: string;
+  readonly answerer: string;
+  readonly picture: { readonly caption: string; readonly variant?: string | null };
+  readonly plan: string;
+  readonly answer: string;
+  readonly passed: boolean;
+}
+
+/** A turn, and how it came about in figures; those are `null` where it was not scored. */
+export interface ConversationTurn extends TurnRow {
+  readonly duration_s: number;
+  readonly by_hand: boolean;
+  readonly rollbacks: number;
+  readonly removal_factor: number | null;
+  readonly removable: number | null;
+  readonly removed: number | null;
+  readonly bids: readonly Bid[];
+  readonly exchange?: Exchange;
+}
+
+export interface ConversationTurns {
+  readonly run: string;
+  readonly status: string;
+  readonly turns: readonly ConversationTurn[];
+}
+
+export interface TurnThought {
+  readonly agent: string;
+  readonly thought: string;
+  readonly willing: boolean;
+  readonly won: boolean;
+}
+
+/** By turn the thoughts of who got the floor, first, and of who was willing. */
+export interface Thoughts {
+  readonly turns: Readonly<Record<string, readonly TurnThought[]>>;
+}
+
+/** Return the path of a document of a run. */
+export function runPath(run: string, ...parts: readonly (string | number)[]): string {
+  return ["runs", run, ...parts].map((part) => encodeURIComponent(part)).join("/");
+}
