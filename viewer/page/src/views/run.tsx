@@ -64,7 +64,7 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
 
 function Heading({ run, status }: { run: RunInFull; status: string }) {
   const facts: [string, ComponentChildren][] = [];
-  if (run.title === null && run.scenario) facts.push(["scenario", run.scenario]);
+  if (run.label) facts.push(["scenario", run.title ?? run.scenario]);
   facts.push(["people", <People run={run} />]);
   facts.push(["λ", Number(run.parameters.removal_factor.toPrecision(4))], ["seed", run.seed], ["model", run.model]);
   facts.push(["begun", run.date]);

@@ -12,7 +12,7 @@ const WITH_BIDS = 6;
 const BAR = 14;
 const INSET = (LANE - BAR) / 2;
 /** Of a letter in a bar, about. */
-const LETTER = 6.2;
+const LETTER = 5.6;
 
 interface Drawn {
   readonly run: RunInFull;

@@ -37,7 +37,7 @@ export function Transcript({ run, turns, chosen, choose, open, thoughts, term, i
   useLayoutEffect(() => {
     if (chosen >= 0 && turns.length) rows.scrollToIndex(chosen, { align: wasOpen.current ? "auto" : "center" });
     wasOpen.current = true;
-  }, [turns[chosen]?.turn]);
+  }, [turns[chosen]?.turn, thoughts !== null]);
 
   const last = shown.at(-1)?.index ?? -1;
   const news = useNews(turns, last, () => rows.scrollToIndex(turns.length - 1, { align: "end" }), isFollowed);

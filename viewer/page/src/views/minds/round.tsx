@@ -1,0 +1,150 @@
+/** Everybody's mind in a round, the fastest first, and the race for the floor. */
+
+import type { ComponentChildren } from "preact";
+import { Notice, WithDocument } from "../../components/parts";
+import { Speaker } from "../../components/speakers";
+import type { Run } from "../../documents";
+import { inWords, number } from "../../format";
+import { hrefOf } from "../../router";
+import { useDocument } from "../../use_document";
+import { runPath } from "../conversation/documents";
+import { type Mind, type MindParameters, mindParameters, type Opening, type PlanStep, type TurnOfMeeting } from "./documents";
+import { floorInWords, latencyInWords, perceptionInWords, standingInWords } from "./phrases";
+import { Race } from "./race";
+import { WillingnessBar } from "./willingness";
+
+export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
+  const document = useDocument<TurnOfMeeting>(runPath(run.run, "turns", turn));
+  const opening = useDocument<Opening>(run.kind === "group_chat" ? runPath(run.run, "opening") : null);
+  const parameters = mindParameters(run.parameters);
+  const plans = new Map(opening.state === "ready" ? opening.value.characters.map(({ agent, plan }) => [agent, plan]) : []);
+  return (
+    <WithDocument of={document}>
+      {({ cognition, floor }) => {
+        if (!cognition) {
+          return <Notice><p>Only a meeting has minds: in this run a model is asked for words alone.</p></Notice>;
+        }
+        const minds = fastestFirst(cognition);
+        const winner = minds.find((mind) => mind.won);
+        return (
+          <div class="stack minds">
+            <section class="stack" aria-label="The floor">
+              <h3>The floor</h3>
+              <p class="small data">{floorInWords(floor, minds, parameters)}</p>
+              <Race minds={minds} people={run.people} parameters={parameters} />
+              <Others minds={minds} run={run} parameters={parameters} />
+            </section>
+            {minds.map((mind) => (
+              <MindOf key={mind.agent} run={run} mind={mind} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
+            ))}
+          </div>
+        );
+      }}
+    </WithDocument>
+  );
+}
+
+/** Return minds by their latencies; who did not race comes last. */
+function fastestFirst(minds: readonly Mind[]): readonly Mind[] {
+  return [...minds].sort((a, b) => Number(b.won ?? 0) - Number(a.won ?? 0) || (a.latency_s ?? Infinity) - (b.latency_s ?? Infinity) || 0);
+}
+
+/** Who did not race, and why. */
+function Others({ minds, run, parameters }: { minds: readonly Mind[]; run: Run; parameters: MindParameters }) {
+  const others = minds.filter((mind) => mind.latency_s === null && !mind.won);
+  if (!others.length) return null;
+  return (
+    <ul class="others small">
+      {others.map((mind) => (
+        <li key={mind.agent}><Speaker people={run.people} name={mind.agent} /> {standingInWords(mind, undefined, parameters)}</li>
+      ))}
+    </ul>
+  );
+}
+
+interface MindProps {
+  readonly run: Run;
+  readonly mind: Mind;
+  readonly winner: Mind | undefined;
+  readonly parameters: MindParameters;
+  readonly plan: readonly PlanStep[];
+}
+
+function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
+  const latency = latencyInWords(mind, parameters);
+  const standing = standingInWords(mind, winner, parameters);
+  return (
+    <section class={`card mind stack ${mind.won ? "won" : ""}`} aria-label={mind.agent}>
+      <div class="row">
+        <h3><Speaker people={run.people} name={mind.agent} /></h3>
+        <span class={`tag ${mind.won ? "live" : ""}`}>{mind.won ? "→ " : ""}{standing}</span>
+        <a class="small" href={hrefOf(["runs", run.run, "minds"], { agent: mind.agent })}>whole run</a>
+      </div>
+      {mind.typed !== null && <p><span class="muted small">a person typed</span> <span class="words data">{mind.typed || "nothing"}</span></p>}
+      {mind.thought !== null && (
+        <p>
+          <span class="muted small">thought</span> <span class="words data thought">{mind.thought || "–"}</span>{" "}
+          <span class="small muted">feels {mind.emotion}, {number(mind.emotion_strength, 1)}</span>
+        </p>
+      )}
+      <WillingnessBar mind={mind} parameters={parameters} />
+      {latency && <p class="small"><span class="muted">latency</span> <span class="number">{number(mind.latency_s)} s</span>: {latency}</p>}
+      <p class="small data">{perceptionInWords(mind, parameters)}</p>
+      <Mechanisms mind={mind} />
+      <Plan done={mind.plan_done} plan={plan} />
+      <Reasoning mind={mind} />
+    </section>
+  );
+}
+
+/** The mechanisms that were on, with their reasons and what they found, then those that were off. */
+function Mechanisms({ mind }: { mind: Mind }) {
+  const entries = Object.entries(mind.mechanisms);
+  if (!entries.length) return null;
+  const off = entries.filter(([, choice]) => !choice.active);
+  return (
+    <div class="mechanisms small">
+      {entries.filter(([, choice]) => choice.active).map(([name, { reason }]) => (
+        <div key={name}>
+          <p><span class="switch on">● on</span> <b>{inWords(name)}</b> <span class="data muted">{reason || "–"}</span></p>
+          <ul>
+            {mind.findings[name]?.lines.map((line, index) => <li key={index} class="data">{line}</li>)}
+            {mind.findings[name]?.problem && <li class="bad data">went without: {mind.findings[name]!.problem}</li>}
+          </ul>
+        </div>
+      ))}
+      {off.length > 0 && (
+        <details>
+          <summary><span class="switch off">○ off</span> {off.map(([name]) => inWords(name)).join(", ")}</summary>
+          <ul>{off.map(([name, { reason }]) => <li key={name}><b>{inWords(name)}</b> <span class="data muted">{reason || "–"}</span></li>)}</ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Plan({ done, plan }: { done: readonly boolean[] | null; plan: readonly PlanStep[] }) {
+  if (!done?.length || !plan.length) return null;
+  return (
+    <ul class="plan small" aria-label="Plan">
+      {plan.map((step, index) => (
+        <li key={index}><span class="muted">{done[index] ? "✓ done" : "○ open"}</span> <span class="data">{step.text}</span></li>
+      ))}
+    </ul>
+  );
+}
+
+/** What the agent made of the situation before they thought. */
+function Reasoning({ mind }: { mind: Mind }) {
+  const told: [string, string | null][] = [
+    ["situation", mind.situation],
+    ["before", mind.situation_summary],
+    ["what matters", mind.key_information],
+    ["character", mind.character_analysis],
+    ["why these mechanisms", mind.decision_reason],
+  ];
+  const given = told.filter((entry): entry is [string, string] => !!entry[1]);
+  if (!given.length) return null;
+  const rows: ComponentChildren = given.map(([name, text]) => <div key={name}><dt>{name}</dt><dd class="data">{text}</dd></div>);
+  return <details class="small"><summary>How they saw the situation</summary><dl class="reasoning">{rows}</dl></details>;
+}
