@@ -83,7 +83,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
             isFollowed={isFollowed}
           />
         </div>
-        <div class="side turn-side" ref={pane} tabIndex={-1} role="region" aria-label={`Turn ${settled}`}>
+        <div class="side turn-side" ref={pane} tabIndex={-1} role="region" aria-label="How the chosen turn came about">
           <button class="plain back small" onClick={() => lead(list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)}>
             ↑ Back to the transcript
           </button>

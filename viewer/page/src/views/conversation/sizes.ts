@@ -1,6 +1,6 @@
 /** Sizes of the timeline in pixels. */
 
 /** The height of its axis. */
-export const AXIS = 34;
+export const AXIS = 38;
 /** The height of the lane of a speaker. */
 export const LANE = 24;

@@ -1,5 +1,6 @@
 /** One agent through a whole meeting: willingness against θ, mechanisms, emotion, thoughts, and how they came to it. */
 
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
@@ -31,10 +32,13 @@ export function AgentsView({ run, live }: { run: RunInFull; live: Standing | nul
           </a>
         ))}
       </nav>
-      <div class="agent stack">
+      <div class="agent">
+        <div class="stack">
         <h2><Speaker people={run.people} name={agent} /></h2>
         <WithDocument of={opening}>{(opening) => <Came opening={opening} agent={agent} />}</WithDocument>
         {stay && <p class="small muted">{cameAndLeft(stay.joins_s, stay.leaves_s, stay.leaves_for)}</p>}
+        </div>
+        <div class="stack">
         <WithDocument of={document}>
           {(document) =>
             document.cognition.length ? (
@@ -48,6 +52,7 @@ export function AgentsView({ run, live }: { run: RunInFull; live: Standing | nul
             )
           }
         </WithDocument>
+        </div>
       </div>
     </div>
   );
@@ -71,12 +76,12 @@ function summary({ cognition }: AgentInRun): string {
 function Came({ opening, agent }: { opening: Opening; agent: string }) {
   const person = opening.people.find((person) => person.agent === agent);
   const character = opening.characters.find((character) => character.agent === agent);
-  const facts: [string, string | null | undefined][] = [
+  const facts: [string, ComponentChildren][] = [
     ["traits", character?.big_five.join(", ") || person?.traits],
     ["background", person?.background],
     ["here", person?.setting],
     ["interests", person?.interests.join(", ")],
-    ["relations", person?.relations.map(({ agent, relation }) => `${agent}: ${relation}`).join("; ")],
+    ["relations", person?.relations.length ? person.relations.map(({ agent, relation }) => <p key={agent} class="data">{agent}: {relation}</p>) : null],
     ["model", person?.model],
   ];
   return (
@@ -141,7 +146,7 @@ function RoundRow({ run, round, words, threshold }: { run: RunInFull; round: Rou
     <>
       <p class="small">
         <a href={hrefOf(["runs", run.run], { turn: round.round, pane: "minds" })}>turn {round.round}</a>{" "}
-        <span class="number">{round.willingness === null ? "" : `W ${number(round.willingness)} ${sign} θ ${threshold}`}</span>
+        <span class="number">{round.willingness === null ? "" : `W ${number(round.willingness)} ${sign} θ ${threshold}`}</span>{" "}
         {round.won ? <span class="tag live">→ got the floor</span> : round.latency_s !== null ? <span class="muted"> raced: {number(round.latency_s)} s</span> : null}
         {round.emotion && <span class="muted"> · {round.emotion}, {number(round.emotion_strength, 1)}</span>}
         {!round.noticed && <span class="muted"> · did not notice what was said</span>}

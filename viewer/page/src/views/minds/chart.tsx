@@ -1,7 +1,8 @@
 /** An agent's willingness over the rounds against θ, with mechanisms and emotion as strips below. */
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { colourOf } from "../../components/speakers";
+import { useWidth } from "../../components/width";
 import { inWords } from "../../format";
 import type { RunInFull } from "../conversation/documents";
 import { go, hrefOf } from "../../router";
@@ -11,12 +12,7 @@ const [NAMES, TOP, HEIGHT, STRIP, AXIS] = [132, 8, 130, 18, 24];
 
 export function AgentChart({ run, document }: { run: RunInFull; document: AgentInRun }) {
   const box = useRef<HTMLElement>(null);
-  const [width, setWidth] = useState(720);
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(320, entry!.contentRect.width)));
-    observer.observe(box.current!);
-    return () => observer.disconnect();
-  }, []);
+  const width = useWidth(box, 300);
   const rounds = document.cognition;
   const names = width < 520 ? 96 : NAMES;
   const [first, last] = [rounds[0]!.round, rounds.at(-1)!.round];

@@ -1,32 +1,39 @@
 /** The race for the floor: for everybody who raced the distribution of their latency, and what was drawn. */
 
+import { useRef } from "preact/hooks";
 import { colourOf, shapeOf } from "../../components/speakers";
+import { useWidth } from "../../components/width";
 import { number } from "../../format";
 import type { Mind, MindParameters } from "./documents";
 import { density, late } from "./latency";
 
-const [WIDTH, ROW, NAMES, VALUES, AXIS] = [560, 34, 130, 118, 22];
+const [ROW, AXIS] = [34, 22];
+/** The widest that the plot is drawn. */
+const WIDEST = 760;
 const POINTS = 90;
 
 export function Race({ minds, people, parameters }: { minds: readonly Mind[]; people: readonly string[]; parameters: MindParameters }) {
+  const box = useRef<HTMLElement>(null);
+  const width = Math.min(WIDEST, useWidth(box, 280));
+  const [names, values] = width < 480 ? [86, 88] : [130, 104];
   const racers = minds.filter((mind) => mind.latency_s !== null);
   if (!racers.length) return null;
   const winner = racers.find((mind) => mind.won);
   const form = parameters.latency_form;
   const end = 1.05 * Math.max(...racers.flatMap((mind) => [mind.latency_s!, isDrawn(mind, parameters) ? late(drawOf(mind), form) : 0]));
-  const x = (seconds: number) => NAMES + (seconds / end) * (WIDTH - NAMES - VALUES);
+  const x = (seconds: number) => names + (seconds / end) * (width - names - values);
   const height = racers.length * ROW + AXIS;
-  const step = [0.5, 1, 2, 5, 10, 20, 60].find((step) => end / step <= 7) ?? end;
+  const step = [0.5, 1, 2, 5, 10, 20, 60].find((step) => (end / step) * 40 <= width - names - values) ?? end;
   const ticks = Array.from({ length: Math.floor(end / step) + 1 }, (_, index) => index * step);
   return (
-    <figure class="plot race">
+    <figure class="plot race" ref={box}>
       <figcaption>
         Latencies that were drawn, in seconds, over the distributions that they were drawn from
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={described(racers, winner)}>
+      <svg width={width} height={height} role="img" aria-label={described(racers, winner)}>
         <g class="grid">{ticks.map((tick) => <line key={tick} x1={x(tick)} x2={x(tick)} y1={0} y2={height - AXIS} />)}</g>
         <g class="axis">
-          <line x1={NAMES} x2={WIDTH - VALUES} y1={height - AXIS} y2={height - AXIS} />
+          <line x1={names} x2={width - values} y1={height - AXIS} y2={height - AXIS} />
           {ticks.map((tick) => <text key={tick} x={x(tick)} y={height - 6} text-anchor="middle">{tick} s</text>)}
         </g>
         {racers.map((mind, index) => {
@@ -34,7 +41,7 @@ export function Race({ minds, people, parameters }: { minds: readonly Mind[]; pe
           const behind = winner && mind !== winner ? mind.latency_s! - winner.latency_s! : null;
           return (
             <g key={mind.agent} class={mind.won ? "winner" : ""}>
-              <text x={0} y={base - 6}><tspan class="racer">{short(mind.agent)}</tspan></text>
+              <text x={0} y={base - 6}><tspan class="racer">{short(mind.agent, width < 480 ? 12 : 18)}</tspan></text>
               {isDrawn(mind, parameters) && (
                 <path class="density" d={outline(mind, parameters, x, base, end)} stroke={colourOf(people, mind.agent)} fill={colourOf(people, mind.agent)} />
               )}
@@ -46,7 +53,7 @@ export function Race({ minds, people, parameters }: { minds: readonly Mind[]; pe
                 stroke={colourOf(people, mind.agent)}
                 stroke-width={1.5}
               />
-              <text x={WIDTH} y={base - 6} text-anchor="end">
+              <text x={width} y={base - 6} text-anchor="end">
                 {number(mind.latency_s)} s {mind.won ? "→ floor" : behind === null ? "" : `${behind < 0 ? "−" : "+"}${number(Math.abs(behind))}`}
               </text>
             </g>
@@ -80,9 +87,9 @@ function outline(mind: Mind, parameters: MindParameters, x: (seconds: number) =>
   return `M${x(0)} ${base}L${points.join("L")}L${x(end)} ${base}Z`;
 }
 
-function short(name: string): string {
+function short(name: string, most: number): string {
   const letters = Array.from(name);
-  return letters.length > 17 ? `${letters.slice(0, 16).join("")}…` : name;
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
 }
 
 function described(racers: readonly Mind[], winner: Mind | undefined): string {

@@ -34,9 +34,11 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
               <Race minds={minds} people={run.people} parameters={parameters} />
               <Others minds={minds} run={run} parameters={parameters} />
             </section>
-            {minds.map((mind) => (
-              <MindOf key={mind.agent} run={run} mind={mind} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
-            ))}
+            <div class="mind-cards">
+              {minds.map((mind) => (
+                <MindOf key={mind.agent} run={run} mind={mind} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
+              ))}
+            </div>
           </div>
         );
       }}
