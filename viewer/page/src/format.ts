@@ -27,3 +27,14 @@ export function elapsed(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
 }
+
+/** Return a name to stand in a sentence: whatever it holds, it does not turn the direction of what follows. */
+export function isolated(name: string): string {
+  return `\u2068${name}\u2069`;
+}
+
+/** Return names as they stand in a sentence: `A`, `A and B`, `A, B and C`. */
+export function listed(names: readonly string[]): string {
+  const [last, ...before] = names.map(isolated).reverse();
+  return last === undefined ? "" : before.length ? `${before.reverse().join(", ")} and ${last}` : last;
+}

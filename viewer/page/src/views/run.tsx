@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Facts, Notice, Status, Tabs, WithDocument } from "../components/parts";
 import { useLive } from "../live";
+import { isolated, listed } from "../format";
 import { hrefOf } from "../router";
 import { source } from "../source";
 import "../styles/run.css";
@@ -87,7 +88,8 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
 
 function People({ run }: { run: RunInFull }) {
   const others = run.people.length - NAMED;
-  return <>{run.people.slice(0, NAMED).join(", ")}{others > 0 ? ` and ${others} more` : ""}</>;
+  const named = run.people.slice(0, NAMED);
+  return <>{others > 0 ? `${named.map(isolated).join(", ")} and ${others} more` : listed(named)}</>;
 }
 
 function Forks({ run }: { run: RunInFull }) {

@@ -25,7 +25,7 @@ interface Drawn {
   readonly height: number;
 }
 
-/** A line for each lane, broken where its speaker is not there, with a mark where they come and leave. */
+/** A line for each lane, broken where its speaker is not there. */
 export function Lanes({ run, scale, left, width }: Drawn & { width: number }) {
   const stays = new Map(run.stays.map((stay) => [stay.agent, stay]));
   return (
@@ -40,10 +40,24 @@ export function Lanes({ run, scale, left, width }: Drawn & { width: number }) {
             {joins > 0 && <line class="absent" x1={0} x2={Math.min(width, joins)} y1={y} y2={y} />}
             {leaves > joins && <line x1={joins} x2={leaves} y1={y} y2={y} />}
             {leaves < width && <line class="absent" x1={Math.max(0, leaves)} x2={width} y1={y} y2={y} />}
-            {stay?.joins_s ? <Coming x={stay.joins_s * scale - left} y={y} words={`comes ${timeOfDay(run.begins, stay.joins_s, false)}`} isLeft /> : null}
-            {stay?.leaves_s !== null && stay?.leaves_s !== undefined && (
-              <Coming x={stay.leaves_s * scale - left} y={y} words={`leaves ${timeOfDay(run.begins, stay.leaves_s, false)}`} />
-            )}
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+/** Where somebody comes and leaves, in words; over the bars. */
+export function Comings({ run, scale, left }: Drawn) {
+  return (
+    <g>
+      {run.stays.map(({ agent, joins_s, leaves_s }) => {
+        const y = AXIS + run.people.indexOf(agent) * LANE + LANE / 2;
+        const at = (seconds: number) => timeOfDay(run.begins, seconds, false);
+        return (
+          <g key={agent}>
+            {joins_s !== null && joins_s > 0 && <Coming x={joins_s * scale - left} y={y} words={`comes ${at(joins_s)}`} isLeft />}
+            {leaves_s !== null && <Coming x={leaves_s * scale - left} y={y} words={`leaves ${at(leaves_s)}`} />}
           </g>
         );
       })}

@@ -6,7 +6,7 @@ import { elapsed } from "../../format";
 import { goWith, usePlace } from "../../router";
 import { endOf, marks, nearest, spanEnd, timeOfDay, within } from "./clock";
 import type { ConversationTurn, RunInFull } from "./documents";
-import { Lanes, Silences, Utterances } from "./lanes";
+import { Comings, Lanes, Silences, Utterances } from "./lanes";
 import type { Playback } from "./playback";
 import { PlaybackBar } from "./playback";
 import { AXIS, LANE } from "./sizes";
@@ -59,7 +59,7 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
   const [first, last] = within(turns, from, to);
   const drawn = { run, turns, first, last, scale, left: view.left, height };
   const bars = useMemo(
-    () => view.width > 0 && <><Lanes {...drawn} width={view.width} /><Silences {...drawn} /><Utterances {...drawn} /></>,
+    () => view.width > 0 && <><Lanes {...drawn} width={view.width} /><Silences {...drawn} /><Utterances {...drawn} /><Comings {...drawn} /></>,
     [run, turns, first, last, scale, view.left, view.width],
   );
   const onClick = (event: MouseEvent) => {
@@ -96,7 +96,7 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
       </div>
       <p class="muted small keys">
         Keys: <kbd>←</kbd> <kbd>→</kbd> turn, <kbd>Home</kbd> <kbd>End</kbd> first and last, <kbd>Space</kbd> plays and pauses.
-        <Comings run={run} end={end} />
+        <WhoCame run={run} end={end} />
       </p>
     </section>
   );
@@ -180,7 +180,7 @@ function Now({ playback, scale, left, height }: Part & { playback: Playback }) {
 }
 
 /** Who came and left, in words. */
-function Comings({ run, end }: { run: RunInFull; end: number }) {
+function WhoCame({ run, end }: { run: RunInFull; end: number }) {
   const changes = run.stays
     .flatMap(({ agent, joins_s, leaves_s, leaves_for }) => [
       ...(joins_s !== null && joins_s > 0 ? [{ agent, at: joins_s, did: "came", why: null }] : []),

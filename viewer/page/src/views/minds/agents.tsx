@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import { useVirtualRows } from "../../components/virtual";
-import { counted, inWords, number, percent } from "../../format";
+import { counted, inWords, isolated, number, percent } from "../../format";
 import type { Standing } from "../../live";
 import { hrefOf, usePlace } from "../../router";
 import { useDocument } from "../../use_document";
@@ -48,7 +48,7 @@ export function AgentsView({ run, live }: { run: RunInFull; live: Standing | nul
                 <Rounds key={agent} run={run} document={document} />
               </>
             ) : (
-              <Notice><p>{agent} was in no round that is stored.</p></Notice>
+              <Notice><p><bdi class="data">{agent}</bdi> was in no round that is stored.</p></Notice>
             )
           }
         </WithDocument>
@@ -61,7 +61,7 @@ export function AgentsView({ run, live }: { run: RunInFull; live: Standing | nul
 function cameAndLeft(joins: number | null, leaves: number | null, why: string | null): string {
   const parts = [
     joins ? `came ${Math.round(joins / 60)} minutes after the start` : "",
-    leaves !== null ? `had to leave ${Math.round(leaves / 60)} minutes after the start${why ? ` (${why})` : ""}` : "",
+    leaves !== null ? `had to leave ${Math.round(leaves / 60)} minutes after the start${why ? ` (${isolated(why)})` : ""}` : "",
   ];
   return parts.filter(Boolean).join(", ");
 }

@@ -70,6 +70,9 @@ describe("a round in words", () => {
     expect(floorInWords(silent, [], PARAMETERS)).toContain("nobody was willing; 10 seconds of silence");
     expect(floorInWords(silent, [OTHER], PARAMETERS)).toContain("the first word would have come after 4.75 s");
     expect(floorInWords({ ...FLOOR, order: "centralised", reason: "she asked" }, [MIND], PARAMETERS)).toMatch(/moderator.*she asked/);
+    expect(floorInWords({ ...FLOOR, tied: ["Ana", "Bo", "\u202eCy"] }, [MIND], PARAMETERS)).toContain(
+      "a tie of \u2068Ana\u2069, \u2068Bo\u2069 and \u2068\u202eCy\u2069 was drawn",
+    );
     expect(floorInWords(null, [], PARAMETERS)).toContain("interrupted");
   });
 });

@@ -1,6 +1,6 @@
 /** A round in words, as the commands tell it (tertulia/round_phrases.py). */
 
-import { inWords, number } from "../../format";
+import { inWords, isolated, listed, number } from "../../format";
 import { type Floor, type Mind, type MindParameters, PARTS } from "./documents";
 
 /** Return what an agent noticed, and why, or why not. */
@@ -65,10 +65,10 @@ const ORDERS: Readonly<Record<string, string>> = {
 export function floorInWords(floor: Floor | null | undefined, minds: readonly Mind[], parameters: MindParameters): string {
   if (!floor) return "The floor was not given: the round was interrupted.";
   const parts = [ORDERS[floor.order] ?? inWords(floor.order)];
-  if (floor.reason) parts.push(floor.reason);
+  if (floor.reason) parts.push(isolated(floor.reason));
   if (floor.looks > 1) parts.push(`willingness was looked at ${floor.looks} times, every ${parameters.reevaluation_s} s`);
-  if (floor.gone.length) parts.push(`${floor.gone.join(" and ")} had to leave before that`);
-  if (floor.tied.length) parts.push(`a tie of ${floor.tied.join(" and ")} was drawn`);
+  if (floor.gone.length) parts.push(`${listed(floor.gone)} had to leave before that`);
+  if (floor.tied.length) parts.push(`a tie of ${listed(floor.tied)} was drawn`);
   if (floor.waited_s !== null) return `${[...parts, `first word after ${number(floor.waited_s)} s`].join("; ")}.`;
   const latencies = minds.flatMap((mind) => (mind.latency_s === null ? [] : [mind.latency_s]));
   const first = (floor.looks - 1) * parameters.reevaluation_s + Math.min(...latencies);
