@@ -141,8 +141,9 @@ function useSettled(value: number): number {
   return settled;
 }
 
+/** Whether transcript and turn stand below one another, as the stylesheet has it. */
 function isStacked(): boolean {
-  return matchMedia("(max-width: 999px)").matches;
+  return !matchMedia("(min-width: 1000px) and (min-height: 660px)").matches;
 }
 
 /** Lead a reader to a part of the page, with what they see and with the keyboard. */

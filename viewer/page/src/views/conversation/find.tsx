@@ -5,25 +5,7 @@ import { useMemo } from "preact/hooks";
 import { counted } from "../../format";
 import { goWith } from "../../router";
 import type { ConversationTurn } from "./documents";
-
-/** Return what matches a term as it is written, whatever its case; `null` for an empty one. */
-export function patternOf(term: string): RegExp | null {
-  const trimmed = term.trim();
-  return trimmed ? new RegExp(trimmed.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "giu") : null;
-}
-
-/** Return the indexes of the turns in which a term stands: in their words, or in the name of who spoke. */
-export function matching(turns: readonly ConversationTurn[], term: string): readonly number[] {
-  const pattern = patternOf(term);
-  if (pattern === null) return [];
-  const has = (text: string | null | undefined) => {
-    pattern.lastIndex = 0;
-    return !!text && pattern.test(text);
-  };
-  return turns.flatMap((turn, index) =>
-    has(turn.text) || has(turn.speaker) || has(turn.exchange?.answer) || has(turn.exchange?.answerer) ? [index] : [],
-  );
-}
+import { matching, patternOf } from "./search";
 
 /** Return a text with a term marked wherever it stands. */
 export function highlighted(text: string, term: string): ComponentChildren {

@@ -26,7 +26,8 @@ interface TimelineProps {
 
 export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ left: 0, width: 0 });
+  const lanes = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ left: 0, width: 0, top: 0 });
   const zoom = Number(usePlace().query.zoom ?? 0);
   const end = endOf(turns);
   const fit = Math.max(1, view.width - 8) / end;
@@ -35,14 +36,15 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
 
   useLayoutEffect(() => {
     const element = scroller.current!;
-    const look = () => setView({ left: element.scrollLeft, width: element.clientWidth });
+    const all = lanes.current!;
+    const look = () => setView({ left: element.scrollLeft, width: element.clientWidth, top: all.scrollTop });
     const observer = new ResizeObserver(look);
     observer.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
+    for (const scrolled of [element, all]) scrolled.addEventListener("scroll", look, { passive: true });
     look();
     return () => {
       observer.disconnect();
-      element.removeEventListener("scroll", look);
+      for (const scrolled of [element, all]) scrolled.removeEventListener("scroll", look);
     };
   }, []);
 
@@ -52,6 +54,11 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
     if (!turn || !view.width) return;
     const at = turn.sim_time_s * scale;
     if (at < element.scrollLeft + 8 || at > element.scrollLeft + view.width - 40) element.scrollLeft = at - view.width / 3;
+    const lane = run.people.indexOf(turn.speaker ?? "");
+    const all = lanes.current!;
+    if (lane >= 0 && (lane * LANE < all.scrollTop || (lane + 1) * LANE + AXIS > all.scrollTop + all.clientHeight)) {
+      all.scrollTop = (lane + 0.5) * LANE + AXIS - all.clientHeight / 2;
+    }
   }, [turn?.turn, scale, view.width > 0]);
 
   const from = view.left / scale;
@@ -73,7 +80,7 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
         <PlaybackBar playback={playback} turns={turns} chosen={chosen} choose={choose} />
         <Zoom scale={scale} fit={fit} />
       </div>
-      <div class="lanes">
+      <div class="lanes" ref={lanes}>
         <ul class="lane-names" style={{ paddingTop: `${AXIS}px` }}>
           {run.people.map((name) => (
             <li key={name} style={{ height: `${LANE}px`, color: colourOf(run.people, name) }} title={name}>
@@ -86,9 +93,10 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
         <div class="scroller clock" ref={scroller} tabIndex={0} role="group" aria-label={`${turns.length} turns along the simulated clock; arrow keys choose one`} onClick={onClick}>
           <div style={{ width: `${Math.max(1, Math.floor(end * scale))}px`, height: `${height}px` }}>
             <svg class="clock-face" width={view.width} height={height} aria-hidden="true">
-              <Axis run={run} from={from} to={to} scale={scale} left={view.left} height={height} />
+              <Grid from={from} to={to} scale={scale} left={view.left} height={height} />
               {bars}
               {turn && <Chosen {...drawn} index={chosen} />}
+              <Axis run={run} from={from} to={to} scale={scale} left={view.left} width={view.width} top={view.top} chosen={turn} />
               <Now playback={playback} scale={scale} left={view.left} height={height} />
             </svg>
           </div>
@@ -121,20 +129,53 @@ interface Part {
   readonly height: number;
 }
 
-function Axis({ run, from, to, scale, left, height }: Part & { run: RunInFull; from: number; to: number }) {
-  const { step, at } = marks(from, to, scale, 84);
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly scale: number;
+  readonly left: number;
+}
+
+/** Pixels between two marks of the axis at least. */
+const APART = 84;
+
+function Grid({ from, to, scale, left, height }: Stretch & { height: number }) {
   return (
     <g class="axis">
+      {marks(from, to, scale, APART).at.map((time) => {
+        const x = Math.round(time * scale - left) + 0.5;
+        return <line key={time} x1={x} x2={x} y1={AXIS} y2={height} />;
+      })}
+    </g>
+  );
+}
+
+/** Elapsed time and time of day, which stay in view above the lanes, and where the chosen turn begins. */
+function Axis({
+  run,
+  from,
+  to,
+  scale,
+  left,
+  width,
+  top,
+  chosen,
+}: Stretch & { run: RunInFull; width: number; top: number; chosen: ConversationTurn | undefined }) {
+  const { step, at } = marks(from, to, scale, APART);
+  return (
+    <g class="axis" transform={`translate(0 ${top})`}>
+      <rect width={width} height={AXIS - 1} />
       {at.map((time) => {
         const x = Math.round(time * scale - left) + 0.5;
         return (
           <g key={time}>
-            <line x1={x} x2={x} y1={4} y2={height} />
+            <line x1={x} x2={x} y1={4} y2={AXIS} />
             <text x={x + 4} y={13}>{elapsed(time)}</text>
             <text class="time-of-day" x={x + 4} y={26}>{timeOfDay(run.begins, time, step < 60)}</text>
           </g>
         );
       })}
+      {chosen && <path class="pointer" d={`M${chosen.sim_time_s * scale - left} ${AXIS - 1}l-5 -7h10Z`} />}
     </g>
   );
 }
@@ -149,7 +190,6 @@ function Chosen({ run, turns, index, scale, left, height }: Part & { run: RunInF
   const won = turn.bids.find((bid) => bid.won)?.latency_s;
   return (
     <g class="chosen">
-      <path d={`M${x} ${AXIS - 1}l-5 -7h10Z`} />
       <line x1={x} x2={x} y1={AXIS} y2={height} />
       <rect x={x - 1.5} y={y} width={width + 3} height={lane < 0 ? height - AXIS - 2 : LANE - 2} rx={3} />
       {won !== null && won !== undefined &&
