@@ -10,7 +10,7 @@ export interface Searched {
 /** Return what matches a term as it is written, whatever its case; `null` for an empty one. */
 export function patternOf(term: string): RegExp | null {
   const trimmed = term.trim();
-  return trimmed ? new RegExp(trimmed.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "giu") : null;
+  return trimmed ? new RegExp(trimmed.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu") : null;
 }
 
 /** Return the indexes of the turns in which a term stands: in their words, or in the name of who spoke. */
