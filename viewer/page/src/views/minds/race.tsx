@@ -12,7 +12,15 @@ const [ROW, AXIS] = [34, 22];
 const WIDEST = 760;
 const POINTS = 90;
 
-export function Race({ minds, people, parameters }: { minds: readonly Mind[]; people: readonly string[]; parameters: MindParameters }) {
+interface RaceProps {
+  readonly minds: readonly Mind[];
+  readonly people: readonly string[];
+  readonly parameters: MindParameters;
+  /** How often willingness was looked at: latencies count from the last time. */
+  readonly looks: number;
+}
+
+export function Race({ minds, people, parameters, looks }: RaceProps) {
   const box = useRef<HTMLElement>(null);
   const width = Math.min(WIDEST, useWidth(box, 280));
   const [names, values] = width < 480 ? [86, 88] : [130, 104];
@@ -28,7 +36,8 @@ export function Race({ minds, people, parameters }: { minds: readonly Mind[]; pe
   return (
     <figure class="plot race" ref={box}>
       <figcaption>
-        Latencies that were drawn, in seconds, over the distributions that they were drawn from
+        Latencies that were drawn, in seconds{looks > 1 && " from the last look at willingness"}, over the distributions that
+        they were drawn from
       </figcaption>
       <svg width={width} height={height} role="img" aria-label={described(racers, winner)}>
         <g class="grid">{ticks.map((tick) => <line key={tick} x1={x(tick)} x2={x(tick)} y1={0} y2={height - AXIS} />)}</g>

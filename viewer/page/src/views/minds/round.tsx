@@ -31,7 +31,7 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
             <section class="stack" aria-label="The floor">
               <h3>The floor</h3>
               <p class="small data">{floorInWords(floor, minds, parameters)}</p>
-              <Race minds={minds} people={run.people} parameters={parameters} />
+              <Race minds={minds} people={run.people} parameters={parameters} looks={floor?.looks ?? 1} />
               <Others minds={minds} run={run} parameters={parameters} />
             </section>
             <div class="mind-cards">
