@@ -1,9 +1,11 @@
 /** The page: the view that its address names, below a line that leads to the others. */
 
 import { render } from "preact";
+import { FileNote } from "./components/file_note";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
-import { hrefOf, usePlace } from "./router";
+import { go, hrefOf, placeOf, usePlace } from "./router";
+import { source } from "./source";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/components.css";
@@ -18,6 +20,7 @@ function Page() {
     <>
       <header class="top">
         <a class="brand" href={hrefOf(["runs"])}>Tertulia</a>
+        <FileNote />
         <span style={{ flex: 1 }} />
         <ThemeButton />
       </header>
@@ -40,5 +43,7 @@ function View({ path }: { path: readonly string[] }) {
     </main>
   );
 }
+
+if (source.about && placeOf(location.hash).path.length === 0) go(hrefOf(["runs", source.about.run]), true);
 
 render(<Page />, document.getElementById("page")!);

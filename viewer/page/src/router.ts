@@ -45,11 +45,29 @@ function arrive(place: Place): void {
 
 addEventListener("hashchange", () => arrive(placeOf(location.hash)));
 
+/**
+ * Whether the page has an address. In a notebook's cell it has none (`about:srcdoc`), and a link would resolve against the
+ * notebook's: there, places are kept in memory, and links are followed by the page itself.
+ */
+const hasAddress = typeof location === "undefined" || location.protocol !== "about:";
+
 /** Show another place; `replace`: without a step in the history, as for what changes while something is dragged. */
 export function go(href: string, replace = false): void {
-  if (replace) history.replaceState(null, "", href);
-  else history.pushState(null, "", href);
+  if (hasAddress && replace) history.replaceState(null, "", href);
+  else if (hasAddress) history.pushState(null, "", href);
   arrive(placeOf(href));
+}
+
+if (!hasAddress) {
+  addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const href = link?.getAttribute("href") ?? "";
+    if (!href.startsWith("#")) return;
+    const isHandled = event.defaultPrevented;
+    event.preventDefault();
+    if (href.startsWith("#/") && !isHandled) go(href);
+    else document.getElementById(href.slice(1))?.scrollIntoView();
+  });
 }
 
 /** Show the same view with something of its query changed. */

@@ -1,5 +1,7 @@
 /** Where documents come from: the server of `tertulia view`, or the exported file that the page itself is in. */
 
+import { type AboutFile, EmbeddedFile } from "./embedded_file";
+
 /** How a run stands, as the server reports it; `runs` changes whenever any run of the store does. */
 export interface Change {
   readonly runs: string | number;
@@ -7,6 +9,8 @@ export interface Change {
 }
 
 export interface Source {
+  /** What an exported file says of itself; none of a server. */
+  readonly about?: AboutFile;
   /** Whether documents are those of a file: nothing changes in it, and it has one run. */
   readonly isFile: boolean;
   /** Return the document of a path (tertulia/pages/documents.py lists them); throws an `Error` for a reader. */
@@ -37,4 +41,6 @@ class Server implements Source {
   }
 }
 
-export const source: Source = new Server();
+const embedded = typeof document === "undefined" ? null : document.getElementById("documents");
+
+export const source: Source = embedded ? new EmbeddedFile(embedded) : new Server();

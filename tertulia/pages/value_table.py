@@ -1,0 +1,99 @@
+"""JSON documents in which nothing that is long stands twice: prompts repeat from turn to turn, and states from node to node.
+
+Every string, list and object of some length is a numbered value of its own, written as JSON; what contains it holds its
+number. Values are kept in compressed chunks, each of which can be read alone.
+"""
+
+import json
+import zlib
+from base64 import b64encode
+from hashlib import blake2b
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+#: In place of a value, its number follows this sign; a text that begins with it gets another one.
+REFERENCE = "~"
+
+#: Bytes of JSON from which a value has a number; a shorter one takes no more room where it stands.
+SHARED_FROM = 40
+
+#: Bytes of JSON in a chunk before it is compressed: read in some ten milliseconds.
+CHUNK_BYTES = 256 * 1024
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class ValueTable:
+    """Documents by number, and the compressed chunks that hold their values.
+
+    Attributes:
+        chunks: The finished chunks: zlib streams as base64, each of a JSON list of values.
+        firsts: The number of the first value of each chunk.
+    """
+
+    def __init__(self) -> None:
+        """Begin without a document."""
+        self.chunks: list[str] = []
+        self.firsts: list[int] = []
+        self._numbers: dict[bytes, int] = {}
+        self._open: list[str] = []
+        self._open_bytes = 0
+
+    def add(self, document: Any) -> int:
+        """Return the number under which a document of JSON's types is kept.
+
+        Raises:
+            ValueError: A number in it is infinite or none.
+        """
+        encoded = self._encoded(document)
+        return int(encoded[2:-1], 36) if encoded.startswith(f'"{REFERENCE}') else self._number(encoded)
+
+    def close_chunk(self) -> None:
+        """Compress the values of the open chunk; what is added afterwards is in another one."""
+        if self._open:
+            self.firsts.append(len(self._numbers) - len(self._open))
+            self.chunks.append(packed(f"[{','.join(self._open)}]"))
+            self._open, self._open_bytes = [], 0
+
+    @property
+    def size(self) -> int:
+        """Characters of all finished chunks."""
+        return sum(map(len, self.chunks))
+
+    def _encoded(self, value: Any) -> str:
+        if isinstance(value, str):
+            text = encode_basestring_ascii(REFERENCE + value if value.startswith(REFERENCE) else value)
+        elif isinstance(value, dict):
+            members = [f"{encode_basestring_ascii(str(key))}:{self._encoded(inner)}" for key, inner in value.items()]
+            text = f"{{{','.join(members)}}}"
+        elif isinstance(value, list | tuple):
+            text = f"[{','.join(map(self._encoded, value))}]"
+        else:
+            return json.dumps(value, allow_nan=False)
+        return text if len(text) < SHARED_FROM else f'"{REFERENCE}{_base36(self._number(text))}"'
+
+    def _number(self, text: str) -> int:
+        """Return the number of a value, which is new or was there before."""
+        digest = blake2b(text.encode("ascii"), digest_size=16).digest()
+        known = self._numbers.get(digest)
+        if known is not None:
+            return known
+        number = self._numbers[digest] = len(self._numbers)
+        self._open.append(text)
+        self._open_bytes += len(text)
+        if self._open_bytes >= CHUNK_BYTES:
+            self.close_chunk()
+        return number
+
+
+def packed(text: str) -> str:
+    """Return ASCII text as a zlib stream in base64, the same for the same text."""
+    return b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number >= 36:
+        number, last = divmod(number, 36)
+        digits = _DIGITS[last] + digits
+    return _DIGITS[number] + digits
