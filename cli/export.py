@@ -1,6 +1,6 @@
-"""`export`: runs as files: JSON lines from which every table can be made, a transcript, and dialogues for others."""
+"""`export`: runs as files: JSON lines that hold every record, a transcript, a page, and dialogues for others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from state.records import RunRecord
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.exporting import FORMATS, check_format, exported_lines, files_of
+from tertulia.pages.html_file import built_page, html_of_run
 from tertulia.transcript import transcript
 from tertulia.written_files import STANDARD_OUTPUT, check_file, write_lines
 
@@ -25,6 +26,12 @@ def export(
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a transcript for people; -: standard output.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Write the page of `view` with the run inside, one file; -: standard output."
+        ),
     ] = None,
     thoughts: Annotated[
         bool,
@@ -46,7 +53,7 @@ def export(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write runs to files: JSON lines for programs, a Markdown transcript for people, dialogues for other tools.
+    """Write runs to files: JSON lines for programs, a transcript or a page for people, dialogues for other tools.
 
     `tertulia metrics` reads every format but the transcript.
 
@@ -59,35 +66,36 @@ def export(
     with SqliteStore.open(path, create=False) as opened:
         records = list({record.run: record for record in map(opened.run, run)}.values())
         wanted = {} if chosen is None else files_of(chosen, records, out or STANDARD_OUTPUT)
-        _check(jsonl, markdown, list(wanted), path, thoughts, force, as_json, len(records))
+        named = {"jsonl": jsonl, "markdown": markdown, "html": html}
+        _check(named, list(wanted), path, thoughts, force, as_json, len(records))
         try:
-            _write(opened, records, jsonl, markdown, thoughts)
+            _write(opened, records, named, thoughts)
             for target, of_file in wanted.items():
                 write_lines(target, exported_lines(opened, of_file, chosen or "jsonl"))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
     if as_json:
-        files = {name: str(file) if file else None for name, file in {"jsonl": jsonl, "markdown": markdown}.items()}
+        files = {name: str(file) if file else None for name, file in named.items()}
         further = {"runs": [record.run for record in records], "files": [str(file) for file in wanted]}
         print_json({"schema_version": SCHEMA_VERSION, "run": records[0].run, **files, **(further if wanted else {})})
-    for file in (jsonl, markdown, *wanted):
+    for file in (*named.values(), *wanted):
         if file not in (None, STANDARD_OUTPUT):
             progress().print(plain(f"wrote {file}"))
 
 
-def _write(
-    store: SqliteStore, runs: Sequence[RunRecord], jsonl: Path | None, markdown: Path | None, thoughts: bool
-) -> None:
-    if jsonl is not None:
+def _write(store: SqliteStore, runs: Sequence[RunRecord], named: Mapping[str, Path | None], thoughts: bool) -> None:
+    if jsonl := named["jsonl"]:
         write_lines(jsonl, exported_lines(store, runs, "jsonl"))
-    if markdown is not None:
+    if markdown := named["markdown"]:
         (run,) = runs
         write_lines(markdown, transcript(store, run, store.start(run.run), thoughts))
+    if html := named["html"]:
+        (run,) = runs
+        write_lines(html, html_of_run(store, run.run))
 
 
 def _check(
-    jsonl: Path | None,
-    markdown: Path | None,
+    named: Mapping[str, Path | None],
     others: Sequence[Path],
     store: Path,
     thoughts: bool,
@@ -98,23 +106,29 @@ def _check(
     """Refuse what can't be written, before anything is.
 
     Raises:
-        UsageError: No file is named, or one that can't be it.
+        UsageError: No file is named, or one that can't be it; or the page is not built.
     """
-    files = [file for file in (jsonl, markdown, *others) if file is not None]
+    options = {f"--{name}": file for name, file in named.items() if file is not None}
+    files = [*options.values(), *others]
     if not files:
         raise UsageError(
-            "nothing to export to; give --jsonl FILE, --markdown FILE, or both (-: standard output), or --format NAME"
+            "nothing to export to; give --jsonl FILE, --markdown FILE, --html FILE, or several (-: standard output), "
+            "or --format NAME"
         )
-    if thoughts and markdown is None:
+    if thoughts and "--markdown" not in options:
         raise UsageError("--thoughts is for the transcript; give --markdown FILE (JSON lines have them anyway)")
-    if markdown is not None and runs > 1:
-        raise UsageError(f"--markdown is the transcript of one run, and {runs} are given; write them one after another")
+    for option, what in (("--markdown", "the transcript"), ("--html", "the page")):
+        if option in options and runs > 1:
+            raise UsageError(f"{option} is {what} of one run, and {runs} are given; write them one after another")
     if as_json and STANDARD_OUTPUT in files:
         raise UsageError("--json and a file - would both go to standard output; give one of them")
-    if jsonl is not None and markdown is not None and jsonl.resolve() == markdown.resolve():
-        raise UsageError(f"--jsonl and --markdown are both {jsonl}; give two files")
+    resolved = [file.resolve() for file in options.values()]
+    if doubled := [option for option, file in options.items() if resolved.count(file.resolve()) > 1]:
+        raise UsageError(f"{' and '.join(doubled)} are both {options[doubled[0]]}; give a file for each")
     resolved = [file.resolve() for file in files]
     if twice := next((file for file in files if resolved.count(file.resolve()) > 1), None):
         raise UsageError(f"{twice} is given for two formats; give two files")
     for file in files:
         check_file(file, store, force)
+    if "--html" in options:
+        built_page()

@@ -18,6 +18,7 @@ from tertulia.arguments import (
     named_as_arguments,
     whole_number,
 )
+from tertulia.cell_page import CellPage
 from tertulia.documents import conversation_document, turn_document
 from tertulia.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.phrases import clock, people_line, settings, silence
@@ -180,6 +181,17 @@ class Run:
         with self.store.opened() as store:
             run = store.run(self.id)
             return conversation_document(store, run, store.start(run.run))
+
+    def view(self, height: int = 720) -> CellPage:
+        """Return the page of the run, which a notebook shows in a cell, without a server and offline.
+
+        Args:
+            height: How high the cell is, in pixels.
+
+        Raises:
+            UsageError: The height is no number of pixels.
+        """
+        return CellPage(self.store, self.id, height)
 
     def fork(
         self,

@@ -147,7 +147,9 @@ def _collect(store: SqliteStore, run: RunRecord) -> Documents:
     chunks, firsts = list(table.chunks), list(table.firsts)
     if add(_paths(store, run, [_STATES])):
         return Documents(numbers, missing, table.chunks, table.firsts, None)
-    left_out = f"states before and after the nodes, which would make this file too large; tertulia view {run.run} has them"
+    left_out = (
+        f"states before and after the nodes, which would make this file too large; tertulia view {run.run} has them"
+    )
     kept = {path: number for path, number in numbers.items() if not path.endswith("/states")}
     return Documents(kept, missing, chunks, firsts, left_out)
 

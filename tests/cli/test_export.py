@@ -205,7 +205,7 @@ def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> 
 @pytest.mark.usefixtures("store")
 def test_both_files_and_where_they_are(cli: Cli) -> None:
     result = cli("export", RUN, "--jsonl", "run.jsonl", "--markdown", "run.md", "--json")
-    assert result.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md"}
+    assert result.json == {"schema_version": 1, "run": RUN, "jsonl": "run.jsonl", "markdown": "run.md", "html": None}
     assert sorted(file.name for file in Path().iterdir() if "tertulia" not in file.name) == ["run.jsonl", "run.md"]
     assert Path("run.md").read_bytes().decode("utf-8").startswith("# The summer day\n")
 

@@ -62,10 +62,9 @@ if (!hasAddress) {
   addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     const href = link?.getAttribute("href") ?? "";
-    if (!href.startsWith("#")) return;
-    const isHandled = event.defaultPrevented;
+    if (!href.startsWith("#") || event.defaultPrevented) return;
     event.preventDefault();
-    if (href.startsWith("#/") && !isHandled) go(href);
+    if (href.startsWith("#/")) go(href);
     else document.getElementById(href.slice(1))?.scrollIntoView();
   });
 }
