@@ -1,8 +1,8 @@
 """A run as one HTML file: the viewer's page with the documents of the run inside, which opens from disk and offline.
 
 The page is the one that `make viewer` builds into the folder `viewer/built/`; only its files are read here, none of the
-room's code. What the page shows of a run is what the server would answer (`documents.py`), stored so that nothing stands
-twice (`value_table.py`). A security policy in the head lets nothing but this very script and style act.
+room's code. What the page shows of a run is what the server would answer (`documents.py`), stored so that nothing
+long stands twice (`value_table.py`). A security policy in the head lets nothing but this very script and style act.
 """
 
 import re
@@ -147,9 +147,7 @@ def _collect(store: SqliteStore, run: RunRecord) -> Documents:
     chunks, firsts = list(table.chunks), list(table.firsts)
     if add(_paths(store, run, [_STATES])):
         return Documents(numbers, missing, table.chunks, table.firsts, None)
-    left_out = (
-        f"states before and after the nodes, which would make this file too large; tertulia view {run.run} has them"
-    )
+    left_out = f"the states of nodes, which would make it too large; tertulia view {run.run} has them"
     kept = {path: number for path, number in numbers.items() if not path.endswith("/states")}
     return Documents(kept, missing, chunks, firsts, left_out)
 

@@ -1,4 +1,4 @@
-"""JSON documents in which nothing that is long stands twice: prompts repeat from turn to turn, and states from node to node.
+"""JSON documents in which nothing long stands twice: prompts repeat from turn to turn, and states from node to node.
 
 Every string, list and object of some length is a numbered value of its own, written as JSON; what contains it holds its
 number. Values are kept in compressed chunks, each of which can be read alone.

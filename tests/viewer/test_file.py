@@ -1,0 +1,245 @@
+"""A run as one file: complete, small, the same every time, opened from disk; and in the cell of a notebook."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.commands import Cli
+from support.exported_page import read_exported
+from support.viewer_page import serving
+from support.viewer_views import text_at, text_of, watched
+
+import tertulia
+from state.errors import UsageError
+from storage.store import SqliteStore
+from tertulia.pages import html_file
+from tertulia.pages.documents import READERS, document_at
+from tertulia.pages.html_file import html_of_run
+
+#: Characters that a further turn of a dialogue may take, so that 1,000 turns stay below 5 MB.
+OF_A_TURN = 4_300
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a dialogue, a fork of it, a meeting and an album chat."""
+    path = tmp_path_factory.mktemp("file") / "file.db"
+    how = {"rehearse": True, "store": path, "progress": False, "removal_factor": 0.5}
+    tertulia.run("tidewell", rounds=4, **how).fork(3, removal_factor=0.9, progress=False)
+    tertulia.run("team_building", rounds=4, **how)
+    tertulia.run("villagers", rounds=2, agents=4, rehearse=True, store=path, progress=False)
+    return path
+
+
+def runs_of(store: Path) -> list[str]:
+    with SqliteStore.open(store) as opened:
+        return [run.run for run in opened.runs()]
+
+
+def exported(store: Path, run: str) -> str:
+    with SqliteStore.open(store) as opened:
+        return "\n".join(html_of_run(opened, run))
+
+
+@pytest.fixture(scope="module")
+def files(store: Path) -> dict[str, Path]:
+    """By run, its page beside the store."""
+    written = {run: store.with_name(f"{run}.html") for run in runs_of(store)}
+    for run, file in written.items():
+        file.write_text(exported(store, run), encoding="utf-8")
+    return written
+
+
+# --- what is in it --------------------------------------------------------------------------------------------------
+
+
+def test_every_document_of_a_run_is_in_its_file_as_the_server_answers_it(store: Path) -> None:
+    for run in runs_of(store):
+        documents, missing = read_exported(exported(store, run))
+        with SqliteStore.open(store) as opened:
+            assert [row["run"] for row in documents.pop("runs")["runs"]] == [run]
+            assert {path: document_at(opened, path) for path in documents} == documents
+            numbers = [turn.turn for turn in opened.turns(run)]
+            names = [quote(name) for name in opened.start(run).names]
+        filled = {"turns": numbers, "agents": names}
+        expected = {
+            pattern.replace("*", run, 1).replace("*", str(value))
+            for pattern in READERS
+            if pattern.startswith("runs/")
+            for value in (filled[pattern.split("/")[2]] if pattern.count("*") > 1 else [""])
+        }
+        assert documents.keys() | missing.keys() == expected
+        assert not documents.keys() & missing.keys()
+
+
+def test_a_file_is_the_same_every_time(cli: Cli, store: Path, tmp_path: Path) -> None:
+    run = runs_of(store)[0]
+    for name in ("a.html", "b.html"):
+        assert cli("export", run, "--store", store, "--html", tmp_path / name).code == 0
+    printed = cli("export", run, "--store", store, "--html", "-").out
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes() == printed.encode()
+
+
+def test_a_further_turn_takes_little(tmp_path: Path) -> None:
+    path = tmp_path / "long.db"
+    settings = {"ending": "off"}
+    for rounds in (20, 60):
+        tertulia.run(
+            "tidewell", rounds=rounds, rehearse=True, store=path, progress=False, settings=settings, removal_factor=0.5
+        )
+    long, short = (len(exported(path, run)) for run in runs_of(path))
+    assert (long - short) / 40 < OF_A_TURN
+
+
+def test_states_that_make_it_too_large_are_left_out_and_the_page_says_so(
+    store: Path, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html_file, "WITH_STATES_AT_MOST", 1000)
+    run = runs_of(store)[-1]
+    html = exported(store, run)
+    documents, missing = read_exported(html)
+    assert f"runs/{run}/turns/1" in documents
+    assert not [path for path in (*documents, *missing) if path.endswith("/states")]
+    file = tmp_path / "without.html"
+    file.write_text(html, encoding="utf-8")
+    page.goto(file.as_uri())
+    expect(page.get_by_text("without the states of nodes")).to_be_visible()
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_exported_is_refused_before_anything_is_written(
+    cli: Cli, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, other, *_ = runs_of(store)
+    file = tmp_path / "run.html"
+    cli("export", run, other, "--store", store, "--html", file).complains(2, "one run")
+    cli("export", run, "--store", store, "--html", file, "--jsonl", file).complains(2, "--jsonl and --html")
+    cli("export", run, "--store", store, "--html", store).complains(2, "is the store")
+    cli("export", run, "--store", store, "--html", "-", "--json").complains(2, "standard output")
+    cli("export", "none", "--store", store, "--html", file).complains(3, "none")
+    monkeypatch.setattr(html_file, "files", lambda _room: tmp_path)
+    cli("export", run, "--store", store, "--html", file).complains(2, "not built", "make viewer")
+    assert not file.exists()
+
+
+def test_a_damaged_store_leaves_no_half_file(cli: Cli, store: Path, tmp_path: Path) -> None:
+    damaged, file = tmp_path / "damaged.db", tmp_path / "run.html"
+    damaged.write_bytes(store.read_bytes())
+    with sqlite3.connect(damaged) as connection:
+        connection.execute("UPDATE turns SET checksum = checksum + 1 WHERE turn = 2")
+    connection.close()
+    file.write_text("before")
+    cli("export", runs_of(store)[-1], "--store", damaged, "--html", file, "--force").complains(1, "damaged")
+    assert [entry.name for entry in tmp_path.iterdir() if entry != damaged] == ["run.html"]
+    assert file.read_text() == "before"
+
+
+# --- in a browser ---------------------------------------------------------------------------------------------------
+
+
+def test_it_shows_from_disk_what_the_server_shows(store: Path, files: dict[str, Path], page: Page) -> None:
+    requests = watched(page)
+    views = ("", "/minds", "/album", "/figures", "?turn=2")
+    with serving(store) as address:
+        served = {(run, view): text_at(page, f"{address}#/runs/{run}{view}") for run in files for view in views}
+    for (run, view), text in served.items():
+        requests.clear()
+        assert text_at(page, f"{files[run].as_uri()}#/runs/{run}{view}") == text, view
+        assert [url for url in requests if not url.startswith(files[run].as_uri())] == []
+
+
+def test_it_opens_with_the_run_and_says_what_it_is(files: dict[str, Path], page: Page) -> None:
+    for run, file in files.items():
+        page.goto("about:blank")
+        page.goto(file.as_uri())
+        expect(page.get_by_role("heading", level=1)).to_contain_text(run)
+        expect(page.locator("header")).to_contain_text(f"Run {run} in one file, exported by Tertulia")
+        assert run in page.title()
+        page.goto(f"{file.as_uri()}#/runs/none")
+        expect(page.locator("main")).to_contain_text(f"This file holds run {run} alone")
+
+
+def test_its_policy_lets_nothing_else_act(files: dict[str, Path], page: Page) -> None:
+    file = next(iter(files.values()))
+    html = file.read_text(encoding="utf-8")
+    (policy,) = re.findall(r'<head>\s*<meta http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    page.goto(file.as_uri())
+    text_of(page)
+    page.evaluate(
+        """() => {
+            window.refused = [];
+            addEventListener("securitypolicyviolation", (event) => window.refused.push(event.effectiveDirective));
+            document.body.insertAdjacentHTML("beforeend", '<img src="x:" onerror="window.ran = 1">');
+            const script = document.createElement("script");
+            script.textContent = "window.ran = 1";
+            document.body.append(script);
+            const image = new Image();
+            image.src = "http://127.0.0.1:9/x.png";
+        }"""
+    )
+    page.wait_for_function("window.refused.length >= 4")
+    assert page.evaluate("window.ran") is None
+
+
+def test_a_damaged_file_says_so(files: dict[str, Path], page: Page, tmp_path: Path) -> None:
+    html = next(iter(files.values())).read_text(encoding="utf-8")
+    file = tmp_path / "damaged.html"
+    file.write_text(re.sub(r'(class="chunk">.{40}).{8}', r"\1AAAAAAAA", html), encoding="utf-8")
+    page.goto(file.as_uri())
+    expect(page.locator("main")).to_contain_text("This file is damaged")
+
+
+# --- in a notebook --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def notebook(store: Path, page: Page) -> Iterator[Page]:
+    """A page that shows what `view()` gives a notebook."""
+    run = tertulia.open_store(store).run(runs_of(store)[-1])
+    page.set_content(f"<title>notebook</title><h1>Cells</h1>{run.view(height=500)._repr_html_()}")
+    yield page
+    assert (page.title(), page.url) == ("notebook", "about:blank")
+
+
+def test_a_cell_shows_the_run_and_its_links_lead_on_inside(notebook: Page, store: Path) -> None:
+    run = tertulia.open_store(store).run(runs_of(store)[-1])
+    cell = notebook.frame_locator("iframe")
+    expect(cell.get_by_role("heading", level=1)).to_contain_text(run.id)
+    expect(cell.locator("main")).to_contain_text(run.turns[1].text)
+    cell.get_by_role("link", name="Figures").click()
+    expect(cell.get_by_role("link", name="Figures")).to_have_attribute("aria-current", "page")
+    cell.get_by_role("link", name="Tertulia").click()
+    expect(cell.get_by_role("heading", name="Runs")).to_be_visible()
+    expect(cell.get_by_text("one file")).to_be_visible()
+
+
+def test_a_cell_reaches_neither_the_notebook_nor_a_host(notebook: Page) -> None:
+    frame = notebook.frames[1]
+    reached = """async () => {
+        const tried = [];
+        for (const attempt of [
+            () => parent.document.title, () => top.location.href, () => (top.location = "about:blank#moved"),
+            () => localStorage.length, () => document.cookie, () => fetch("http://127.0.0.1:9/"), () => open("about:blank").x,
+        ]) {
+            try { await attempt(); tried.push("reached"); } catch { tried.push("kept out"); }
+        }
+        return tried;
+    }"""
+    assert set(frame.evaluate(reached)) == {"kept out"}
+
+
+def test_a_terminal_says_where_to_look(store: Path) -> None:
+    run = tertulia.open_store(store).run("@last")
+    assert f"tertulia view {run.id} --store {store}" in repr(run.view())
+    with pytest.raises(UsageError, match="height"):
+        run.view(height=0)
+    with pytest.raises(UsageError, match="height"):
+        run.view(height="tall")  # type: ignore[arg-type]
