@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PAGE   := viewer/page
 
-.PHONY: setup hooks demo pictures test fuzz lint style types bench bench-runs bench-long bench-meetings soak nightly clean
+.PHONY: setup hooks demo pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -29,6 +30,28 @@ demo: setup
 pictures: setup
 	$(BIN)/python -m worlds.drawing
 
+# The page of `view` and of exported files: viewer/page/ is its source, viewer/built/ what the package ships.
+viewer: viewer-packages
+	cd $(PAGE) && npx --no-install tsc --noEmit && npx --no-install vitest run --reporter=dot
+	cd $(PAGE) && npx --no-install vite build --logLevel warn
+
+# What is shipped is what the source builds, to the byte.
+viewer-check: viewer-packages
+	cd $(PAGE) && npx --no-install tsc --noEmit && npx --no-install vitest run --reporter=dot
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	(cd $(PAGE) && npx --no-install vite build --logLevel warn --outDir "$$folder/built" --emptyOutDir) && \
+	{ diff -rq viewer/built "$$folder/built" || { echo "viewer/built is not what viewer/page builds: run make viewer, and commit it"; exit 1; }; }
+
+viewer-packages: $(PAGE)/node_modules/.installed
+
+$(PAGE)/node_modules/.installed: $(PAGE)/package-lock.json
+	node -e '$(NODE_IS_NEW)' || { echo "Node 20.19 or newer is needed to build the page"; exit 1; }
+	cd $(PAGE) && npm ci --silent --no-audit --no-fund
+	touch $@
+
+NODE_IS_NEW := const [major, minor] = process.versions.node.split(".").map(Number); \
+	process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)
+
 test: setup
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
@@ -42,7 +65,7 @@ style: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models tertulia lab cli benchmarks
+	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models tertulia lab viewer cli benchmarks
 	$(BIN)/mypy tests/support
 
 bench: setup
@@ -68,4 +91,4 @@ nightly: setup
 	$(BIN)/python -m benchmarks.nightly
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PAGE)/node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -74,11 +74,17 @@ def export(
                 write_lines(target, exported_lines(opened, of_file, chosen or "jsonl"))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
+    _report(records, named, list(wanted), as_json)
+
+
+def _report(
+    records: Sequence[RunRecord], named: Mapping[str, Path | None], others: Sequence[Path], as_json: bool
+) -> None:
     if as_json:
         files = {name: str(file) if file else None for name, file in named.items()}
-        further = {"runs": [record.run for record in records], "files": [str(file) for file in wanted]}
-        print_json({"schema_version": SCHEMA_VERSION, "run": records[0].run, **files, **(further if wanted else {})})
-    for file in (*named.values(), *wanted):
+        further = {"runs": [record.run for record in records], "files": [str(file) for file in others]}
+        print_json({"schema_version": SCHEMA_VERSION, "run": records[0].run, **files, **(further if others else {})})
+    for file in (*named.values(), *others):
         if file not in (None, STANDARD_OUTPUT):
             progress().print(plain(f"wrote {file}"))
 

@@ -33,11 +33,12 @@ KNOWS_ONLY = {
     "nodes": {"state", "prompts", "worlds"},
     "graphs": {"state", "prompts", "worlds", "nodes"},
     "metrics": {"state"},
+    "viewer": {"state", "storage", "tertulia"},
 }
 
 HEAVY = {"torch", "transformers", "sentence_transformers"}
 
-FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))
+FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "node_modules" not in file.parts)
 
 #: What is held to be short, and is no room.
 BESIDES = sorted(file for folder in ("benchmarks", "tests") for file in (ROOT / folder).rglob("*.py"))

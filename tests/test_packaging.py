@@ -6,6 +6,7 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel, from a copy: setuptools builds beside the sources, and keeps what was there before."""
     folder = tmp_path_factory.mktemp("packaging")
     for room in ROOMS:
-        shutil.copytree(ROOT / room, folder / "source" / room, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / room, folder / "source" / room, ignore=shutil.ignore_patterns("__pycache__", "page"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source")
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, folder / "source")
@@ -49,18 +50,26 @@ def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
+def files_of(room: str) -> Iterator[Path]:
+    """Yield the files of a room; the source of the viewer's page is in no wheel, only what is built from it."""
+    entries = [entry for entry in (ROOT / room).iterdir() if entry != ROOT / "viewer" / "page"]
+    for entry in entries:
+        yield from [entry] if entry.is_file() else (file for file in entry.rglob("*") if file.is_file())
+
+
 def run(command: list[object], folder: Path) -> "subprocess.CompletedProcess[str]":
     home = {"HOME": str(folder), "PATH": ""}
     return subprocess.run([str(part) for part in command], cwd=folder, env=home, capture_output=True, text=True)
 
 
 def test_the_wheel_has_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> None:
-    files = {file.relative_to(ROOT) for room in ROOMS for file in (ROOT / room).rglob("*") if file.is_file()}
+    files = {file.relative_to(ROOT) for room in ROOMS for file in files_of(room)}
     with zipfile.ZipFile(wheel) as opened:
         packed = {Path(name) for name in opened.namelist() if ".dist-info/" not in name}
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in opened.namelist())
     assert packed == {file for file in files if "__pycache__" not in file.parts}
     assert {Path(room, "py.typed") for room in ROOMS} <= packed
+    assert {Path("viewer", "built", name) for name in ("index.html", "viewer.js", "viewer.css")} <= packed
 
 
 def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation: Path, tmp_path: Path) -> None:

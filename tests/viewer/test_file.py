@@ -227,7 +227,8 @@ def test_a_cell_reaches_neither_the_notebook_nor_a_host(notebook: Page) -> None:
         const tried = [];
         for (const attempt of [
             () => parent.document.title, () => top.location.href, () => (top.location = "about:blank#moved"),
-            () => localStorage.length, () => document.cookie, () => fetch("http://127.0.0.1:9/"), () => open("about:blank").x,
+            () => localStorage.length, () => document.cookie, () => open("about:blank").x,
+            () => fetch("http://127.0.0.1:9/"),
         ]) {
             try { await attempt(); tried.push("reached"); } catch { tried.push("kept out"); }
         }
