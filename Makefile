@@ -32,12 +32,12 @@ pictures: setup
 
 # The page of `view` and of exported files: viewer/page/ is its source, viewer/built/ what the package ships.
 viewer: viewer-packages
-	cd $(PAGE) && npx --no-install tsc --noEmit && npx --no-install vitest run --reporter=dot
+	cd $(PAGE) && npx --no-install tsc --noEmit && NO_COLOR=1 npx --no-install vitest run --reporter=dot
 	cd $(PAGE) && npx --no-install vite build --logLevel warn
 
 # What is shipped is what the source builds, to the byte.
 viewer-check: viewer-packages
-	cd $(PAGE) && npx --no-install tsc --noEmit && npx --no-install vitest run --reporter=dot
+	cd $(PAGE) && npx --no-install tsc --noEmit && NO_COLOR=1 npx --no-install vitest run --reporter=dot
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	(cd $(PAGE) && npx --no-install vite build --logLevel warn --outDir "$$folder/built" --emptyOutDir) && \
 	{ diff -rq viewer/built "$$folder/built" || { echo "viewer/built is not what viewer/page builds: run make viewer, and commit it"; exit 1; }; }

@@ -46,7 +46,8 @@ class ValueTable:
             ValueError: A number in it is infinite or none.
         """
         encoded = self._encoded(document)
-        return int(encoded[2:-1], 36) if encoded.startswith(f'"{REFERENCE}') else self._number(encoded)
+        is_reference = encoded.startswith(f'"{REFERENCE}') and not encoded.startswith(f'"{REFERENCE * 2}')
+        return int(encoded[2:-1], 36) if is_reference else self._number(encoded)
 
     def close_chunk(self) -> None:
         """Compress the values of the open chunk; what is added afterwards is in another one."""
