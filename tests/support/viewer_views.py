@@ -2,6 +2,9 @@
 
 from playwright.sync_api import Page
 
+#: The panes of a turn.
+PANES = ("prompt", "candidates", "minds", "states", "cost")
+
 #: Shown while a document is read.
 _READING = "Reading the store"
 
