@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Route
 from support.hostile_page import ATTACKS, FLAG, LONG, NAMES, write_hostile_store
 from support.viewer_page import serving
 from support.viewer_views import PANES, text_at, text_of
@@ -19,7 +19,8 @@ _TRACES = f"""() => ({{
     elements: document.querySelectorAll("main iframe, main script, main style, main meta, main base, main img").length,
     handlers: [...document.querySelectorAll("*")].flatMap((element) => [...element.attributes])
         .filter(({{ name }}) => name.startsWith("on")).length,
-    links: [...document.querySelectorAll("a[href]")].filter((link) => !/^(#|blob:)/.test(link.getAttribute("href"))).length,
+    links: [...document.querySelectorAll("a[href]")].map((link) => link.getAttribute("href"))
+        .filter((href) => !/^(#|blob:)/.test(href)).length,
     wider: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 }})"""
 _NONE = {"ran": None, "elements": 0, "handlers": 0, "links": 0, "wider": 0}
@@ -72,7 +73,7 @@ VIEWS = (
     *(f"#/runs/d1a1?turn={len(ATTACKS)}&pane={pane}" for pane in PANES),
     *(f"#/runs/m33t?turn=7&pane={pane}" for pane in PANES),
     f"#/runs/d1a1?turn={len(ATTACKS) + 1}",
-    *(f"#/runs/{run}/{part}" for run, part in [("d1a1", "figures"), ("m33t", "minds"), ("m33t", "figures"), ("a1b2", "album")]),
+    *(f"#/runs/{part}" for part in ("d1a1/figures", "m33t/minds", "m33t/figures", "a1b2/album")),
     *(f"#/runs/m33t/minds?agent={quote(name, safe='')}" for name in NAMES[:3]),
     "#/runs/a1b2?turn=2",
     "#/compare/d1a1/d1a2",
