@@ -1,6 +1,14 @@
 """The views of the page over a store that has something for each of them, and how a test reads them."""
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
 from playwright.sync_api import Page
+
+import tertulia
+from benchmarks.in_process import command
 
 #: The panes of a turn.
 PANES = ("prompt", "candidates", "minds", "states", "cost")
@@ -39,3 +47,48 @@ def text_at(page: Page, address: str) -> str:
     """Return what the view of an address shows."""
     page.goto(address)
     return text_of(page)
+
+
+class Runs(NamedTuple):
+    """A run of each kind, a fork of the dialogue, and a simulation."""
+
+    dialogue: str
+    fork: str
+    meeting: str
+    album: str
+    simulation: str
+    agent: str
+
+    def views(self) -> dict[str, str]:
+        """Return a place in every view, by its name."""
+        of_meeting = {f"pane {pane}": f"#/runs/{self.meeting}?turn=2&pane={pane}" for pane in PANES}
+        return of_meeting | {
+            "runs": "#/runs",
+            "dialogue": f"#/runs/{self.dialogue}?turn=2&lambda=0.8",
+            "meeting": f"#/runs/{self.meeting}",
+            "thoughts": f"#/runs/{self.meeting}?thoughts=1",
+            "minds": f"#/runs/{self.meeting}/minds",
+            "agent": f"#/runs/{self.meeting}/minds?agent={quote(self.agent)}",
+            "figures": f"#/runs/{self.meeting}/figures",
+            "compare": f"#/compare/{self.dialogue}/{self.fork}",
+            "town": f"#/towns/{self.simulation}",
+            "album": f"#/runs/{self.album}/album",
+            "exchanges": f"#/runs/{self.album}?turn=1",
+            "no run": "#/runs/none",
+            "no page": "#/nothing",
+        }
+
+
+def rehearse_all(path: Path) -> Runs:
+    """Rehearse a run of each kind, and two days of a town, into a store."""
+    how = {"rehearse": True, "store": path, "progress": False}
+    dialogue = tertulia.run("tidewell", rounds=5, removal_factor=0.5, **how)  # type: ignore[arg-type]
+    fork = dialogue.fork(3, removal_factor=0.9, progress=False)
+    meeting = tertulia.run("team_building", rounds=4, removal_factor=0.4, **how)  # type: ignore[arg-type]
+    album = tertulia.run("villagers", rounds=2, agents=4, **how)  # type: ignore[arg-type]
+    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
+        days = ("simulate", "tidewell", "--days", "2", "--encounters-per-day", "2", "--rehearse", "--store", path)
+        result = thread.submit(command, *days).result()
+    assert result.code == 0, result.err
+    simulation = tertulia.open_store(path).run("@last").id.partition("-")[0]
+    return Runs(dialogue.id, fork.id, meeting.id, album.id, simulation, meeting.turns[1].speaker or "")

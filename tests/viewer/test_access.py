@@ -1,0 +1,186 @@
+"""Every view for everybody: axe finds nothing in either theme, the keyboard reaches all, and no width breaks it."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.viewer_page import serving
+from support.viewer_views import Runs, rehearse_all, text_at, text_of, watched
+
+from storage.store import SqliteStore
+from tertulia.pages.html_file import html_of_run
+
+AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+
+WIDTHS = (360, 768, 1280, 2560)
+
+#: What axe is asked at each width and theme; colours are the same at every width.
+_ALL = '{resultTypes: ["violations"]}'
+_COLOURS = '{resultTypes: ["violations"], runOnly: ["color-contrast", "link-in-text-block"]}'
+ASKED = (("light", 1280, _ALL), ("dark", 1280, _COLOURS), ("dark", 360, _ALL), ("light", 360, _COLOURS))
+
+_FOUND = """async (asked) => (await axe.run(document, eval(`(${asked})`))).violations.map(({ id, nodes }) =>
+    `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`).join(" | ")}`)"""
+
+_WIDER = """() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return null;
+    const wide = [...document.querySelectorAll("main *")].filter((element) => element.getBoundingClientRect().right > clientWidth);
+    return `${scrollWidth} > ${clientWidth}: ${wide.slice(-3).map((element) => element.outerHTML.slice(0, 120)).join(" | ")}`;
+}"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("access") / "access.db"
+
+
+@pytest.fixture(scope="module")
+def runs(store: Path) -> Runs:
+    return rehearse_all(store)
+
+
+@pytest.fixture(scope="module")
+def address(store: Path, runs: Runs) -> Iterator[str]:
+    with serving(store) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def file(store: Path, runs: Runs) -> str:
+    """The address of the exported meeting."""
+    exported = store.with_name("meeting.html")
+    with SqliteStore.open(store) as opened:
+        exported.write_text("\n".join(html_of_run(opened, runs.meeting)), encoding="utf-8")
+    return exported.as_uri()
+
+
+@pytest.fixture
+def places(address: str, file: str, runs: Runs) -> dict[str, str]:
+    """The address of every view, those of the file last, so that pages are loaded twice in all."""
+    return {name: f"{address}{place}" for name, place in runs.views().items()} | {
+        f"file, {name}": f"{file}{place}" for name, place in runs.views().items() if runs.meeting in place
+    }
+
+
+def test_axe_finds_nothing_in_either_theme(page: Page, places: dict[str, str]) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
+    found = []
+    for name, place in places.items():
+        text_at(page, place)
+        if page.evaluate("typeof axe") == "undefined":
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+        for theme, width, asked in ASKED:
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            page.set_viewport_size({"width": width, "height": 800})
+            text_of(page)
+            found += [f"{name}, {theme}, {width}: {line}" for line in page.evaluate(_FOUND, asked)]
+    assert not found, "\n".join(found)
+
+
+def test_no_view_is_wider_than_the_window(page: Page, places: dict[str, str]) -> None:
+    wider = []
+    for name, place in places.items():
+        text_at(page, place)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            text_of(page)
+            wider += [f"{name}, {width}: {found}" for found in [page.evaluate(_WIDER)] if found]
+    assert not wider, "\n".join(wider)
+
+
+def test_nothing_is_asked_of_anybody_else(page: Page, places: dict[str, str], address: str, file: str) -> None:
+    requests = watched(page)
+    for place in places.values():
+        text_at(page, place)
+    foreign = [url for url in requests if not url.startswith((address, file, "data:", "blob:"))]
+    assert (foreign, len(requests) > len(places) / 2) == ([], True)
+    assert {url.partition("#")[0] for url in requests if url.startswith("file:")} == {file}
+
+
+# --- the keyboard ---------------------------------------------------------------------------------------------------
+
+_FOCUSED = """() => {
+    const element = document.activeElement;
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+    return {
+        tag: element.tagName, type: element.type ?? "", href: element.getAttribute("href") ?? "", role: element.role ?? "",
+        name: (element.ariaLabel || element.innerText || element.labels?.[0]?.innerText || "").trim(),
+        isMarked: (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none",
+    };
+}"""
+
+Focused = dict[str, str]
+
+
+def tab_to(page: Page, wanted: Callable[[Focused], bool], what: str, at_most: int = 60) -> Focused:
+    """Press Tab until the focus is on something, which is then marked as such."""
+    seen = []
+    for _ in range(at_most):
+        page.keyboard.press("Tab")
+        focused: Focused = page.evaluate(_FOCUSED)
+        if wanted(focused):
+            assert focused["isMarked"], f"the focus is not visible: {focused}"
+            return focused
+        seen.append(f"{focused['tag']} {focused['name'][:40]}")
+    raise AssertionError(f"Tab never comes to {what}: {seen}")
+
+
+def test_the_keyboard_alone_reaches_everything(page: Page, address: str, runs: Runs) -> None:
+    text_at(page, address)
+    tab_to(page, lambda focused: focused["href"].startswith(f"#/runs/{runs.dialogue}"), "the run")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(runs.dialogue)
+    text_of(page)
+
+    before = page.url
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("before => location.href !== before", arg=before)
+    assert re.search(r"[?&]turn=2\b", page.url)
+    text_of(page)
+
+    tab_to(page, lambda focused: focused["type"] == "range" and "λ" in focused["name"], "the slider of λ")
+    before = text_of(page)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("/[?&]lambda=/.test(location.href)")
+    assert re.search(r"[?&]turn=2\b", page.url), "arrow keys on the slider don't change the turn"
+    assert text_of(page) != before
+
+    tab_to(page, lambda focused: focused["name"].lower().startswith("candidates"), "the candidates")
+    page.keyboard.press("Enter")
+    page.wait_for_function("/[?&]pane=candidates/.test(location.href)")
+
+    page.goto(f"{address}#/runs/{runs.fork}")
+    text_of(page)
+    tab_to(page, lambda focused: focused["href"].startswith("#/compare/"), "the comparison with its parent")
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash.startsWith('#/compare/')")
+    assert runs.fork in text_of(page)
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------
+
+
+def test_any_address_reopens_the_same_view(page: Page, browser: Browser, places: dict[str, str]) -> None:
+    shown = {place: text_at(page, place) for place in places.values()}
+    for place, text in shown.items():
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        assert text_at(context.new_page(), place) == text, place
+        context.close()
+
+
+def test_what_was_clicked_stands_in_the_address(page: Page, browser: Browser, address: str, runs: Runs) -> None:
+    text_at(page, f"{address}#/runs/{runs.meeting}")
+    page.keyboard.press("ArrowDown")
+    text_of(page)
+    page.get_by_role("button", name="Thoughts").click()
+    page.get_by_role("link", name="Candidates").or_(page.get_by_role("button", name="Candidates")).first.click()
+    text = text_of(page)
+    assert re.search(r"turn=2\b", page.url)
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    assert text_at(context.new_page(), page.url) == text
+    context.close()
