@@ -17,18 +17,22 @@ AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core
 WIDTHS = (360, 768, 1280, 2560)
 
 #: What axe is asked at each width and theme; colours are the same at every width.
-_ALL = '{resultTypes: ["violations"]}'
-_COLOURS = '{resultTypes: ["violations"], runOnly: ["color-contrast", "link-in-text-block"]}'
+_ALL = {"resultTypes": ["violations"]}
+_COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
 ASKED = (("light", 1280, _ALL), ("dark", 1280, _COLOURS), ("dark", 360, _ALL), ("light", 360, _COLOURS))
 
-_FOUND = """async (asked) => (await axe.run(document, eval(`(${asked})`))).violations.map(({ id, nodes }) =>
-    `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`).join(" | ")}`)"""
+_FOUND = """async (asked) => {
+    const shown = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
+    const { violations } = await axe.run(document, asked);
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(shown).join(" | ")}`);
+}"""
 
 _WIDER = """() => {
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth <= clientWidth) return null;
-    const wide = [...document.querySelectorAll("main *")].filter((element) => element.getBoundingClientRect().right > clientWidth);
-    return `${scrollWidth} > ${clientWidth}: ${wide.slice(-3).map((element) => element.outerHTML.slice(0, 120)).join(" | ")}`;
+    const isOutside = (element) => element.getBoundingClientRect().right > clientWidth;
+    const outside = [...document.querySelectorAll("main *")].filter(isOutside).slice(-3);
+    return `${scrollWidth} > ${clientWidth}: ${outside.map((element) => element.outerHTML.slice(0, 120)).join(" | ")}`;
 }"""
 
 
@@ -107,7 +111,7 @@ _FOCUSED = """() => {
     const element = document.activeElement;
     const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
     return {
-        tag: element.tagName, type: element.type ?? "", href: element.getAttribute("href") ?? "", role: element.role ?? "",
+        tag: element.tagName, type: element.type ?? "", href: element.getAttribute("href") ?? "",
         name: (element.ariaLabel || element.innerText || element.labels?.[0]?.innerText || "").trim(),
         isMarked: (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none",
     };
