@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := viewer/page
 
-.PHONY: setup hooks demo pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings soak nightly clean
+.PHONY: setup hooks demo pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -82,6 +82,9 @@ bench-long: setup
 bench-meetings: setup
 	$(BIN)/python -m benchmarks.willingness
 	$(BIN)/python -m benchmarks.decisions
+
+bench-viewer: setup
+	$(BIN)/python -m benchmarks.viewer
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak --kills 200

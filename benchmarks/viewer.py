@@ -1,0 +1,127 @@
+"""How quick the page is, and how small: `python -m benchmarks.viewer` prints a table; needs chromium.
+
+A rehearsed dialogue of 1,000 turns is exported and opened from disk, one of 500 is served and looked at.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+from rich.console import Console
+from rich.table import Table
+
+import tertulia
+from storage.store import SqliteStore
+from tertulia.pages.html_file import html_of_run
+from tertulia.written_files import write_lines
+from viewer.server import BUILT
+
+SERVED_TURNS, EXPORTED_TURNS, SLIDER_STEPS = 500, 1000, 60
+
+_USABLE = (
+    "document.querySelector('[role=listbox] [role=option], main li') && document.querySelector('input[type=range]')"
+)
+
+#: Milliseconds from each step of the slider of λ to the frame that shows it.
+_DRAG = """async (steps) => {
+    const isOfFactor = (input) => Number(input.max) <= 1 || /λ/.test(input.ariaLabel ?? input.labels[0]?.innerText);
+    const slider = [...document.querySelectorAll("input[type=range]")].find(isOfFactor);
+    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
+    const times = [];
+    for (let step = 0; step < steps; step++) {
+        const began = performance.now();
+        set.call(slider, String((step % 20) / 20));
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+        times.push(performance.now() - began);
+    }
+    return times;
+}"""
+
+
+def main() -> None:
+    """Print what was measured."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        sys.exit("there is no chromium; install it with: apt-get install chromium")
+    table = Table("what", "measured", "limit")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        table.add_row(
+            "built front end", f"{sum(file.stat().st_size for file in BUILT.iterdir()) / 1000:.0f} kB", "600 kB"
+        )
+        _measure_served(Path(folder), page, table)
+        _measure_exported(Path(folder), page, table)
+        browser.close()
+    Console().print(table)
+
+
+def _measure_served(folder: Path, page: Page, table: Table) -> None:
+    store = folder / "served.db"
+    run = _rehearsed(store, SERVED_TURNS)
+    with _viewing(store) as (address, answered_s):
+        table.add_row("`view`: command to first answer", f"{answered_s:.2f} s", "1 s")
+        began = time.perf_counter()
+        page.goto(f"{address}#/runs/{run}?turn=2")
+        page.wait_for_function(_USABLE)
+        table.add_row(f"{SERVED_TURNS} turns: usable", f"{time.perf_counter() - began:.2f} s", "1.5 s")
+        times = page.evaluate(_DRAG, SLIDER_STEPS)
+        table.add_row("slider of λ, p95 a frame", f"{np.percentile(times, 95):.0f} ms", "50 ms")
+
+
+def _measure_exported(folder: Path, page: Page, table: Table) -> None:
+    store, file = folder / "exported.db", folder / "run.html"
+    run = _rehearsed(store, EXPORTED_TURNS)
+    began = time.perf_counter()
+    with SqliteStore.open(store) as opened:
+        write_lines(file, html_of_run(opened, run))
+    took_s = time.perf_counter() - began
+    table.add_row(f"{EXPORTED_TURNS} turns as one file", f"{file.stat().st_size / 1e6:.2f} MB", "5 MB")
+    table.add_row("written in", f"{took_s:.1f} s", "")
+    began = time.perf_counter()
+    page.goto(file.as_uri())
+    page.wait_for_function(_USABLE)
+    table.add_row("opened from disk: usable", f"{time.perf_counter() - began:.2f} s", "")
+
+
+def _rehearsed(store: Path, turns: int) -> str:
+    run = tertulia.run(
+        "tidewell",
+        rounds=turns,
+        removal_factor=0.5,
+        rehearse=True,
+        store=store,
+        settings={"ending": "off"},
+        progress=False,
+    )
+    return run.id
+
+
+@contextmanager
+def _viewing(store: Path) -> Iterator[tuple[str, float]]:
+    """Yield the address that `tertulia view` prints, and the seconds until it answers."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "cli.main", "view", "--store", str(store), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = next(word for word in server.stdout.readline().split() if word.startswith("http"))
+            with urllib.request.urlopen(f"{address.partition('?')[0]}api/runs") as response:
+                json.load(response)
+            yield address, time.perf_counter() - began
+        finally:
+            server.terminate()
+
+
+if __name__ == "__main__":
+    main()
