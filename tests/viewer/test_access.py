@@ -148,27 +148,26 @@ def test_the_keyboard_alone_reaches_everything(page: Page, address: str, runs: R
     text_of(page)
 
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("location.hash.includes('turn=')")
-    assert re.search(r"[?&]turn=2\b", page.url)
+    page.wait_for_url(re.compile(r"[?&]turn=2\b"))
     text_of(page)
 
     tab_to(page, lambda focused: focused["type"] == "range" and "λ" in focused["name"], "the slider of λ")
     before = text_of(page)
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("/[?&]lambda=/.test(location.href)")
+    page.wait_for_url(re.compile("[?&]lambda="))
     assert re.search(r"[?&]turn=2\b", page.url), "arrow keys on the slider don't change the turn"
     assert text_of(page) != before
 
     tab_to(page, lambda focused: focused["name"].lower().startswith("candidates"), "the candidates")
     page.keyboard.press("Enter")
-    page.wait_for_function("/[?&]pane=candidates/.test(location.href)")
+    page.wait_for_url(re.compile("[?&]pane=candidates"))
 
     page.goto(f"{address}#/runs/{runs.fork}")
     text_of(page)
     tab_to(page, lambda focused: focused["href"].startswith("#/compare/"), "the comparison with its parent")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash.startsWith('#/compare/')")
+    page.wait_for_url(re.compile("#/compare/"))
     assert runs.fork in text_of(page)
 
 

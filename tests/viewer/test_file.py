@@ -177,7 +177,7 @@ def test_its_policy_lets_nothing_else_act(files: dict[str, Path], page: Page) ->
     page.goto(file.as_uri())
     text_of(page)
     page.evaluate(
-        """() => {
+        """async () => {
             window.refused = [];
             addEventListener("securitypolicyviolation", (event) => window.refused.push(event.effectiveDirective));
             document.body.insertAdjacentHTML("beforeend", '<img src="x:" onerror="window.ran = 1">');
@@ -186,9 +186,9 @@ def test_its_policy_lets_nothing_else_act(files: dict[str, Path], page: Page) ->
             document.body.append(script);
             const image = new Image();
             image.src = "http://127.0.0.1:9/x.png";
+            while (window.refused.length < 4) await new Promise((done) => setTimeout(done, 10));
         }"""
     )
-    page.wait_for_function("window.refused.length >= 4")
     assert page.evaluate("window.ran") is None
 
 
