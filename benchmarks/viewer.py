@@ -27,14 +27,12 @@ from viewer.server import BUILT
 
 SERVED_TURNS, EXPORTED_TURNS, SLIDER_STEPS = 500, 1000, 60
 
-_USABLE = (
-    "document.querySelector('[role=listbox] [role=option], main li') && document.querySelector('input[type=range]')"
-)
+#: Turns to choose from, and the slider of λ for the chosen one.
+_USABLE = ("[role=listbox] [role=option]", "input[type=range][aria-label=λ]")
 
 #: Milliseconds from each step of the slider of λ to the frame that shows it.
 _DRAG = """async (steps) => {
-    const isOfFactor = (input) => Number(input.max) <= 1 || /λ/.test(input.ariaLabel ?? input.labels[0]?.innerText);
-    const slider = [...document.querySelectorAll("input[type=range]")].find(isOfFactor);
+    const slider = document.querySelector("input[type=range][aria-label=λ]");
     const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
     const times = [];
     for (let step = 0; step < steps; step++) {
@@ -73,7 +71,7 @@ def _measure_served(folder: Path, page: Page, table: Table) -> None:
         table.add_row("`view`: command to first answer", f"{answered_s:.2f} s", "1 s")
         began = time.perf_counter()
         page.goto(f"{address}#/runs/{run}?turn=2")
-        page.wait_for_function(_USABLE)
+        _wait_until_usable(page)
         table.add_row(f"{SERVED_TURNS} turns: usable", f"{time.perf_counter() - began:.2f} s", "1.5 s")
         times = page.evaluate(_DRAG, SLIDER_STEPS)
         table.add_row("slider of λ, p95 a frame", f"{np.percentile(times, 95):.0f} ms", "50 ms")
@@ -90,8 +88,13 @@ def _measure_exported(folder: Path, page: Page, table: Table) -> None:
     table.add_row("written in", f"{took_s:.1f} s", "")
     began = time.perf_counter()
     page.goto(file.as_uri())
-    page.wait_for_function(_USABLE)
+    _wait_until_usable(page)
     table.add_row("opened from disk: usable", f"{time.perf_counter() - began:.2f} s", "")
+
+
+def _wait_until_usable(page: Page) -> None:
+    for wanted in _USABLE:
+        page.locator(wanted).first.wait_for()
 
 
 def _rehearsed(store: Path, turns: int) -> str:
