@@ -127,7 +127,8 @@ def _write_dialogue(store: Any, run: str) -> None:
 def _write_album(store: Any, run: str) -> None:
     renamed = dict(zip(album_stored.ALBUMS, (*NAMES, "Eva"), strict=True))
     albums = {renamed[name]: album for name, album in album_stored.ALBUMS.items()}
-    with patch.object(album_stored, "ALBUMS", albums):
+    bare = tuple(picture.model_copy(update={"file": None}) for picture in album_stored.PICTURES)
+    with patch.multiple(album_stored, ALBUMS=albums, PICTURES=bare):
         store.create_run(album_stored.an_album_run(run), album_stored.a_population())
     for turn, encounter in enumerate(album_stored.EXCHANGES, start=1):
         met = encounter._replace(asker=renamed[encounter.asker], answerer=renamed[encounter.answerer])

@@ -16,7 +16,8 @@ from tertulia.pages.html_file import html_of_run
 #: What an attack would have changed, anywhere.
 _TRACES = f"""() => ({{
     ran: window.{FLAG} ?? null,
-    elements: document.querySelectorAll("main iframe, main script, main style, main meta, main base, main img").length,
+    elements: document.querySelectorAll("main iframe, main script, main style, main meta, main base").length
+        + document.querySelectorAll('main img:not([src^="data:image/"])').length,
     handlers: [...document.querySelectorAll("*")].flatMap((element) => [...element.attributes])
         .filter(({{ name }}) => name.startsWith("on")).length,
     links: [...document.querySelectorAll("a[href]")].map((link) => link.getAttribute("href"))
