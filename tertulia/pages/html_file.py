@@ -153,7 +153,10 @@ def _collect(store: SqliteStore, run: RunRecord) -> Documents:
 
 
 def _document(store: SqliteStore, run: RunRecord, path: str) -> Document:
+    """Return a document without what concerns other runs, or the machine: a file is for somebody else."""
     document = document_at(store, path)
+    if path.endswith("/actions"):
+        return document | {"store": []}
     if path != "runs":
         return document
     return document | {"runs": [row for row in document["runs"] if row["run"] == run.run], "simulations": []}

@@ -1,5 +1,6 @@
 """A run as one file: complete, small, the same every time, opened from disk; and in the cell of a notebook."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -63,7 +64,11 @@ def test_every_document_of_a_run_is_in_its_file_as_the_server_answers_it(store: 
         documents, missing = read_exported(exported(store, run))
         with SqliteStore.open(store) as opened:
             assert [row["run"] for row in documents.pop("runs")["runs"]] == [run]
-            assert {path: document_at(opened, path) for path in documents} == documents
+            answered = {path: document_at(opened, path) for path in documents}
+            for path in [path for path in answered if path.endswith("/actions")]:
+                answered[path]["store"] = []  # where the store lies on this machine concerns nobody else
+            assert answered == documents
+            assert str(store) not in json.dumps(documents)
             numbers = [turn.turn for turn in opened.turns(run)]
             names = [quote(name) for name in opened.start(run).names]
         filled = {"turns": numbers, "agents": names}
