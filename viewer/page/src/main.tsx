@@ -37,7 +37,8 @@ function View({ path }: { path: readonly string[] }) {
   if (kind === "towns" && first) return <TownView simulation={first} />;
   return (
     <main class="view">
-      <Notice title="There is no such page">
+      <h1>There is no such page</h1>
+      <Notice>
         <a href={hrefOf(["runs"])}>Show all runs</a>
       </Notice>
     </main>
