@@ -15,7 +15,7 @@ from cli.terminal.output import plain, print_json, progress
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION
 
-RunOption = Annotated[
+RunArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN", help="The run, or simulation, that the page opens at, or @last.", autocompletion=complete_run
@@ -37,7 +37,7 @@ TokenOption = Annotated[
 
 
 def view(
-    run: RunOption = None,
+    run: RunArgument = None,
     port: PortOption = 8017,
     no_open: NoOpenOption = False,
     allow_runs: AllowRunsOption = False,

@@ -96,4 +96,4 @@ def _opens_the_page(scope: Scope, headers: Headers) -> bool:
 def _has_token(scope: Scope, headers: Headers, token: str) -> bool:
     query = parse_qs(scope["query_string"].decode("latin-1"))
     given = [*query.get("token", []), *headers.getlist(TOKEN_HEADER)]
-    return any([hmac.compare_digest(value.encode(errors="replace"), token.encode()) for value in given])
+    return any(hmac.compare_digest(value.encode(errors="replace"), token.encode()) for value in given)

@@ -138,7 +138,7 @@ class Pages:
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """Return a document as JSON that any browser reads: half a surrogate pair is escaped, and what is no number null."""
+    """Return a document as JSON that any browser reads: half a surrogate pair is escaped, what is no number is null."""
     try:
         return json.dumps(document, allow_nan=False, separators=(",", ":"))
     except ValueError:
