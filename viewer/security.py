@@ -59,9 +59,10 @@ class Guards:
     def _problem(self, scope: Scope) -> str | None:
         """Return why a request is refused; `None` where it is not."""
         headers = Headers(scope=scope)
-        if headers.getlist("host") not in [[host] for host in _hosts(scope)]:
+        hosts = [host.lower() for host in headers.getlist("host")]
+        if len(hosts) != 1 or hosts[0] not in _hosts(scope):
             return "This host name is not the server's. Open the address that `tertulia view` has printed."
-        if any(origin != f"http://{headers['host']}" for origin in headers.getlist("origin")):
+        if any(origin != f"http://{hosts[0]}" for origin in headers.getlist("origin")):
             return "Requests of other sites are refused."
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _opens_the_page(scope, headers):
             return "Requests of other sites are refused."

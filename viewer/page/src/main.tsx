@@ -1,6 +1,7 @@
 /** The page: the view that its address names, below a line that leads to the others. */
 
 import { render } from "preact";
+import { ConnectionLine } from "./components/connection";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
 import { hrefOf, usePlace } from "./router";
@@ -21,6 +22,7 @@ function Page() {
         <span style={{ flex: 1 }} />
         <ThemeButton />
       </header>
+      <ConnectionLine />
       <View path={path} />
     </>
   );
