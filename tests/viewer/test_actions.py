@@ -38,9 +38,11 @@ def test_what_is_offered_is_every_parameter_that_names_no_code_host_file_or_pers
     offered = {parameter["name"]: parameter for parameter in page["parameters"]}
     assert not {name for name in offered if name.endswith("_model")}
     assert not offered.keys() & {"nodes", "node_settings", "surrogate", "seat", "villagers", "pictures", "setpoint"}
-    assert {"removal_factor", "temperature", "max_turns", "block_order", "judge"} <= offered.keys() <= {
-        *Parameters.model_fields
-    }
+    assert (
+        {"removal_factor", "temperature", "max_turns", "block_order", "judge"}
+        <= offered.keys()
+        <= {*Parameters.model_fields}
+    )
     assert offered["removal_factor"]["value"] == "0.5"
     for name, parameter in offered.items():
         assert parameter["value"] == written(record.parameters[name])
@@ -57,7 +59,18 @@ def test_the_default_store_needs_no_name(store: Path, tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize(
     "name",
-    ["nodes.score", "node.key", "judge_model", "thinking_model", "surrogate", "seat", "pictures", "no_such", "store", ""],
+    [
+        "nodes.score",
+        "node.key",
+        "judge_model",
+        "thinking_model",
+        "surrogate",
+        "seat",
+        "pictures",
+        "no_such",
+        "store",
+        "",
+    ],
 )
 def test_a_parameter_that_is_not_offered_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="parameter|command line alone"):
@@ -85,10 +98,10 @@ def test_the_command_that_is_shown_forks_as_told(page: Page, store: Path) -> Non
         page.get_by_text("Fork from here").click()
         assert _command(page) == ["tertulia", "fork", parent.id, "--at", "3", "--store", str(store)]
         page.get_by_label("λ", exact=True).fill("0.9")
-        page.get_by_label("seed").fill("8")
-        page.get_by_label("another parameter").select_option("max_turns")
+        page.get_by_label("seed", exact=True).fill("8")
+        page.get_by_label("Change another parameter").select_option("max_turns")
         page.get_by_label("max_turns", exact=True).fill("5")
-        page.get_by_label("another parameter").select_option("block_order")
+        page.get_by_label("Change another parameter").select_option("block_order")
         page.get_by_label("block_order", exact=True).fill("bm pec's $HOME")
         assert "block_order=bm pec's $HOME" in _command(page)
         page.get_by_role("button", name="Leave block_order as it is").click()

@@ -42,7 +42,15 @@ def guarded(store: Path) -> Iterator[str]:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost", "127.0.0.1.evil.example:{port}", ""],
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost",
+        "127.0.0.1.evil.example:{port}",
+        "",
+    ],
 )
 def test_another_host_name_gets_nothing(address: str, path: str, host: str) -> None:
     answer = ask(address, path, {"Host": host.format(port=urlsplit(address).port)})

@@ -117,19 +117,17 @@ function ForkForm({ run, at, parameters, store }: Form & { parameters: readonly 
         <label>
           seed <input type="number" step="1" value={seed} onInput={(e) => setSeed(e.currentTarget.value)} />
         </label>
-        <label>
-          another parameter{" "}
-          <select
-            value=""
-            onChange={(event) => {
-              const found = free.find(({ name }) => name === event.currentTarget.value);
-              if (found) setChanged([...changed, [found.name, found.value === "''" ? "" : found.value]]);
-            }}
-          >
-            <option value="">choose…</option>
-            {free.map(({ name }) => <option key={name} value={name}>{name}</option>)}
-          </select>
-        </label>
+        <select
+          aria-label="Change another parameter"
+          value=""
+          onChange={(event) => {
+            const found = free.find(({ name }) => name === event.currentTarget.value);
+            if (found) setChanged([...changed, [found.name, found.value === "''" ? "" : found.value]]);
+          }}
+        >
+          <option value="">change another parameter…</option>
+          {free.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+        </select>
       </div>
       {changed.map(([name, value]) => (
         <Setting
@@ -157,20 +155,18 @@ function forkWords(run: string, at: number, settings: Record<string, string>, st
 function Setting({ parameter, value, set, drop }: { parameter: Parameter; value: string; set: (value: string) => void; drop: () => void }) {
   const { name, choices, values, description } = parameter;
   const isChoice = choices.length > 0 && values === choices.join(" | ");
-  const described = useId();
+  const [field, described] = [useId(), useId()];
   return (
     <div>
       <div class="row">
-        <label>
-          <span class="code">{name}</span>{" "}
-          {isChoice ? (
-            <select value={value} onChange={(event) => set(event.currentTarget.value)} aria-describedby={described}>
-              {choices.map((choice) => <option key={choice}>{choice}</option>)}
-            </select>
-          ) : (
-            <input value={value} onInput={(event) => set(event.currentTarget.value)} aria-describedby={described} />
-          )}
-        </label>
+        <label class="code" for={field}>{name}</label>
+        {isChoice ? (
+          <select id={field} value={value} onChange={(event) => set(event.currentTarget.value)} aria-describedby={described}>
+            {choices.map((choice) => <option key={choice}>{choice}</option>)}
+          </select>
+        ) : (
+          <input id={field} value={value} onInput={(event) => set(event.currentTarget.value)} aria-describedby={described} />
+        )}
         <button onClick={drop} aria-label={`Leave ${name} as it is`}>Leave it</button>
       </div>
       <p id={described} class="small muted data">{[description, values].filter(Boolean).join("; ")}</p>
