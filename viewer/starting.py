@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -121,8 +122,9 @@ class Starter:
                 command.process.send_signal(signal.SIGINT)
         for command in running:
             run = command.document()["run"]
-            way = f"; to go on: tertulia resume {run}" if run else ""
-            print(f"interrupted: tertulia {' '.join(command.words[:2])}{way}", file=sys.stderr)
+            words = ["tertulia", *resume_words(run), "--store", str(self._store)] if run else []
+            way = f"; to go on: {shlex.join(words)}" if words else ""
+            print(f"interrupted: tertulia {shlex.join(command.words[:2])}{way}", file=sys.stderr)
 
 
 def _texts(settings: Mapping[str, Any]) -> dict[str, str]:

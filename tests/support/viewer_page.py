@@ -28,15 +28,18 @@ def chromium() -> str:
 
 
 @contextmanager
-def serving(store: Path, token: str | None = None, command: Sequence[str] | None = None) -> Iterator[str]:
-    """Serve a store on a free port of the loopback, and yield the address, which ends with a slash.
+def serving(
+    store: Path, token: str | None = None, command: Sequence[str] | None = None, port: int = 0
+) -> Iterator[str]:
+    """Serve a store on the loopback, and yield the address, which ends with a slash.
 
     Args:
         store: The store file.
         token: What every request must have.
         command: What starts runs, before its arguments.
+        port: The port, or the next free one; 0 for any.
     """
-    listening = listen(0)
+    listening = listen(port)
     port = listening.getsockname()[1]
     server = PageServer(build_app(store, token, command))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

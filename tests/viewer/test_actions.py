@@ -73,7 +73,7 @@ def test_the_default_store_needs_no_name(store: Path, tmp_path: Path, monkeypatc
     ],
 )
 def test_a_parameter_that_is_not_offered_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="parameter|command line alone"):
+    with pytest.raises(UsageError, match=r"unknown parameter|command line alone"):
         fork_words("k3f9", 2, {name: "x"})
 
 
@@ -144,6 +144,31 @@ def test_a_command_that_fails_shows_why(page: Page, address: str) -> None:
     page.get_by_label("λ", exact=True).fill("7")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("Input should be less than or equal to 1")).to_be_visible(timeout=20_000)
+
+
+def test_a_run_that_stopped_can_be_resumed_while_the_server_comes_and_goes(
+    page: Page, store: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "t.db"
+    copy.write_bytes(store.read_bytes())
+    run = tertulia.open_store(copy).run().id
+    with SqliteStore.open(copy) as opened:
+        opened.set_status(run, "running")  # as a process that was killed leaves it
+    gone = page.get_by_text("Not connected. Start the viewer again with: tertulia view")
+    with serving(copy) as address:
+        page.goto(f"{address}#/runs/{run}")
+        expect(page.get_by_text("Its process ended without a word.")).to_be_visible()
+        assert _command(page) == ["tertulia", "resume", run, "--store", str(copy)]
+    expect(gone).to_be_visible()
+    with SqliteStore.open(copy) as opened:
+        opened.set_status(run, "interrupted")
+    with serving(copy, port=int(address.rstrip("/").rpartition(":")[2])) as again:
+        assert again == address
+        expect(page.get_by_text("The run is interrupted.")).to_be_visible(timeout=10_000)
+        expect(gone).to_have_count(0)
+        with SqliteStore.open(copy) as opened:
+            opened.set_status(run, "finished")
+        expect(page.get_by_label("Command")).to_have_count(0)
 
 
 def test_what_the_page_may_not_set_starts_nothing(address: str) -> None:

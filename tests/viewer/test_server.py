@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.requests_to_page import ask, watching
@@ -190,12 +191,7 @@ def test_every_page_is_told_of_a_turn_as_it_comes(store: Path, tmp_path: Path) -
         assert before["run"] == {"run": before["run"]["run"], "status": "finished", "turns": 3, "driven": False}
         assert next(second) == {"runs": before["runs"], "run": None}
         run = tertulia.open_store(served).run(before["run"]["run"]).fork(3, rounds=4, progress=False)
-        seen = []
-        for change in first:
-            seen.append((change["run"]["run"], change["run"]["status"]))
-            if seen[-1] == (run.id, "finished"):
-                break
-        assert change["run"]["turns"] == 4
+        assert _until(first, "finished", False, run.id)["turns"] == 4
         assert next(second)["runs"] != before["runs"]
 
 
@@ -234,8 +230,10 @@ tertulia.run("tidewell", rehearse=True, rounds=2, store=sys.argv[1], progress=Fa
 """
 
 
-def _until(changes: Iterator[dict], status: str, is_driven: bool) -> dict:
+def _until(changes: Iterator[dict[str, Any]], status: str, is_driven: bool, run: str | None = None) -> dict[str, Any]:
     for change in changes:
-        if change["run"] and (change["run"]["status"], change["run"]["driven"]) == (status, is_driven):
-            return change["run"]
+        stands: dict[str, Any] = change["run"] or {}
+        is_wanted = run in (None, stands.get("run"))
+        if is_wanted and (stands.get("status"), stands.get("driven")) == (status, is_driven):
+            return stands
     raise AssertionError("the stream has ended")
