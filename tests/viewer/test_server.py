@@ -61,7 +61,7 @@ def test_a_document_is_answered_under_the_beginning_of_an_id_too(address: str) -
         ("api/runs/@last/turns/%D9%A3", 404),
         ("api/runs/@last/turns/1_0", 404),
         ("api/runs/@last/turns?after=x", 400),
-        ("api/runs/@last/turns?after=-1", 400),
+        ("api/runs/@last/turns?after=-2", 400),
         ("api/runs/@last/turns?after=99999999999999999999", 400),
         ("api/runs/@last/opening", 400),
         ("api/runs/@last/agents/Nobody", 404),

@@ -5,6 +5,7 @@ export function commandLine(words: readonly string[]): string {
   return words.map(quoted).join(" ");
 }
 
-function quoted(word: string): string {
+/** Return a word so that a shell reads it back. */
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }

@@ -5,7 +5,7 @@ import { Status, WithDocument } from "../components/parts";
 import type { Run } from "../documents";
 import { hrefOf } from "../router";
 import { request } from "../server_request";
-import { commandLine } from "../shell";
+import { commandLine, quoted } from "../shell";
 import { source } from "../source";
 import "../styles/actions.css";
 import { useDocument } from "../use_document";
@@ -177,7 +177,7 @@ function Setting({ parameter, value, set, drop }: { parameter: Parameter; value:
 /** A command with what can be done with it. */
 function Do({ words, asked }: { words: readonly string[]; asked: Asked }) {
   const line = commandLine(["tertulia", ...words]);
-  const shown = useRef<HTMLElement>(null);
+  const shown = useRef<HTMLDivElement>(null);
   const [copied, setCopied] = useState("");
   const canStart = useCanStart();
   const [started, start] = useStarted();
@@ -194,7 +194,9 @@ function Do({ words, asked }: { words: readonly string[]; asked: Asked }) {
   return (
     <div class="stack">
       <div class="row">
-        <code class="command data" ref={shown} aria-label="Command">{line}</code>
+        <div class="command data" role="group" aria-label="Command" ref={shown}>
+          {["tertulia", ...words].map((word, index) => <>{index > 0 && " "}<span>{quoted(word)}</span></>)}
+        </div>
         <button onClick={copy}>Copy</button>
         {canStart && <button class="primary" disabled={isGoingOn(started)} onClick={() => start(asked)}>Start</button>}
         <span class="small" role="status">{copied}</span>
@@ -215,7 +217,7 @@ function Started({ command }: { command: Command | string }) {
           ? !hasFailed && "Starting…"
           : <a href={hrefOf(["runs", command.run])}>{`Show run ${command.run}`}</a>}
       </p>
-      {hasFailed && <pre class="command data small">{command.lines.join("\n")}</pre>}
+      {hasFailed && <pre class="command data small">{command.lines.join("\n") || `It ended without a word, with exit code ${command.exit_code}.`}</pre>}
     </div>
   );
 }
