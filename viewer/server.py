@@ -90,6 +90,8 @@ class Pages:
 
     async def changes(self, request: Request) -> Response:
         """Answer the stream of changes."""
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         return StreamingResponse(self._changes.events(request.query_params.get("run")), media_type="text/event-stream")
 
     async def built(self, request: Request) -> Response:

@@ -102,8 +102,9 @@ def test_the_server_only_reads(address: str, method: str) -> None:
 
 
 def test_head_is_answered_without_a_body(address: str) -> None:
-    answer = ask(address, "api/runs", method="HEAD")
-    assert (answer.status, answer.body) == (200, b"")
+    for path in ("", "api/runs", "api/changes"):
+        answer = ask(address, path, method="HEAD")
+        assert (answer.status, answer.body) == (200, b"")
 
 
 def test_the_page_says_how_it_is_built_where_it_is_not(

@@ -91,15 +91,6 @@ def test_the_line_is_json_where_that_is_asked_for(store: Path) -> None:
         assert ask(json.loads(line)["url"], "api/runs").status == 200
 
 
-@pytest.mark.parametrize("option", ["--token", "--allow-runs"])
-def test_a_token_is_drawn_each_time_and_needed(store: Path, option: str) -> None:
-    with viewing(option, "--store", str(store)) as (line, _):
-        token = urlsplit(line).query.removeprefix("token=")
-        assert len(token) >= 32
-        assert ask(base(line), "api/runs").status == 403
-        assert ask(base(line), f"api/start?token={token}").json["can_start"] == (option == "--allow-runs")
-
-
 def test_a_port_in_use_leads_to_the_next_free_one(store: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -113,11 +104,10 @@ def test_a_port_in_use_leads_to_the_next_free_one(store: Path) -> None:
             assert process.communicate()[1] == f"port {port} is in use; this is port {found}\n"
 
 
-@pytest.mark.parametrize("port", ["-1", "65536"])
-def test_a_port_that_there_is_not_is_a_usage_error(store: Path, port: str) -> None:
-    code, problem = refused("--port", port, "--store", str(store))
+def test_a_port_that_there_is_not_is_a_usage_error(store: Path) -> None:
+    code, problem = refused("--port", "65536", "--store", str(store))
     assert code == 2
-    assert port in problem
+    assert "65536" in problem
 
 
 def test_an_unknown_run_is_not_found(store: Path) -> None:
@@ -175,6 +165,7 @@ def test_a_browser_gets_the_address_and_makes_no_noise(store: Path, tmp_path: Pa
         until = time.monotonic() + 10
         while not opened.exists() and time.monotonic() < until:
             time.sleep(0.02)
+        assert ask(base(line), "api/runs").status == (403 if options else 200)
         if options:  # other users see the arguments of a process: the token is in a file
             page = Path(urlsplit(opened.read_text()).path)
             assert line.partition("?token=")[2] in page.read_text()
@@ -207,6 +198,8 @@ def test_what_was_started_is_interrupted_with_the_server_and_can_be_resumed(stor
     copy.write_bytes(store.read_bytes())
     with viewing("--allow-runs", "--store", str(copy)) as (line, process):
         token, headers = urlsplit(line).query, {"Origin": base(line).rstrip("/"), "Content-Type": "application/json"}
+        assert len(token.removeprefix("token=")) >= 32
+        assert ask(base(line), "api/runs").status == 403
         asked = {"action": "fork", "run": "@last", "at": 1, "settings": {"max_turns": "5000"}}
         assert ask(base(line), f"api/start?{token}", headers, "POST", json.dumps(asked).encode()).status == 200
         with watching(base(line), f"?run=@last&{token}") as changes:
