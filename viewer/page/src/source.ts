@@ -10,7 +10,7 @@ export interface Change {
     readonly status: string;
     readonly turns: number;
     /** Whether a process drives it; one that was killed is still stored as `running`. */
-    readonly driven: boolean;
+    readonly driven?: boolean;
   } | null;
 }
 

@@ -65,7 +65,7 @@ function ServedForkForm(form: Form) {
 
 /** The command that goes on with a run that has stopped; nothing while a process drives it. */
 export function ResumePanel({ run }: { run: Run }) {
-  const [change, setChange] = useState({ status: run.status, driven: false });
+  const [change, setChange] = useState<{ status: string; driven?: boolean }>({ status: run.status });
   useEffect(() => source.watch(run.run, ({ run }) => run && setChange(run)), [run.run]);
   const version = `${change.status} ${change.driven}`;
   const actions = useDocument<Actions>(source.isFile ? null : actionsPath(run), version);
