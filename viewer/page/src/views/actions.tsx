@@ -63,7 +63,7 @@ function ServedForkForm(form: Form) {
   return <WithDocument of={actions}>{({ parameters, store }) => <ForkForm {...form} parameters={parameters} store={store} />}</WithDocument>;
 }
 
-/** The command that goes on with a run that has stopped; nothing while a process drives it. */
+/** The command that goes on with a run that has stopped. */
 export function ResumePanel({ run }: { run: Run }) {
   const [change, setChange] = useState<{ status: string; driven?: boolean }>({ status: run.status });
   useEffect(() => source.watch(run.run, ({ run }) => run && setChange(run)), [run.run]);
@@ -71,7 +71,8 @@ export function ResumePanel({ run }: { run: Run }) {
   const actions = useDocument<Actions>(source.isFile ? null : actionsPath(run), version);
   const store = actions.state === "ready" ? actions.value.store : [];
   const isResumable = source.isFile ? run.status !== "finished" : actions.state === "ready" && actions.value.resume !== null;
-  if (!isResumable || change.driven || change.status === "finished") return null;
+  if (change.driven) return <p class="small">It goes on now; it can be resumed when its process has ended.</p>;
+  if (!isResumable || change.status === "finished") return null;
   const why = change.status === "running" ? "Its process ended without a word." : `The run is ${change.status}.`;
   return (
     <section class="actions stack" aria-label="Go on with this run">
