@@ -1,25 +1,87 @@
 """`view`: a local page over a store."""
 
+import secrets
+import shlex
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import StoreOption
+from cli.environment import DEFAULT_STORE, former_store_hint, store_path
+from cli.options import JsonOption, StoreOption
+from cli.terminal.completion import complete_run
+from cli.terminal.output import plain, print_json, progress
+from storage.store import SqliteStore
+from tertulia.documents import SCHEMA_VERSION
+
+RunArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="The run, or simulation, that the page opens at, or @last.", autocompletion=complete_run
+    ),
+]
+PortOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N", min=0, max=65535, help="The port; the next free one where it is in use. 0 for any free one."
+    ),
+]
+NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
+AllowRunsOption = Annotated[
+    bool, typer.Option("--allow-runs", help="Let the page fork and resume runs; its address has a token then.")
+]
+TokenOption = Annotated[
+    bool, typer.Option("--token", help="Let nobody read without the token in the address, as on a shared machine.")
+]
 
 
 def view(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run that the page opens at, or @last.")] = None,
-    port: Annotated[int, typer.Option(metavar="N", help="The port; the next free one where it is in use.")] = 8017,
+    run: RunArgument = None,
+    port: PortOption = 8017,
+    no_open: NoOpenOption = False,
+    allow_runs: AllowRunsOption = False,
+    token: TokenOption = False,
     store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Show runs as a page in the browser, also while they go on.
+    """Show runs as a page in the browser, also while they go on; Ctrl-C ends it.
 
     Example: tertulia view @last
     """
-    import uvicorn
-
+    from tertulia.pages.places import place_of
+    from viewer.browser import open_browser
     from viewer.server import build_app
+    from viewer.serving import PageServer, listen
 
-    print(f"http://127.0.0.1:{port}/" + (f"#/runs/{run}" if run else ""), flush=True)
-    uvicorn.run(build_app(store_path(store)), host="127.0.0.1", port=port, log_level="warning")
+    path = store_path(store)
+    with SqliteStore.open(path) as opened:
+        place = "" if run is None else place_of(opened, run)
+    if not path.exists():
+        named = "" if path == store_path(None) else f" --store {shlex.quote(str(path))}"
+        hint = former_store_hint(store) or f"there is no store {path} yet; begin with: tertulia run tidewell{named}"
+        progress().print(plain(hint))
+    if store_path(None) != Path(DEFAULT_STORE):  # commands to copy would find another store without its name
+        path = path.absolute()
+    secret = secrets.token_urlsafe(24) if allow_runs or token else None
+    command = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
+    socket = listen(port)
+    taken = socket.getsockname()[1]
+    if port not in (0, taken):
+        progress().print(f"port {port} is in use; this is port {taken}")
+    address = f"http://127.0.0.1:{taken}/{f'?token={secret}' if secret else ''}{place}"
+
+    def answers() -> None:
+        if as_json:
+            print_json({"schema_version": SCHEMA_VERSION, "url": address})
+        else:
+            print(address, flush=True)
+        if not no_open:
+            open_browser(
+                address, bool(secret), lambda: progress().print("no browser opened; open the address yourself")
+            )
+
+    try:
+        PageServer(build_app(path, secret, command), answers).run([socket])
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None

@@ -89,3 +89,35 @@ def _is_at(lock: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(lock), os.stat(path))
     except FileNotFoundError:
         return False
+
+
+class Drivers:
+    """Which runs of a store are driven now, looked at again and again.
+
+    To see whether a lock is held it is taken for a moment, which could turn a driver away that begins in that moment.
+    So a lock that was found free is not tried again before somebody has written to its file.
+    """
+
+    def __init__(self, store: Path) -> None:
+        """Note the store file whose runs are looked at."""
+        self._store = store
+        self._free: dict[str, tuple[int, int]] = {}
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether a process drives a run; where that can't be seen, as of another user's, it is taken to."""
+        try:
+            lock = os.open(_path_of(self._store, run), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return not isinstance(error, FileNotFoundError)
+        try:
+            status = os.fstat(lock)
+            written = (status.st_ino, status.st_mtime_ns)
+            if not status.st_size or self._free.get(run) == written:  # without a byte, somebody is just taking it
+                return not status.st_size
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            self._free[run] = written
+            return False
+        except OSError:
+            return True
+        finally:
+            os.close(lock)

@@ -1,70 +1,177 @@
 """The web application: documents as JSON, what changed as server-sent events, and the built page."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
+import logging
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from state.errors import NotFoundError, TertuliaError
+from state.errors import NotFoundError, StorageError, TertuliaError
 from storage.store import SqliteStore
 from tertulia.pages.documents import document_at
+from viewer.changes import Changes
+from viewer.security import Guards, refusal
+from viewer.starting import Starter
+from viewer.store_reader import StoreReader
 
-#: The files that `make viewer` builds from `viewer/page/`.
+#: The files that `make viewer` builds from `viewer/page/`, with their media types.
 BUILT = Path(__file__).parent / "built"
+FILES = {"index.html": "text/html", "viewer.js": "text/javascript", "viewer.css": "text/css"}
+
+#: Answers of so many bytes and more are compressed, quickly: on the loopback that gains little, through a tunnel much.
+_COMPRESSED_FROM_BYTES, _COMPRESSION_LEVEL = 100_000, 1
+
+#: What a request to start a command may have at most.
+_LARGEST_REQUEST_BYTES = 16_384
+
+_UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says why"
 
 
-def build_app(store: Path) -> Starlette:
-    """Return the application over a store file."""
-    thread = ThreadPoolExecutor(1)
+def build_app(store: Path, token: str | None = None, command: Sequence[str] | None = None) -> Starlette:
+    """Return the application over a store file; `app.state.close()` ends what it has open.
 
-    def read(path: str, query: dict[str, str]) -> Response:
-        try:
-            with SqliteStore.open(store) as opened:
-                return JSONResponse(document_at(opened, path, query))
-        except TertuliaError as error:
-            return JSONResponse({"error": str(error)}, 404 if isinstance(error, NotFoundError) else 400)
+    Args:
+        store: The store file; it may be missing until somebody makes it.
+        token: What every request must have; `None` where none is needed.
+        command: The program and arguments before `fork` and `resume`, which the page may then start; `None` where it
+            may start nothing.
 
-    async def document(request: Request) -> Response:
-        path = request.scope["raw_path"].decode().removeprefix("/api/")
-        return await asyncio.get_running_loop().run_in_executor(thread, read, path, dict(request.query_params))
-
-    def state_of(run: str | None) -> str:
-        with SqliteStore.open(store) as opened:
-            runs = [(run.run, run.status, run.turns) for run in opened.runs()]
-            record = opened.run(run) if run else None
-            row = {"run": record.run, "status": record.status, "turns": record.turns} if record else None
-            return json.dumps({"runs": hash(tuple(runs)), "run": row})
-
-    async def changes(request: Request) -> Response:
-        run = request.query_params.get("run")
-
-        async def events() -> AsyncIterator[str]:
-            last = ""
-            while not await request.is_disconnected():
-                now = await asyncio.get_running_loop().run_in_executor(thread, state_of, run)
-                if now != last:
-                    last = now
-                    yield f"data: {now}\n\n"
-                await asyncio.sleep(0.4)
-
-        return StreamingResponse(events(), media_type="text/event-stream")
-
-    async def built(request: Request) -> Response:
-        name = request.path_params.get("name") or "index.html"
-        file = BUILT / name
-        return FileResponse(file) if file.is_file() and file.parent == BUILT else Response(status_code=404)
-
-    return Starlette(
+    Raises:
+        ValueError: Commands may be started, but no token is needed.
+    """
+    if command is not None and token is None:
+        raise ValueError("who may start commands must have a token")
+    pages = Pages(store, token, None if command is None else Starter(store, command))
+    app = Starlette(
         routes=[
-            Route("/api/changes", changes),
-            Route("/api/{path:path}", document),
-            Route("/", built),
-            Route("/{name}", built),
-        ]
+            Route("/api/changes", pages.changes),
+            Route("/api/start", pages.started),
+            Route("/api/start", pages.start, methods=["POST"]),
+            Route("/api/{path:path}", pages.document),
+            Route("/", pages.built),
+            Route("/{name}", pages.built),
+        ],
+        middleware=[
+            Middleware(Guards, token=token),
+            Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM_BYTES, compresslevel=_COMPRESSION_LEVEL),
+        ],
+        exception_handlers={HTTPException: _refused, TertuliaError: _failed, Exception: _unexpected},
     )
+    app.state.close = pages.close
+    return app
+
+
+class Pages:
+    """The answers."""
+
+    def __init__(self, store: Path, token: str | None, starter: Starter | None) -> None:
+        """Prepare them (see `build_app`)."""
+        self._reader = StoreReader(store)
+        self._changes = Changes(self._reader)
+        self._token, self._starter = token, starter
+
+    async def document(self, request: Request) -> Response:
+        """Answer the document of a path."""
+        path = request.scope["raw_path"].decode("latin-1").removeprefix("/api/")
+
+        def read(store: SqliteStore) -> str:
+            return json_text(document_at(store, path, dict(request.query_params)))
+
+        return Response(await self._reader.read(read), media_type="application/json")
+
+    async def changes(self, request: Request) -> Response:
+        """Answer the stream of changes."""
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        return StreamingResponse(self._changes.events(request.query_params.get("run")), media_type="text/event-stream")
+
+    async def built(self, request: Request) -> Response:
+        """Answer a file of the page."""
+        name = request.path_params.get("name", "index.html")
+        if name not in FILES:
+            raise HTTPException(404)
+        try:
+            content = (BUILT / name).read_text(encoding="utf-8")
+        except OSError as error:
+            problem = f"{error.filename}: {error.strerror}. In a checkout, `make viewer` builds the page."
+            return PlainTextResponse(problem, 404)
+        if name == "index.html" and self._token is not None:
+            for linked in ("viewer.js", "viewer.css"):
+                content = content.replace(f'"./{linked}"', f'"./{linked}?token={self._token}"')
+        return Response(content, media_type=FILES[name])
+
+    async def started(self, request: Request) -> Response:
+        """Answer whether commands may be started, and those that were."""
+        commands = [] if self._starter is None else [started.document() for started in self._starter.commands]
+        return JSONResponse({"can_start": self._starter is not None, "commands": commands})
+
+    async def start(self, request: Request) -> Response:
+        """Start a fork, or go on with a run."""
+        if self._starter is None:
+            raise HTTPException(404)
+        if not request.headers.get("origin"):  # one of another site was refused before (viewer/security.py)
+            raise HTTPException(403, "A command is started from the page alone.")
+        if request.headers.get("content-type") != "application/json":
+            raise HTTPException(400, "A command is described by JSON.")
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _LARGEST_REQUEST_BYTES:
+                raise HTTPException(413, f"A command is described by at most {_LARGEST_REQUEST_BYTES} bytes.")
+        starter = self._starter
+        words = await self._reader.read(lambda store: starter.checked(store, body))
+        return JSONResponse(starter.start(words).document())
+
+    def close(self) -> None:
+        """End the event streams, interrupt the commands that were started, and close the store."""
+        self._changes.close()
+        if self._starter is not None:
+            self._starter.close()
+        self._reader.close()
+
+
+def json_text(document: dict[str, Any]) -> str:
+    """Return a document as JSON that any browser reads: half a surrogate pair is escaped, what is no number is null."""
+    try:
+        return json.dumps(document, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(_finite(document), allow_nan=False, separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    problem = error.detail
+    if error.status_code == 404:
+        problem = "There is no such page. All runs are at the address that `tertulia view` has printed."
+    if error.status_code == 405:
+        problem = "The viewer only reads: GET and HEAD."
+    answer = refusal(request.scope, problem, error.status_code)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    status = 404 if isinstance(error, NotFoundError) else 500 if isinstance(error, StorageError) else 400
+    return refusal(request.scope, str(error), status)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    logging.getLogger(__name__).error("%s failed", request.scope["path"], exc_info=error)
+    return refusal(request.scope, _UNEXPECTED, 500)

@@ -12,36 +12,42 @@ runs/RUN/opening                    how a meeting opened
 runs/RUN/agents/NAME                an agent through the whole run
 runs/RUN/album                      an album chat: who has seen which picture, by round
 runs/RUN/figures                    diversity, length and participation
+runs/RUN/actions                    the commands that fork it or go on with it
 diff/A/B                            two runs aligned, and where they part
 towns/SIMULATION                    the days of a town, and who met whom
 towns/SIMULATION/people/NAME        what somebody remembers
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
-from state.errors import NotFoundError
+from state.errors import NotFoundError, SettingError
 from storage.store import SqliteStore
 from tertulia.documents import Document
-from tertulia.pages import comparison, conversation, figures, minds, population, runs, town, turn
+from tertulia.pages import actions, comparison, conversation, figures, minds, population, runs, town, turn
 
 #: Takes the store, the variable parts of the path, and the query.
 Reader = Callable[[SqliteStore, Sequence[str], Mapping[str, str]], Document]
+
+#: The number of a turn, as an address has it.
+_NUMBER = re.compile("[0-9]{1,9}")
 
 #: By pattern, in which `*` stands for a part of the path, what reads the document.
 READERS: dict[str, Reader] = {
     "runs": lambda store, _parts, _query: runs.runs_page(store),
     "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
-    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], int(query.get("after", "-1"))),
+    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], _after(query)),
     "runs/*/thoughts": lambda store, parts, _query: conversation.thoughts_page(store, parts[0]),
-    "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], int(parts[1])),
-    "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], int(parts[1])),
-    "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], int(parts[1])),
+    "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], _turn(parts[1])),
+    "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], _turn(parts[1])),
+    "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], _turn(parts[1])),
     "runs/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0]),
     "runs/*/opening": lambda store, parts, _query: minds.opening_page(store, parts[0]),
     "runs/*/agents/*": lambda store, parts, _query: minds.agent_page(store, parts[0], parts[1]),
     "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
     "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
+    "runs/*/actions": lambda store, parts, _query: actions.actions_page(store, parts[0]),
     "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
     "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
     "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
@@ -58,7 +64,7 @@ def document_at(store: SqliteStore, path: str, query: Mapping[str, str] | None =
 
     Raises:
         NotFoundError: There is no such path, run, turn, agent or simulation.
-        UsageError: The run has no such document, as an album chat has no race.
+        UsageError: The run has no such document, as an album chat has no race; or a number of the query is none.
         StorageError: The store can't be read.
     """
     parts = [unquote(part) for part in path.split("/")]
@@ -66,8 +72,18 @@ def document_at(store: SqliteStore, path: str, query: Mapping[str, str] | None =
         expected = pattern.split("/")
         if len(expected) == len(parts) and all(name in ("*", part) for name, part in zip(expected, parts, strict=True)):
             variable = [part for name, part in zip(expected, parts, strict=True) if name == "*"]
-            try:
-                return read(store, variable, query or {})
-            except ValueError as error:
-                raise NotFoundError(f"there is no page {path}: {error}") from None
-    raise NotFoundError(f"there is no page {path}")
+            return read(store, variable, query or {})
+    raise NotFoundError(f"there is no page {path!r}")
+
+
+def _turn(part: str) -> int:
+    if not _NUMBER.fullmatch(part):
+        raise NotFoundError(f"there is no turn {part!r}; turns count from 1")
+    return int(part)
+
+
+def _after(query: Mapping[str, str]) -> int:
+    value = query.get("after", "-1")  # how a meeting opened comes before turn 1, and counts as turn 0
+    if value != "-1" and not _NUMBER.fullmatch(value):
+        raise SettingError("after", repr(value), " is no number of a turn")
+    return int(value)

@@ -1,17 +1,16 @@
 """A store served to a real browser: Debian's chromium through Playwright."""
 
 import shutil
-import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from viewer.server import build_app
+from viewer.serving import PageServer, listen
 
 #: What chromium needs in a container, and what keeps it from looking for hosts of its own.
 ARGUMENTS = (
@@ -29,18 +28,26 @@ def chromium() -> str:
 
 
 @contextmanager
-def serving(store: Path) -> Iterator[str]:
-    """Serve a store on a free port of the loopback, and yield the address, which ends with a slash."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port = listening.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(build_app(store), log_level="warning", timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            server.should_exit = True
-            thread.join(5)
+def serving(
+    store: Path, token: str | None = None, command: Sequence[str] | None = None, port: int = 0
+) -> Iterator[str]:
+    """Serve a store on the loopback, and yield the address, which ends with a slash.
+
+    Args:
+        store: The store file.
+        token: What every request must have.
+        command: What starts runs, before its arguments.
+        port: The port, or the next free one; 0 for any.
+    """
+    listening = listen(port)
+    port = listening.getsockname()[1]
+    server = PageServer(build_app(store, token, command))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        thread.join(5)

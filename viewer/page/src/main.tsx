@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { FileNote } from "./components/file_note";
+import { ConnectionLine } from "./components/connection";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
 import { go, hrefOf, placeOf, usePlace } from "./router";
@@ -24,6 +25,7 @@ function Page() {
         <span style={{ flex: 1 }} />
         <ThemeButton />
       </header>
+      <ConnectionLine />
       <View path={path} />
     </>
   );

@@ -1,11 +1,18 @@
 /** Where documents come from: the server of `tertulia view`, or the exported file that the page itself is in. */
 
 import { type AboutFile, EmbeddedFile } from "./embedded_file";
+import { request, watchServer } from "./server_request";
 
 /** How a run stands, as the server reports it; `runs` changes whenever any run of the store does. */
 export interface Change {
   readonly runs: string | number;
-  readonly run: { readonly run: string; readonly status: string; readonly turns: number } | null;
+  readonly run: {
+    readonly run: string;
+    readonly status: string;
+    readonly turns: number;
+    /** Whether a process drives it; one that was killed is still stored as `running`. */
+    readonly driven?: boolean;
+  } | null;
 }
 
 export interface Source {
@@ -22,22 +29,12 @@ export interface Source {
 class Server implements Source {
   readonly isFile = false;
 
-  async read<T>(path: string): Promise<T> {
-    let response: Response;
-    try {
-      response = await fetch(`api/${path}`);
-    } catch {
-      throw new Error("The server does not answer. Start it again with: tertulia view");
-    }
-    const document = await response.json();
-    if (!response.ok) throw new Error(document.error ?? response.statusText);
-    return document;
+  read<T>(path: string): Promise<T> {
+    return request<T>(path);
   }
 
   watch(run: string | null, report: (change: Change) => void): () => void {
-    const events = new EventSource(`api/changes${run === null ? "" : `?run=${encodeURIComponent(run)}`}`);
-    events.onmessage = (event) => report(JSON.parse(event.data));
-    return () => events.close();
+    return watchServer(run, report);
   }
 }
 

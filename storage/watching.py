@@ -1,0 +1,76 @@
+"""How all runs of a store stand, read so cheaply that it can be asked several times a second."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from state.records import RunStatus
+from storage.locks import Drivers
+from storage.store import SqliteStore
+from storage.views import TURNS_OF_RUN
+
+
+@dataclass(frozen=True)
+class RunStanding:
+    """How a run stands.
+
+    Attributes:
+        status: As it is stored; a run whose process was killed is still stored as running.
+        turns: How many turns it has.
+        is_driven: Whether a process drives it; looked at only where it is stored as running.
+    """
+
+    status: RunStatus
+    turns: int
+    is_driven: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How all runs stand.
+
+    Attributes:
+        runs: By id, newest first.
+        digest: A number that differs when any run or simulation of the store does.
+    """
+
+    runs: Mapping[str, RunStanding] = field(default_factory=dict)
+    digest: int = 0
+
+
+class Watch:
+    """A look at an open store again and again; SQLite says in microseconds whether somebody has written to it."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        """Take a store, which stays open as long as this is used."""
+        self._file, self._drivers = store.file, Drivers(Path(store.path))
+        self._version: int | None = None
+        self._rows: list[dict[str, Any]] = []
+        self._simulations: list[dict[str, Any]] = []
+        self._driven: set[str] = set()
+        self._standing = Standing()
+
+    def look(self) -> Standing:
+        """Return how all runs stand now; the same object as before where nothing has changed.
+
+        Raises:
+            StorageError: The store can't be read.
+        """
+        (found,) = self._file.rows("PRAGMA data_version")
+        is_written = found["data_version"] != self._version
+        if is_written:
+            columns = f"run, status, label, {TURNS_OF_RUN} AS turns"
+            self._rows = self._file.rows(f"SELECT {columns} FROM runs ORDER BY id DESC")
+            self._simulations = self._file.rows("SELECT simulation, status, days FROM simulations ORDER BY id")
+            self._version = found["data_version"]
+        running = (row["run"] for row in self._rows if row["status"] == "running")
+        driven = {run for run in running if self._drivers.is_driven(run)}
+        if is_written or driven != self._driven:
+            self._driven = driven
+            runs = {row["run"]: RunStanding(row["status"], row["turns"], row["run"] in driven) for row in self._rows}
+            everything = json.dumps([self._rows, self._simulations, sorted(driven)])
+            self._standing = Standing(runs, zlib.crc32(everything.encode()))
+        return self._standing

@@ -1,0 +1,28 @@
+"""Where a run or a simulation is shown on the page."""
+
+from state.errors import NotFoundError, UsageError
+from storage.ids import LATEST
+from storage.store import SqliteStore
+
+
+def place_of(store: SqliteStore, name: str) -> str:
+    """Return the part of the page's address behind its path: `#/runs/k3f9`, or `#/towns/` and a simulation's id.
+
+    Args:
+        store: The open store.
+        name: The id of a run or a simulation, a unique beginning of it, or `@last` for the newest run.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: Several begin like that.
+    """
+    simulations = [simulation.simulation for simulation in store.simulations.all()]
+    if name in simulations:
+        return f"#/towns/{name}"
+    try:
+        return f"#/runs/{store.run(name).run}"
+    except (NotFoundError, UsageError):
+        matching = [simulation for simulation in simulations if name != LATEST and simulation.startswith(name)]
+        if len(matching) != 1 or not name:
+            raise
+        return f"#/towns/{matching[0]}"

@@ -1,0 +1,118 @@
+/** Requests to the server of `tertulia view`, and what is wrong with the connection to it. */
+
+import { useEffect, useState } from "preact/hooks";
+
+/** What the printed address has after `?token=`; null where the server asks for none. */
+const token = new URLSearchParams(location.search).get("token");
+
+const START_AGAIN =
+  "Not connected. Start the viewer again with: tertulia view" +
+  (token === null ? "" : " (and open the address that it prints: it has a new token)");
+
+/** Return the JSON that the server answers; throws an `Error` for a reader. */
+export async function request<T>(path: string, body?: unknown): Promise<T> {
+  const headers: Record<string, string> = token === null ? {} : { "X-Tertulia-Token": token };
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(`api/${path}`, { headers, ...sent });
+  } catch {
+    throw new Error("The server does not answer. Start it again with: tertulia view");
+  }
+  const answer = await response.json().catch(() => ({ error: response.statusText }));
+  if (!response.ok) throw new Error(answer.error ?? response.statusText);
+  return answer;
+}
+
+// --- the connection over which changes come -------------------------------------------------------------------------
+
+let problem: string | null = null;
+const listeners = new Set<() => void>();
+
+function tell(now: string | null): void {
+  problem = now;
+  for (const listener of listeners) listener();
+}
+
+/** Return what is wrong with the connection, or with the store; null where all is well. */
+export function useConnectionProblem(): string | null {
+  const [shown, show] = useState(problem);
+  useEffect(() => {
+    const listener = () => show(problem);
+    listeners.add(listener);
+    listener();
+    return () => void listeners.delete(listener);
+  }, []);
+  return shown;
+}
+
+const RETRY_AFTER_MS = 2000;
+
+/**
+ * The changes of a run, for all who watch it. A browser has six connections to a server for all of its tabs together:
+ * so one stream serves all views, and a tab that nobody sees has none.
+ */
+class Stream<T> {
+  private events: EventSource | null = null;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private last: T | null = null;
+  readonly reports = new Set<(change: T) => void>();
+
+  constructor(private readonly address: string) {
+    document.addEventListener("visibilitychange", this.follow);
+    this.follow();
+  }
+
+  add(report: (change: T) => void): void {
+    this.reports.add(report);
+    if (this.last !== null) report(this.last);
+  }
+
+  close(): void {
+    document.removeEventListener("visibilitychange", this.follow);
+    this.disconnect();
+  }
+
+  private readonly follow = () => (document.hidden ? this.disconnect() : this.connect());
+
+  private connect(): void {
+    this.disconnect();
+    const events = new EventSource(this.address);
+    events.onmessage = (event) => {
+      tell(null);
+      this.last = JSON.parse(event.data) as T;
+      for (const report of this.reports) report(this.last);
+    };
+    events.addEventListener("unreadable", (event) => tell(JSON.parse((event as MessageEvent).data).error));
+    events.onerror = () => {
+      tell(START_AGAIN);
+      if (events.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      this.retry = setTimeout(() => this.connect(), RETRY_AFTER_MS);
+    };
+    this.events = events;
+  }
+
+  private disconnect(): void {
+    clearTimeout(this.retry);
+    this.events?.close();
+    this.events = null;
+  }
+}
+
+const streams = new Map<string, Stream<unknown>>();
+
+/** Report what the server says of a run, at once and whenever it changes; returns what ends that. */
+export function watchServer<T>(run: string | null, report: (change: T) => void): () => void {
+  const query = new URLSearchParams({ ...(run === null ? {} : { run }), ...(token === null ? {} : { token }) });
+  const address = `api/changes?${query}`;
+  const stream = (streams.get(address) ?? new Stream<T>(address)) as Stream<T>;
+  streams.set(address, stream as Stream<unknown>);
+  stream.add(report);
+  return () => {
+    stream.reports.delete(report);
+    if (stream.reports.size) return;
+    stream.close();
+    if (streams.get(address) === stream) streams.delete(address);
+  };
+}

@@ -1,0 +1,100 @@
+"""What is refused before anything is answered, and the headers of every answer (SECURITY.md).
+
+The server listens on the loopback, which any page of any site can reach through the browser of the same machine. Four
+guards keep such pages out: the host name (a site that lets its own name resolve to the loopback), the origin, what the
+browser says of where a request comes from, and, where it is asked for, a token. The token stands in addresses and never
+in a cookie: browsers send the cookies of a host to all of its ports, so any other local server would receive it.
+"""
+
+import hmac
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: The header in which the page's script sends the token.
+TOKEN_HEADER = "x-tertulia-token"
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+_NO_TOKEN = "This address lacks the token. Open the address that `tertulia view` has printed."
+
+
+class Guards:
+    """Refuses requests of other sites and those without the token; what it lets through has the headers too."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        """Wrap an application.
+
+        Args:
+            app: The application.
+            token: What every request must have; `None` where none is needed.
+        """
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        problem = self._problem(scope)
+        answer = self._app if problem is None else refusal(scope, problem)
+        await answer(scope, receive, send_guarded)
+
+    def _problem(self, scope: Scope) -> str | None:
+        """Return why a request is refused; `None` where it is not."""
+        headers = Headers(scope=scope)
+        hosts = [host.lower() for host in headers.getlist("host")]
+        if len(hosts) != 1 or hosts[0] not in _hosts(scope):
+            return "This host name is not the server's. Open the address that `tertulia view` has printed."
+        if any(origin != f"http://{hosts[0]}" for origin in headers.getlist("origin")):
+            return "Requests of other sites are refused."
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _opens_the_page(scope, headers):
+            return "Requests of other sites are refused."
+        if self._token is not None and not _has_token(scope, headers, self._token):
+            return _NO_TOKEN
+        return None
+
+
+def refusal(scope: Scope, problem: str, status: int = 403) -> Response:
+    """Return an answer that says what is wrong: to scripts as JSON, to people as text."""
+    if scope["path"].startswith("/api/"):
+        return JSONResponse({"error": problem}, status)
+    return PlainTextResponse(problem, status)
+
+
+def _hosts(scope: Scope) -> list[str]:
+    port = scope["server"][1]
+    names = ("127.0.0.1", "localhost", "[::1]")
+    return [f"{name}:{port}" for name in names] + (list(names) if port == 80 else [])
+
+
+def _opens_the_page(scope: Scope, headers: Headers) -> bool:
+    """Return whether a link was followed to the page itself, in a window of its own; it shows nothing to others."""
+    return (
+        scope["method"] == "GET"
+        and scope["path"] == "/"
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )
+
+
+def _has_token(scope: Scope, headers: Headers, token: str) -> bool:
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    given = [*query.get("token", []), *headers.getlist(TOKEN_HEADER)]
+    return any(hmac.compare_digest(value.encode(errors="replace"), token.encode()) for value in given)

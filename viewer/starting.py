@@ -1,0 +1,133 @@
+"""The commands that the page has started: forks, and runs that go on; each a process of its own."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from state.errors import UsageError
+from storage.store import SqliteStore
+from tertulia.pages.actions import fork_words, resume_words
+
+#: How many commands may go on at once, and the last lines that are shown of each.
+_AT_ONCE, _LINES, _READ_BYTES = 4, 12, 20_000
+
+#: The line by which a command says which run it drives (cli/driving.py).
+_RUN_LINE = re.compile(r"^run ([A-Za-z0-9_][A-Za-z0-9_-]*)$", re.MULTILINE)
+
+
+@dataclass
+class Command:
+    """A command that was started.
+
+    Attributes:
+        number: It is the so-many-th.
+        words: Its arguments, `fork` or `resume` first.
+        process: Its process.
+        messages: What it prints to standard error. A file, not a pipe: the run does not depend on who reads it.
+    """
+
+    number: int
+    words: Sequence[str]
+    process: "subprocess.Popen[bytes]"
+    messages: IO[bytes] = field(repr=False)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it goes on."""
+        return self.process.poll() is None
+
+    def document(self) -> dict[str, Any]:
+        """Return how it stands, as JSON: `run` is `None` until it is known, and `exit_code` until it has ended."""
+        self.messages.seek(0)
+        beginning = self.messages.read(_READ_BYTES)
+        end = self.messages.seek(0, 2)
+        self.messages.seek(max(0, end - _READ_BYTES))
+        lines = self.messages.read().decode("utf-8", "replace").splitlines()
+        found = _RUN_LINE.search(beginning.decode("utf-8", "replace"))
+        return {
+            "number": self.number,
+            "action": self.words[0],
+            "run": found[1] if found else None,
+            "exit_code": self.process.poll(),
+            "lines": lines[-_LINES:],
+        }
+
+
+class Starter:
+    """Starts `fork` and `resume` for the page, and interrupts them when the server ends."""
+
+    def __init__(self, store: Path, command: Sequence[str]) -> None:
+        """Note what is started.
+
+        Args:
+            store: The store file.
+            command: The program, and its arguments before `fork` and `resume`.
+        """
+        self._store, self._command = store, command
+        self.commands: list[Command] = []
+
+    def checked(self, store: SqliteStore, body: bytes) -> list[str]:
+        """Return the arguments of a command that the page asks for.
+
+        Raises:
+            TertuliaError: It asks for something else than `{"action": "fork", "run": …, "at": …, "settings": {…}}` or
+                `{"action": "resume", "run": …}`, or for a run or a parameter that there is not.
+        """
+        try:
+            asked = json.loads(body)
+        except (ValueError, RecursionError):
+            asked = None
+        match asked:
+            case {"action": "fork", "run": str(run), "at": int(at), "settings": dict(settings), **more} if not more:
+                words = fork_words(store.run(run).run, at, _texts(settings))
+            case {"action": "resume", "run": str(run), **more} if not more:
+                words = resume_words(store.run(run).run)
+            case _:
+                raise UsageError("a command is a fork (run, at, settings) or goes on with a run")
+        return [*words, "--store", str(self._store.absolute())]
+
+    def start(self, words: Sequence[str]) -> Command:
+        """Start a command.
+
+        Raises:
+            UsageError: Too many go on already.
+        """
+        if sum(command.is_running for command in self.commands) >= _AT_ONCE:
+            raise UsageError(f"{_AT_ONCE} commands go on already; wait until one of them has ended")
+        messages = tempfile.TemporaryFile()  # noqa: SIM115 closed with the process
+        process = subprocess.Popen(
+            [*self._command, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=messages,
+            start_new_session=True,  # Ctrl-C reaches the server alone, which hands it on
+        )
+        self.commands.append(Command(len(self.commands) + 1, words, process, messages))
+        return self.commands[-1]
+
+    def close(self) -> None:
+        """Interrupt what goes on, and say that it can be resumed."""
+        running = [command for command in self.commands if command.is_running]
+        for command in running:
+            with suppress(ProcessLookupError):
+                command.process.send_signal(signal.SIGINT)
+        for command in running:
+            run = command.document()["run"]
+            words = ["tertulia", *resume_words(run), "--store", str(self._store)] if run else []
+            way = f"; to go on: {shlex.join(words)}" if words else ""
+            print(f"interrupted: tertulia {shlex.join(command.words[:2])}{way}", file=sys.stderr)
+
+
+def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
+    if not all(isinstance(value, str) and value.isprintable() for value in settings.values()):
+        raise UsageError("the values of settings are texts of one line, as `--set` takes them")
+    return dict(settings)
