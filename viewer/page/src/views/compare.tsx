@@ -298,7 +298,7 @@ function SaidBy({ name, run, turn, said, pieces }: {
                   isShared ? <span key={index}>{text}</span> : name === "A" ? <del key={index}>{text}</del> : <ins key={index}>{text}</ins>,
                 )}
           </Utterance>
-          <a class="small" href={hrefOf(["runs", run.run], { turn })}>Why {name} said that</a>
+          <a class="small" href={hrefOf(["runs", run.run], { turn })}>{said.speaker === null ? `Why nobody spoke in ${name}` : `Why ${name} said that`}</a>
         </div>
       )}
     </div>
