@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { Plot } from "../components/plot";
 import { colourOf, shapeOf } from "../components/speakers";
+import "../styles/matrix.css";
 import { type Link, placesOf } from "./meetings";
 
 /** People whose names can be read in the drawing. */
