@@ -141,7 +141,7 @@ function ticksOf({ scale, count = 6, format, isWhole }: AxisProps): { at: number
     values = values.filter((_, index) => index % step === 0);
   }
   if (isWhole) values = values.filter((value) => Number.isInteger(value));
-  const text = format ?? scale.tickFormat?.(count) ?? String;
+  const text = format ?? (isWhole ? String : scale.tickFormat?.(count)) ?? String;
   const middle = isBand ? scale.bandwidth!() / 2 : 0;
   return values.map((value) => ({ at: (scale(value as never) ?? 0) + middle, text: text(value as never) }));
 }

@@ -4,7 +4,7 @@ import { scaleBand, scaleLinear } from "d3-scale";
 import { Plot, textWidth } from "../components/plot";
 import { colourOf, shapeOf, Speaker } from "../components/speakers";
 import type { Run } from "../documents";
-import { inWords, number, percent } from "../format";
+import { counted, inWords, number, percent } from "../format";
 import type { AgentFigures, Participation } from "./figures_documents";
 
 interface Props {
@@ -32,7 +32,7 @@ const OF_MEETINGS: readonly Column[] = [
   ["wanting after silence", "wanting_after_silence", (agent) => agent.wanting_after_silence],
   ["speaking after silence", "speaking_after_silence", (agent) => agent.speaking_after_silence],
   ["longest unwilling", "longest_unwilling", (agent) => agent.longest_unwilling],
-  ["latency", "latency", ({ latency }) => latency?.class ?? (latency ? `${latency.scale_s}` : null), ({ latency }) => (latency ? `${latency.class ? inWords(latency.class) : "own"}, μ₀ ${number(latency.scale_s)} s` : "–")],
+  ["latency", "latency", ({ latency }) => latency?.class ?? (latency ? `${latency.scale_s}` : null), ({ latency }) => (latency ? `${latency.class ? `${inWords(latency.class)}, ` : ""}μ₀ ${number(latency.scale_s)} s` : "–")],
 ];
 
 export function ParticipationFigures({ run, kind, people, participation }: Props) {
@@ -48,7 +48,7 @@ export function ParticipationFigures({ run, kind, people, participation }: Props
       <h2>Participation</h2>
       <p class="small muted">
         {participation.turns.toLocaleString("en")} turns{sim_minutes !== null && ` in ${number(sim_minutes, 1)} simulated minutes`}
-        {silences > 0 && `; ${silences} silences, ${number(silence_s, 0)} s together`}; evenness of the utterances {number(evenness)}
+        {silences > 0 && `; ${counted(silences, "silence")}, ${number(silence_s, 0)} s together`}; evenness of the utterances {number(evenness)}
         {evenness !== null && " (1: all spoke equally often)"}
       </p>
       <Bars run={run} people={people} agents={agents} columns={columns} />
@@ -92,14 +92,14 @@ function Bars({ run, people, agents, columns }: { run: string; people: readonly 
       height={drawn.length * BAR + 8}
     >
       {(width, height) => {
-        const x = scaleLinear([0, Math.max(1, ...drawn.map(({ words }) => words ?? 0))], [left, width - 130]);
+        const x = scaleLinear([0, Math.max(1, ...drawn.map(({ words }) => words ?? 0))], [left, width - 160]);
         const y = scaleBand<number>(drawn.map((_, index) => index), [4, height - 4]).padding(0.25);
         return drawn.map(({ agent, words, spoken }, index) => (
           <g key={agent} transform={`translate(0 ${y(index)})`}>
             <path transform={`translate(2 ${y.bandwidth() / 2 - 6})`} d={shapeOf(people, agent)} style={{ fill: colourOf(people, agent) }} />
             <text x={20} y={y.bandwidth() / 2} dy="0.32em">{shown(agent)}</text>
             <rect x={left} width={Math.max(1, x(words ?? 0) - left)} height={y.bandwidth()} rx="2" style={{ fill: colourOf(people, agent) }} />
-            <text x={x(words ?? 0) + 6} y={y.bandwidth() / 2} dy="0.32em">{words ?? "–"} words, {spoken} {spoken === 1 ? "turn" : "turns"}</text>
+            <text x={x(words ?? 0) + 6} y={y.bandwidth() / 2} dy="0.32em">{words ?? "–"} words, {counted(spoken, "utterance")}</text>
           </g>
         ));
       }}

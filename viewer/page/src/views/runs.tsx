@@ -245,12 +245,15 @@ function Fold({ node, isOpen, toggle }: { node: Node; isOpen: boolean; toggle: (
   );
 }
 
+/** Columns whose values need no name where rows are cards. */
+const SPEAKS_FOR_ITSELF = new Set(["status", "scenario", "order", "model", "date"]);
+
 /** A value, with the name of its column where rows are cards. */
 function Cell({ name, children, kind = "" }: { name: string; children?: preact.ComponentChildren; kind?: string }) {
   const isEmpty = children === null || children === undefined || children === "";
   return (
     <span role="cell" class={`${kind} ${isEmpty ? "none" : ""}`}>
-      <span class="column" aria-hidden="true">{name} </span>
+      {!SPEAKS_FOR_ITSELF.has(name) && <span class="column" aria-hidden="true">{name} </span>}
       {isEmpty ? <span class="dash" aria-hidden="true">–</span> : children}
     </span>
   );
