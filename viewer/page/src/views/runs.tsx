@@ -1,5 +1,6 @@
 /** All runs of the store: the tree of forks, to be filtered, sorted, opened and compared. */
 
+import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Notice, Status, WithDocument } from "../components/parts";
 import { counted, inWords } from "../format";
@@ -71,8 +72,11 @@ function Empty() {
 const listed = (text: string | undefined) => (text ? text.split(",").map(decodeURIComponent) : []);
 const asList = (ids: readonly string[]) => ids.map(encodeURIComponent).join(",");
 
+/** Return ids with one of them taken away, or added at the end. */
+const switched = (ids: readonly string[], id: string) => (ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id]);
+
 function Tree({ runs, simulations }: Runs) {
-  const { query } = usePlace();
+  const { path, query } = usePlace();
   const sort = SORTS.find(([name]) => name === query.sort)?.[0] ?? "date";
   const isDown = (query.order ?? (sort === "scenario" ? "up" : "down")) !== "up";
   const chosen = listed(query.chosen);
@@ -88,13 +92,11 @@ function Tree({ runs, simulations }: Runs) {
     () => (isFiltered ? runs.filter((run) => matches(run, filter)).length : runs.length),
     [runs, filter.text, filter.status, filter.scenario],
   );
-  const [shown, more] = useShown(rows.length);
-  const toggle = (id: string) => {
-    const toggled = listed(query.toggled);
-    goWith({ toggled: asList(toggled.includes(id) ? toggled.filter((other) => other !== id) : [...toggled, id]) });
-  };
-  const choose = (id: string) =>
-    goWith({ chosen: asList(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2)) });
+  const [shown, more] = useShown(rows.length, hrefOf(path, query));
+  const held = useRef(query); // rows are not drawn anew for what is chosen elsewhere
+  held.current = query;
+  const toggle = (id: string) => goWith({ toggled: asList(switched(listed(held.current.toggled), id)) });
+  const choose = (id: string) => goWith({ chosen: asList(switched(listed(held.current.chosen), id).slice(-2)) });
   return (
     <>
       <Filters runs={runs} found={found} sort={sort} isDown={isDown} filter={filter} />
@@ -130,20 +132,20 @@ function Tree({ runs, simulations }: Runs) {
 }
 
 /** Return how many rows are shown, and what shows more of them; whoever comes back finds their place. */
-function useShown(count: number): [number, () => void] {
-  const isBack = left.address === location.hash;
+function useShown(count: number, address: string): [number, () => void] {
+  const isBack = left.address === address;
   const [shown, setShown] = useState(isBack ? left.shown : PAGE);
-  const held = useRef(shown);
-  held.current = shown;
+  const held = useRef({ shown, address });
+  held.current = { shown, address };
   useEffect(() => {
     if (isBack) scrollTo(0, left.scrolled);
-    let keep = { address: location.hash, shown, scrolled: 0 };
-    // The address changes before this view goes, so the place is noted while it is scrolled.
-    const note = () => (keep = { address: location.hash, shown: held.current, scrolled: scrollY });
+    let scrolled = isBack ? left.scrolled : 0;
+    // By the time this view goes, the page is no longer scrolled to where it was.
+    const note = () => (scrolled = scrollY);
     addEventListener("scroll", note, { passive: true });
     return () => {
       removeEventListener("scroll", note);
-      left = keep;
+      left = { ...held.current, scrolled };
     };
   }, []);
   return [Math.min(shown, count), () => setShown((now) => now + PAGE)];
@@ -205,26 +207,35 @@ interface RowProps {
   readonly toggle: (id: string) => void;
 }
 
-function TreeRow({ row, depth, isChosen, choose, toggle }: RowProps) {
-  const { node, isOpen } = row;
-  const { run } = node;
-  const isRun = node.kind === "run";
-  return (
-    <div class={`run ${node.kind} ${isChosen && isRun ? "chosen" : ""}`} role="row" data-run={isRun ? run.run : undefined}>
-      <span role="cell" class="choose">
-        {isRun && <input type="checkbox" aria-label={`Choose ${run.run} to compare`} checked={isChosen} onChange={() => choose(run.run)} />}
-      </span>
-      <span role="cell" class="tree">
-        {row.rails.map((goesOn, index) => <span key={index} class={goesOn ? "rail on" : "rail"} aria-hidden="true" />)}
-        {depth > 0 && <span class={row.isLast ? "rail last" : "rail fork"} aria-hidden="true" />}
-        <span class="name">
-          <Name node={node} />
-          {node.children.length > 0 && <Fold node={node} isOpen={isOpen} toggle={toggle} />}
+/** A row; with thousands of them, only those are drawn anew that changed. */
+class TreeRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const { row, depth, isChosen } = this.props;
+    return next.row !== row || next.depth !== depth || next.isChosen !== isChosen;
+  }
+
+  override render() {
+    const { row, depth, isChosen, choose, toggle } = this.props;
+    const { node, isOpen } = row;
+    const { run } = node;
+    const isRun = node.kind === "run";
+    return (
+      <div class={`run ${node.kind} ${isChosen && isRun ? "chosen" : ""}`} role="row" data-run={isRun ? run.run : undefined}>
+        <span role="cell" class="choose">
+          {isRun && <input type="checkbox" aria-label={`Choose ${run.run} to compare`} checked={isChosen} onChange={() => choose(run.run)} />}
         </span>
-      </span>
-      <Cells node={node} />
-    </div>
-  );
+        <span role="cell" class="tree">
+          {row.rails.map((goesOn, index) => <span key={index} class={goesOn ? "rail on" : "rail"} aria-hidden="true" />)}
+          {depth > 0 && <span class={row.isLast ? "rail last" : "rail fork"} aria-hidden="true" />}
+          <span class="name">
+            <Name node={node} />
+            {node.children.length > 0 && <Fold node={node} isOpen={isOpen} toggle={toggle} />}
+          </span>
+        </span>
+        <Cells node={node} />
+      </div>
+    );
+  }
 }
 
 function Name({ node }: { node: Node }) {
