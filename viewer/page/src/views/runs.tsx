@@ -278,7 +278,7 @@ function Cells({ node }: { node: Node }) {
       <Cell name="status">{!isGroup && <Status status={simulation?.status ?? run.status} />}</Cell>
       <Cell name="scenario" kind="data">
         {isGroup ? "" : run.name}
-        {run.rehearsed && !isGroup && <> <span class="tag">rehearsed</span></>}
+        {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
       </Cell>
       <Cell name="order">{!isGroup && run.order ? inWords(run.order) : ""}</Cell>
       <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : String(Number(run.removal_factor.toPrecision(6)))}</Cell>
