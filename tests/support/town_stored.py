@@ -11,9 +11,9 @@
 
 from datetime import datetime, timedelta
 
-from support.stored import a_case, a_run, a_turn_record
+from support.stored import a_case, a_run
 
-from state.records import Persona, Remembered, Turn
+from state.records import Persona, Remembered, Turn, TurnRecord
 from state.town import Encounter, Resident, Simulation, Town
 from storage.store import SqliteStore
 
@@ -72,7 +72,7 @@ def write_town(store: SqliteStore, name: str = "t0wn") -> Simulation:
         for turn, text in enumerate(texts, start=1):
             speaker = (initiator, partner)[(turn + 1) % 2]
             spoken = Turn(turn=turn, round=turn, speaker=speaker, text=text, sim_time_s=4.0 * turn, ended=False)
-            store.save_turn(run, a_turn_record(turn, turn=spoken))
+            store.save_turn(run, TurnRecord(turn=spoken))
         encounter = Encounter(
             day=day,
             number=number,

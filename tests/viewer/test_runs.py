@@ -68,12 +68,12 @@ def test_runs_are_found_sorted_and_compared(page: Page, path: Path) -> None:
         expect(page.get_by_text("1 of 12 runs")).to_be_visible()
         assert names(page) == ["eeee"]
         page.get_by_label("find").fill("")
-        page.get_by_label("scenario").select_option("harbour")
+        page.get_by_label("scenario", exact=True).select_option("harbour")
         expect(page.get_by_text("1 of 12 runs")).to_be_visible()
         assert names(page) == ["aaaa", "bbbb", "cccc"]  # with what it was forked from
         page.get_by_label("find").fill("nothing like it")
         page.get_by_role("button", name="Show all runs").click()
-        page.get_by_label("sort by").select_option("lambda")
+        page.get_by_label("sort by", exact=True).select_option("lambda")
         expect(page.locator(".run .name").first).to_have_text("eeee")
         assert [name for name in names(page) if len(name) == 4] == ["eeee", "aaaa", "bbbb", "cccc", "dddd"]
         page.get_by_label("Choose aaaa to compare").check()

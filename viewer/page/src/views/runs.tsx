@@ -164,11 +164,11 @@ function Filters({ runs, found, sort, isDown, filter }: {
   return (
     <form class="row filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <label>find <input type="search" value={filter.text} placeholder="id, label, model…" onInput={(event) => goWith({ find: changed(event) })} /></label>
-      <label>status <Select all={statuses} value={filter.status} choose={(status) => goWith({ status })} /></label>
-      <label>scenario <Select all={scenarios} value={filter.scenario} choose={(scenario) => goWith({ scenario })} /></label>
+      <label>status <Select label="status" all={statuses} value={filter.status} choose={(status) => goWith({ status })} /></label>
+      <label>scenario <Select label="scenario" all={scenarios} value={filter.scenario} choose={(scenario) => goWith({ scenario })} /></label>
       <label>
         sort by{" "}
-        <select value={sort} onChange={(event) => goWith({ sort: event.currentTarget.value === "date" ? null : event.currentTarget.value, order: null })}>
+        <select aria-label="sort by" value={sort} onChange={(event) => goWith({ sort: event.currentTarget.value === "date" ? null : event.currentTarget.value, order: null })}>
           {SORTS.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
         </select>
       </label>
@@ -189,10 +189,10 @@ function orderWords(sort: Sort, isDown: boolean): string {
   return isDown ? "↓ most first" : "↑ least first";
 }
 
-function Select({ all, value, choose }: { all: readonly string[]; value: string; choose: (value: string | null) => void }) {
+function Select({ label, all, value, choose }: { label: string; all: readonly string[]; value: string; choose: (value: string | null) => void }) {
   const options = value && !all.includes(value) ? [value, ...all] : all;
   return (
-    <select value={value} onChange={(event) => choose(event.currentTarget.value || null)}>
+    <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value || null)}>
       <option value="">all</option>
       {options.map((name) => <option key={name} value={name}>{name}</option>)}
     </select>
