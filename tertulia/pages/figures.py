@@ -13,12 +13,12 @@ WINDOW = 10
 
 def figures_page(store: SqliteStore, run: str) -> Document:
     """Return how varied and how long the utterances of a run are, over all of them and turn by turn."""
-    from metrics.diversity import dialogue_of, distinct_n, words_per_utterance
+    from metrics.diversity import mean
 
     record = store.run(run)
     start = store.start(record.run)
     utterances = [turn for turn in spoken_turns(store, record.run, start) if turn.speaker is not None]
-    dialogue = dialogue_of(utterances)
+    columns = _by_utterance(utterances)
     has_race = record.kind != "album_chat"
     return {
         "schema_version": SCHEMA_VERSION,
@@ -29,10 +29,10 @@ def figures_page(store: SqliteStore, run: str) -> Document:
         "removal_factor": record.parameters.get("removal_factor"),
         "seed": record.seed,
         "people": list(start.names),
-        **{f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)},
-        "len": words_per_utterance([dialogue]),
+        **{figure: columns[figure][-1] if utterances else None for figure in ("dist1", "dist2", "dist3")},
+        "len": mean(columns["words"]),
         "window": WINDOW,
-        "utterances": _by_utterance(utterances),
+        "utterances": columns,
         "making": _by_turn(store, record),
         "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
     }

@@ -64,7 +64,7 @@ def write_town(store: SqliteStore, name: str = "t0wn") -> Simulation:
         created=a_run().created,
     )
     residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in PEOPLE)
-    streams = {person: ((), ()) for person in PEOPLE} | {"Ada": (MEMORIES, [(1.0, 0.0)] * len(MEMORIES))}
+    streams = dict.fromkeys(PEOPLE, ((), ())) | {"Ada": (MEMORIES, [(1.0, 0.0)] * len(MEMORIES))}
     store.simulations.create(simulation, Town(name="quay", begins=BEGINS, residents=residents), streams)
     for day, number, initiator, partner, texts in ENCOUNTERS:
         run = f"{name}-{day}-{number}"

@@ -87,7 +87,9 @@ def test_the_matrix_follows_the_round_and_a_picture_its_journey(page: Page, tmp_
         page.goto(f"{address}#/runs/a1b2/album")
         row = page.get_by_role("row", name="Eva")
         page.get_by_role("button", name="pot: Beige").click()
-        column = page.get_by_role("button", name="pot: Beige").locator("xpath=ancestor::th").evaluate("th => th.cellIndex")
+        column = (
+            page.get_by_role("button", name="pot: Beige").locator("xpath=ancestor::th").evaluate("th => th.cellIndex")
+        )
         cell = row.locator("td").nth(column - 1)
         expect(cell).to_have_text("2")
         journey = page.get_by_role("heading", name="The journey of pot: Beige").locator("xpath=..")

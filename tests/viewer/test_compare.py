@@ -81,7 +81,9 @@ def test_what_differs_in_a_turn_is_what_its_records_say(path: Path, runs: Runs) 
             removed = [store.turn_record(run.id, turn["turn"]).removed for run in (a, b)]
             assert turn["removed_only_in_a"] == [unit for unit in removed[0] if unit not in removed[1]]
             scores = [store.turn_record(run.id, turn["turn"]).scores or {} for run in (a, b)]
-            gaps = sorted((abs(scores[0][unit] - scores[1][unit]) for unit in {*scores[0]} & {*scores[1]}), reverse=True)
+            gaps = sorted(
+                (abs(scores[0][unit] - scores[1][unit]) for unit in {*scores[0]} & {*scores[1]}), reverse=True
+            )
             assert [abs(row["a"] - row["b"]) for row in turn["scores"]] == [gap for gap in gaps if gap][:5]
     assert not any("differences" in turn for turn in document["turns"])
 
@@ -91,7 +93,9 @@ def test_units_that_one_removed_stand_with_their_texts_and_words_that_differ_are
 ) -> None:
     a, b = runs["dialogue"], runs["λ"]
     parting = tertulia.diff(a, b).first_divergence
-    assert parting is not None and parting.a is not None and parting.b is not None
+    assert parting is not None
+    assert parting.a is not None
+    assert parting.b is not None
     page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={parting.turn}")
     only_b = [unit for unit in parting.b["removed"] if unit not in parting.a["removed"]]
     with SqliteStore.open(path) as store:

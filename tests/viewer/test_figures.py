@@ -34,7 +34,7 @@ def test_diversity_so_far_is_that_of_the_dialogue_so_far(texts: list[str], n: in
 
 @given(st.lists(st.integers(0, 50), max_size=20), st.integers(1, 6))
 def test_a_running_mean_is_of_the_last_values(values: list[int], window: int) -> None:
-    expected = [mean(values[: end][-window:]) for end in range(1, len(values) + 1)]
+    expected = [mean(values[:end][-window:]) for end in range(1, len(values) + 1)]
     assert running_mean(values, window) == pytest.approx(expected)
 
 
@@ -61,12 +61,14 @@ def test_the_figures_of_a_run_follow_from_its_records(path: Path, runs: list[ter
             assert document["utterances"]["turn"] == [turn.turn for turn in spoken]
             assert document["utterances"]["words"] == lengths
             assert document["len"] == pytest.approx(mean(lengths))
-            assert document["dist2"] == document["utterances"]["dist2"][-1]
+            dialogue = [("", turn.text) for turn in spoken]
+            assert [document[f"dist{n}"] for n in (1, 2, 3)] == [distinct_n([dialogue], n) for n in (1, 2, 3)]
             making = document["making"]
             for turn, removed, removable in zip(making["turn"], making["removed"], making["removable"], strict=True):
                 record = store.turn_record(run.id, turn)
                 removal = removal_of(record, store.prompt(record.prompt or ""))
-                assert removal is not None and removal.items == removed / removable
+                assert removal is not None
+                assert removal.items == removed / removable
             assert making["rollbacks"] == [store.turn_record(run.id, turn).rollbacks for turn in making["turn"]]
             agents = {agent["agent"]: agent["words"] for agent in document["participation"]["agents"]}
             for agent, count in agents.items():

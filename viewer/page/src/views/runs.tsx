@@ -241,7 +241,7 @@ class TreeRow extends Component<RowProps> {
 function Name({ node }: { node: Node }) {
   if (node.kind === "run") return <a class="code data" href={hrefOf(["runs", node.run.run])}>{node.name}</a>;
   if (node.kind === "simulation") return <span><a class="code data" href={hrefOf(["towns", node.name])}>{node.name}</a> <span class="muted">town</span></span>;
-  return <span class="data"><span class="muted">{node.kind}</span> {node.name}</span>;
+  return <span class="data"><span class="muted">{node.kind}</span> {short(node.name)}</span>;
 }
 
 const UNDER: Record<Node["kind"], string> = { run: "fork", simulation: "conversation", experiment: "run", setting: "run" };
@@ -270,6 +270,9 @@ function Cell({ name, children, kind = "" }: { name: string; children?: preact.C
   );
 }
 
+/** A text of a cell, of a long one the beginning; the run's own page has the whole. */
+const short = (text: string) => (text.length > 120 ? `${text.slice(0, 119)}…` : text);
+
 function Cells({ node }: { node: Node }) {
   const { run, simulation, kind } = node;
   const isGroup = kind === "experiment" || kind === "setting";
@@ -277,23 +280,24 @@ function Cells({ node }: { node: Node }) {
     <>
       <Cell name="status">{!isGroup && <Status status={simulation?.status ?? run.status} />}</Cell>
       <Cell name="scenario" kind="data">
-        {isGroup ? "" : run.name}
+        {isGroup ? "" : short(run.name)}
         {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
       </Cell>
       <Cell name="order">{!isGroup && run.order ? inWords(run.order) : ""}</Cell>
       <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : String(Number(run.removal_factor.toPrecision(6)))}</Cell>
       <Cell name="seed" kind="number data">{isGroup ? "" : (simulation?.seed ?? run.seed)}</Cell>
       <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
-      <Cell name="model" kind="data">{kind === "experiment" ? "" : run.model}</Cell>
+      <Cell name="model" kind="data">{kind === "experiment" ? "" : short(run.model)}</Cell>
       <Cell name="date" kind="date">{run.date}</Cell>
       <Cell name="forked from">
         {run.parent && kind === "run" ? (
-          <a href={hrefOf(["compare", run.parent.run, run.run])} aria-label={`Compare with ${run.parent.run}, from which it was forked at turn ${run.parent.turn}`}>
+          <a href={hrefOf(["compare", run.parent.run, run.run])}>
+            <span class="visually-hidden">Compare with </span>
             <span class="code data">{run.parent.run}</span> turn {run.parent.turn}
           </a>
         ) : ""}
       </Cell>
-      <Cell name="label" kind="data">{isGroup ? "" : kind === "simulation" ? counted(simulation?.days ?? 0, "day") : run.label}</Cell>
+      <Cell name="label" kind="data">{isGroup ? "" : kind === "simulation" ? counted(simulation?.days ?? 0, "day") : short(run.label ?? "")}</Cell>
     </>
   );
 }
