@@ -33,7 +33,7 @@ def figures_page(store: SqliteStore, run: str) -> Document:
         "len": mean(columns["words"]),
         "window": WINDOW,
         "utterances": columns,
-        "making": _by_turn(store, record),
+        "making": _by_turn(store, record, utterances),
         "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
     }
 
@@ -54,13 +54,16 @@ def _by_utterance(utterances: list[Turn]) -> Document:
     }
 
 
-def _by_turn(store: SqliteStore, record: RunRecord) -> Document:
-    """Return rollbacks and removed units of each turn with a prompt, as columns; of an album chat, of its questions."""
-    counts = store.turn_counts(record.run)
+def _by_turn(store: SqliteStore, record: RunRecord, utterances: list[Turn]) -> Document:
+    """Return rollbacks and removed units of each utterance, as columns; of an album chat, of its questions.
+
+    `removed` and `removable` are `None` where nothing was scored.
+    """
+    summaries = store.summaries(record.run)
+    turns = {turn.turn: summaries[turn.turn] for turn in utterances}
     return {
-        "turn": list(counts),
-        "rollbacks": [count.rollbacks for count in counts.values()],
-        "removed": [count.removed for count in counts.values()],
-        "removable": [count.removable for count in counts.values()],
-        "is_scored": [count.is_scored for count in counts.values()],
+        "turn": list(turns),
+        "rollbacks": [summary.rollbacks for summary in turns.values()],
+        "removed": [summary.removed for summary in turns.values()],
+        "removable": [summary.removable for summary in turns.values()],
     }

@@ -68,7 +68,8 @@ def test_the_figures_of_a_run_follow_from_its_records(path: Path, runs: list[ter
                 record = store.turn_record(run.id, turn)
                 removal = removal_of(record, store.prompt(record.prompt or ""))
                 assert removal is not None
-                assert removal.items == removed / removable
+                assert removal.items == (removed / removable if removable else 0)  # without scores, nothing is removed
+                assert (removable is None) == (record.scores is None)
             assert making["rollbacks"] == [store.turn_record(run.id, turn).rollbacks for turn in making["turn"]]
             agents = {agent["agent"]: agent["words"] for agent in document["participation"]["agents"]}
             for agent, count in agents.items():

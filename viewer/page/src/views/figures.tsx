@@ -105,7 +105,7 @@ function Shown({ all }: { all: readonly Figures[] }) {
         <Removal all={all} />
         <Rollbacks all={all} />
       </div>
-      {!own.making.is_scored.some(Boolean) && (
+      {!isScored(own) && (
         <p class="small muted">
           {own.run} was not scored: with λ = 0 nothing is removed, and scores are recorded only where <code>--set record_scores=true</code> asks for them.
         </p>
@@ -156,6 +156,7 @@ function Totals({ all }: { all: readonly Figures[] }) {
   );
 }
 
+const isScored = ({ making }: Figures) => making.removable.some((count) => count !== null);
 const nameOf = ({ run, label, removal_factor }: Figures) => `${run}, λ ${number(removal_factor)}${label ? `, ${label}` : ""}`;
 
 /** Return the figures of all runs as rows: the run, and an entry of each column. */
@@ -222,9 +223,9 @@ function Length({ all }: { all: readonly Figures[] }) {
 }
 
 function Removal({ all }: { all: readonly Figures[] }) {
-  const scored = all.filter(({ making }) => making.is_scored.some(Boolean));
+  const scored = all.filter(isScored);
   if (!scored.length) return null;
-  const share = ({ making: { removed, removable } }: Figures) => removed.map((count, index) => (removable[index] ? count / removable[index]! : null));
+  const share = ({ making: { removed, removable } }: Figures) => removed.map((count, index) => (count !== null && removable[index] ? count / removable[index]! : null));
   return (
     <Points
       title="Removed from each prompt"
@@ -239,7 +240,7 @@ function Removal({ all }: { all: readonly Figures[] }) {
 }
 
 function Rollbacks({ all }: { all: readonly Figures[] }) {
-  const judged = all.filter(({ making }) => making.is_scored.some(Boolean));
+  const judged = all.filter(isScored);
   if (!judged.length) return null;
   const none = judged.every(({ making }) => making.rollbacks.every((count) => count === 0));
   if (none) return <p class="small muted">No utterance was rolled back.</p>;

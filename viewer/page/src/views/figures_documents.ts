@@ -56,13 +56,12 @@ export interface Figures {
     readonly dist2: Column;
     readonly dist3: Column;
   };
-  /** Columns of one length, an entry for each turn with a prompt. */
+  /** Columns of one length, an entry for each turn in which somebody spoke; null where nothing was scored. */
   readonly making: {
     readonly turn: readonly number[];
     readonly rollbacks: readonly number[];
-    readonly removed: readonly number[];
-    readonly removable: readonly number[];
-    readonly is_scored: readonly boolean[];
+    readonly removed: Column;
+    readonly removable: Column;
   };
   readonly participation: Participation | null;
 }

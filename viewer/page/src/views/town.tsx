@@ -73,8 +73,8 @@ function Shown({ town }: { town: Town }) {
           <div class="town">
             <Encounters town={town} day={day} encounters={chosen} />
             <WhoMet town={town} day={day} encounters={chosen} />
+            <Diversity town={town} />
           </div>
-          <Diversity town={town} />
         </>
       )}
       <Memories town={town} />
@@ -157,7 +157,7 @@ function WhoMet({ town, day, encounters }: { town: Town; day: number | null; enc
   const title = day === null ? "Who met whom, on all days" : `Who met whom, on day ${day}`;
   const people = town.people.filter((name) => met.has(name));
   return (
-    <section class="stack">
+    <section class="stack who-met">
       <h2>Who met whom</h2>
       {isGraph ? <Graph title={title} name={`${town.simulation}-who-met`} everybody={town.people} people={people} links={links} />
         : <p class="muted">{counted(met.size, "person").replace("persons", "people")} met: a table of the pairs shows it better than a drawing.</p>}
@@ -206,7 +206,7 @@ function Diversity({ town }: { town: Town }) {
     );
   };
   return (
-    <section class="stack">
+    <section class="stack varied">
       <h2>How varied the days are</h2>
       <div class="plots">
         <Plot {...drawn} title="Diversity a day" name={`${town.simulation}-diversity`} note="distinct words, pairs and triples of words over all of them, of a day's conversations together; compare days with as many of them">
