@@ -12,7 +12,7 @@ import "../styles/town.css";
 import { useDocument } from "../use_document";
 import { LongText } from "./compare_turn";
 import { linksOf, type Link } from "./meetings";
-import { Graph, MOST_IN_GRAPH, Matrix } from "./town_graph";
+import { Graph, MOST_IN_GRAPH, MOST_IN_MATRIX, Matrix } from "./town_graph";
 import type { Day, Encounter, Memory, Person, Town } from "./town_documents";
 
 export function TownView({ simulation }: { simulation: string }) {
@@ -171,7 +171,7 @@ function Pairs({ links, people, isOpen }: { links: readonly Link[]; people: read
   const [opened, open] = useState(isOpen);
   return (
     <details open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary class="small muted">As a matrix</summary>
+      <summary class="small muted">{people.length > MOST_IN_MATRIX ? "As a list of pairs" : "As a matrix"}</summary>
       {opened && <Matrix links={links} people={people} />}
     </details>
   );

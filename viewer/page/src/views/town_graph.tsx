@@ -8,7 +8,7 @@ import { type Link, placesOf } from "./meetings";
 
 /** People whose names can be read in the drawing. */
 export const MOST_IN_GRAPH = 30;
-const MOST_IN_MATRIX = 60;
+export const MOST_IN_MATRIX = 60;
 
 interface GraphProps {
   readonly title: string;
@@ -36,11 +36,23 @@ export function Graph({ title, name, everybody, people, links }: GraphProps) {
   );
 }
 
+/** People whose whole names have room in the drawing. */
+const MOST_WHOLE_NAMES = 12;
+const NAME_LENGTH = 22;
+
+/** Return how people are called in the drawing: of many, by the first word of their names where that tells them apart. */
+function shortNames(people: readonly string[]): ReadonlyMap<string, string> {
+  const first = (name: string) => name.split(/\s/)[0]!;
+  const isTold = people.length > MOST_WHOLE_NAMES && new Set(people.map(first)).size === people.length;
+  const cut = (name: string) => (name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name);
+  return new Map(people.map((name) => [name, cut(isTold ? first(name) : name)]));
+}
+
 function Drawing({ everybody, people, links, width, height }: Omit<GraphProps, "title" | "name"> & { width: number; height: number }) {
   const places = useMemo(() => placesOf(people, links, width, height), [people.join("\n"), links, width, height]);
   const at = new Map(places.map((place) => [place.name, place]));
   const most = Math.max(1, ...links.map(({ count }) => count));
-  const shown = (name: string) => (name.length > 22 ? `${name.slice(0, 21)}…` : name);
+  const shown = shortNames(people);
   const drawn = links.flatMap((link) => {
     const [a, b] = [at.get(link.a), at.get(link.b)];
     return a && b && a !== b ? [{ ...link, from: a, to: b }] : [];
@@ -57,7 +69,7 @@ function Drawing({ everybody, people, links, width, height }: Omit<GraphProps, "
         <g key={name} transform={`translate(${x} ${y})`}>
           <circle class="node" r="11" />
           <path transform="translate(-7.2 -7.2) scale(1.2)" d={shapeOf(everybody, name)} style={{ fill: colourOf(everybody, name) }} />
-          <text class="person" y={24} text-anchor={x < 60 ? "start" : x > width - 60 ? "end" : "middle"}>{shown(name)}</text>
+          <text class="person" y={24} text-anchor={x < 60 ? "start" : x > width - 60 ? "end" : "middle"}>{shown.get(name)}</text>
         </g>
       ))}
     </g>
