@@ -206,7 +206,7 @@ function Curves({ album, picture, round }: { album: Album; picture: AlbumPicture
             <Legend labels={labels} x={box.left} y={2} width={width - 40} />
             <LeftAxis scale={y} at={box.left} count={5} grid={width - box.left - box.right} label="people" isWhole />
             <BottomAxis scale={x} at={box.bottom} count={Math.min(10, album.rounds)} label="round" isWhole />
-            <line class="now" x1={x(round)} x2={x(round)} y1={box.top} y2={box.bottom} />
+            <line class="this-round" x1={x(round)} x2={x(round)} y1={box.top} y2={box.bottom} />
             {drawn.map(({ id, seen_by }, index) => <Series key={id} index={index} points={seen_by.map((seen, at) => [x(at), y(seen)] as const)} />)}
           </>
         );
