@@ -47,13 +47,13 @@ def simulations_document(simulations: Sequence[Simulation]) -> Document:
 # --- the days of one ------------------------------------------------------------------------------------------------
 
 
-def day_rows(store: SqliteStore, simulation: Simulation, embedder: Embedder) -> list[Document]:
+def day_rows(store: SqliteStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
     """Return a row for each day that has begun: encounters, turns, diversity, memories, and what it took.
 
     Args:
         store: Where the simulation is stored.
         simulation: The simulation.
-        embedder: What similarity is measured with.
+        embedder: What similarity is measured with; `None`: it is not measured.
     """
     from metrics.diversity import metrics_of_cases
 

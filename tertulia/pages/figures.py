@@ -1,14 +1,69 @@
-"""Figures of a run, for the viewer: diversity, length, participation."""
+"""Figures of a run, for the viewer: diversity and length over its turns, what was removed, and participation."""
 
-from metrics.diversity import dialogue_of, distinct_n, words_per_utterance
+from state.records import RunRecord, Turn
 from storage.store import SqliteStore
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.exchanges import spoken_turns
+from tertulia.listing import label_of
+from tertulia.participation import participation_document, read_participation
+
+#: Utterances over which the running mean of lengths is taken.
+WINDOW = 10
 
 
 def figures_page(store: SqliteStore, run: str) -> Document:
-    """Return how varied and how long the utterances of a run are."""
+    """Return how varied and how long the utterances of a run are, over all of them and turn by turn."""
+    from metrics.diversity import mean
+
     record = store.run(run)
-    dialogue = dialogue_of(spoken_turns(store, record.run, store.start(record.run)))
-    figures = {f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)} | {"len": words_per_utterance([dialogue])}
-    return {"schema_version": SCHEMA_VERSION, "run": record.run, **figures}
+    start = store.start(record.run)
+    utterances = [turn for turn in spoken_turns(store, record.run, start) if turn.speaker is not None]
+    columns = _by_utterance(utterances)
+    has_race = record.kind != "album_chat"
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": record.run,
+        "kind": record.kind,
+        "scenario": record.scenario,
+        "label": label_of(record),
+        "removal_factor": record.parameters.get("removal_factor"),
+        "seed": record.seed,
+        "people": list(start.names),
+        **{figure: columns[figure][-1] if utterances else None for figure in ("dist1", "dist2", "dist3")},
+        "len": mean(columns["words"]),
+        "window": WINDOW,
+        "utterances": columns,
+        "making": _by_turn(store, record, utterances),
+        "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
+    }
+
+
+def _by_utterance(utterances: list[Turn]) -> Document:
+    """Return the figures at each utterance, as columns of one length."""
+    from metrics.diversity import dialogue_of
+    from metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
+
+    dialogue = dialogue_of(utterances)
+    lengths = utterance_lengths(dialogue)
+    return {
+        "turn": [turn.turn for turn in utterances],
+        "speaker": [turn.speaker for turn in utterances],
+        "words": lengths,
+        "mean_words": running_mean(lengths, WINDOW),
+        **{f"dist{n}": cumulative_distinct_n(dialogue, n) for n in (1, 2, 3)},
+    }
+
+
+def _by_turn(store: SqliteStore, record: RunRecord, utterances: list[Turn]) -> Document:
+    """Return rollbacks and removed units of each utterance, as columns; of an album chat, of its questions.
+
+    `removed` and `removable` are `None` where nothing was scored.
+    """
+    summaries = store.summaries(record.run)
+    turns = {turn.turn: summaries[turn.turn] for turn in utterances}
+    return {
+        "turn": list(turns),
+        "rollbacks": [summary.rollbacks for summary in turns.values()],
+        "removed": [summary.removed for summary in turns.values()],
+        "removable": [summary.removable for summary in turns.values()],
+    }

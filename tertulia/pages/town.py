@@ -1,17 +1,50 @@
-"""Days of a town, for the viewer: encounters, and what its people remember."""
+"""Days of a town, for the viewer: encounters, how varied the days are, and what its people remember."""
 
+from state.town import Simulation
 from storage.store import SqliteStore
-from tertulia.days import encounters_document, memories_document, read_memories
+from tertulia.days import Memories, day_rows, encounters_document, memories_document, read_memories
 from tertulia.documents import Document
 
 
 def town_page(store: SqliteStore, simulation: str) -> Document:
-    """Return a simulation and who met whom."""
+    """Return a simulation: its people, who met whom, and its days as `days` tells them, without similarities.
+
+    Similarities are measured with an embedding model, which the page does without.
+    """
     record = store.simulations.get(simulation)
-    return encounters_document(store, record) | record.model_dump(mode="json", exclude={"created"})
+    town = store.simulations.town(record.simulation)
+    rows = [
+        {name: value for name, value in row.items() if not name.startswith("sim")}
+        for row in day_rows(store, record, None)
+    ]
+    return (
+        encounters_document(store, record)
+        | record.model_dump(mode="json", exclude={"created", "parameters"})
+        | {
+            "removal_factor": record.parameters.get("removal_factor"),
+            "begins": town.begins.isoformat(),
+            "people": [resident.persona.name for resident in town.residents],
+            "by_day": rows,
+        }
+    )
 
 
 def person_page(store: SqliteStore, simulation: str, person: str) -> Document:
-    """Return what somebody remembers of the simulated days."""
+    """Return what somebody remembers of the simulated days, and the texts of what each insight rests on.
+
+    Raises:
+        NotFoundError: Nobody of that name lives there.
+    """
     record = store.simulations.get(simulation)
-    return memories_document(record, read_memories(store, record, person))
+    memories = _memories_of(store, record, person)
+    texts = {memory.id: memory.text for memory in memories.stream}
+    used = dict.fromkeys(id for memory in memories.formed for id in memory.evidence)
+    return memories_document(record, memories) | {"evidence": {id: texts[id] for id in used if id in texts}}
+
+
+def _memories_of(store: SqliteStore, record: Simulation, person: str) -> Memories:
+    """Return the memories of somebody by their whole name, with which another name may begin; else by its beginning."""
+    town = store.simulations.town(record.simulation)
+    if any(resident.persona.name == person for resident in town.residents):
+        return Memories(person, store.remembered(store.simulations.stream(record, person)))
+    return read_memories(store, record, person)

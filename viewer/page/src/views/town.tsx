@@ -1,5 +1,299 @@
-/** Days of a town. */
+/** Days of a town: who met whom, how varied the days are, and what its people remember. */
+
+import { scaleLinear, scalePoint } from "d3-scale";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Facts, Notice, Status, WithDocument } from "../components/parts";
+import { BottomAxis, LeftAxis, Legend, Plot, Series } from "../components/plot";
+import { Speaker } from "../components/speakers";
+import { counted, number } from "../format";
+import { goWith, hrefOf, usePlace } from "../router";
+import { source } from "../source";
+import "../styles/town.css";
+import { useDocument } from "../use_document";
+import { LongText } from "./compare_turn";
+import { linksOf, type Link } from "./meetings";
+import { Graph, MOST_IN_GRAPH, MOST_IN_MATRIX, Matrix } from "./town_graph";
+import type { Day, Encounter, Memory, Person, Town } from "./town_documents";
 
 export function TownView({ simulation }: { simulation: string }) {
-  return <main class="view"><h1>{simulation}</h1></main>;
+  const town = useDocument<Town>(`towns/${encodeURIComponent(simulation)}`, useChanges());
+  return <main class="view"><WithDocument of={town}>{(town) => <Shown town={town} />}</WithDocument></main>;
+}
+
+/** Return a number that grows when runs of the store have changed, at most every two seconds. */
+function useChanges(): number {
+  const [version, setVersion] = useState(0);
+  useEffect(() => {
+    let last: string | number | null = null;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = source.watch(null, ({ runs }) => {
+      if (last !== null && last !== runs) timer ??= setTimeout(() => ((timer = undefined), setVersion(Date.now())), 2000);
+      last = runs;
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, []);
+  return version;
+}
+
+function Shown({ town }: { town: Town }) {
+  const { query } = usePlace();
+  const days = useMemo(() => [...new Set(town.encounters.map(({ day }) => day))], [town]);
+  const day = query.day === "all" ? null : days.includes(Number(query.day)) ? Number(query.day) : (days[0] ?? null);
+  const chosen = day === null ? town.encounters : town.encounters.filter((encounter) => encounter.day === day);
+  return (
+    <>
+      <div class="heading">
+        <h1>The days of <span class="data">{town.town}</span></h1>
+        <Status status={town.status} />
+        {town.rehearsed && <span class="tag">rehearsed: no model spoke</span>}
+        <Facts
+          of={[
+            ["simulation", town.simulation],
+            ["λ", number(town.removal_factor)],
+            ["seed", town.seed],
+            ["model", town.model],
+            ["people", town.people.length],
+            ["encounters", town.encounters.length],
+          ]}
+        />
+      </div>
+      {town.error && <Notice isBad><p class="data">{town.error}</p></Notice>}
+      {town.status !== "finished" && town.status !== "running" && (
+        <Notice title={`The simulation is ${town.status}`}>
+          <p>To go on: <code class="data">tertulia simulate --resume {town.simulation}</code></p>
+        </Notice>
+      )}
+      {town.encounters.length === 0 && <Notice title="Nobody has met yet"><p>The first encounter appears here as soon as it is over.</p></Notice>}
+      {town.encounters.length > 0 && (
+        <>
+          <Days town={town} days={days} day={day} />
+          <div class="town">
+            <Encounters town={town} day={day} encounters={chosen} />
+            <WhoMet town={town} day={day} encounters={chosen} />
+            <Diversity town={town} />
+          </div>
+        </>
+      )}
+      <Memories town={town} />
+    </>
+  );
+}
+
+/** The date of a simulated day, `Sat 16 Nov`. */
+function dateOf(iso: string): string {
+  const options = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" } as const;
+  return new Intl.DateTimeFormat("en-GB", options).format(new Date(`${iso.slice(0, 10)}T00:00:00Z`));
+}
+
+function Days({ town, days, day }: { town: Town; days: readonly number[]; day: number | null }) {
+  const counts = new Map(town.by_day.map((row) => [row.day, row]));
+  return (
+    <nav class="days scroller" aria-label="Days" tabIndex={0}>
+      {days.map((number) => {
+        const row = counts.get(number);
+        return (
+          <button key={number} aria-pressed={number === day} onClick={() => goWith({ day: number })}>
+            <strong>Day {number}</strong>
+            <span class="small">{row && dateOf(row.date)}</span>
+            <span class="small muted">{row && counted(row.encounters, "encounter")}</span>
+          </button>
+        );
+      })}
+      <button aria-pressed={day === null} onClick={() => goWith({ day: "all" })}>
+        <strong>All days</strong>
+        <span class="small">{counted(days.length, "day")}</span>
+        <span class="small muted">{counted(town.encounters.length, "encounter")}</span>
+      </button>
+    </nav>
+  );
+}
+
+const SHOWN = 60;
+
+function Encounters({ town, day, encounters }: { town: Town; day: number | null; encounters: readonly Encounter[] }) {
+  const [shown, show] = useState(SHOWN);
+  return (
+    <section class="stack">
+      <h2>{day === null ? "Encounters of all days" : `Encounters of day ${day}`}</h2>
+      <ol class="encounters">
+        {encounters.slice(0, shown).map((encounter) => (
+          <li key={`${encounter.day} ${encounter.number}`} class="stack">
+            <span class="row small">
+              <span class="number">{day === null && `day ${encounter.day}, `}{encounter.time.slice(11, 16)}</span>
+              <span class="data muted">{encounter.place ?? ""}</span>
+            </span>
+            <span class="row">
+              <Speaker people={town.people} name={encounter.initiator} />
+              <span class="muted">meets</span>
+              <Speaker people={town.people} name={encounter.partner} />
+            </span>
+            <Activities encounter={encounter} />
+            {encounter.run
+              ? <a class="small" href={hrefOf(["runs", encounter.run])}>{counted(encounter.turns, "turn")} <span class="code data">{encounter.run}</span></a>
+              : <span class="small muted">their conversation has not begun</span>}
+          </li>
+        ))}
+      </ol>
+      {encounters.length > shown && <p><button onClick={() => show(shown + 4 * SHOWN)}>Show more of {counted(encounters.length, "encounter")}</button></p>}
+    </section>
+  );
+}
+
+function Activities({ encounter }: { encounter: Encounter }) {
+  const [first, second] = encounter.activities;
+  if (!first && !second) return null;
+  const line = (name: string, activity: string | null) => activity && <><span class="data">{name}</span> was <span class="data"><LongText text={activity} limit={300} /></span>. </>;
+  return <span class="small muted">{line(encounter.initiator, first)}{line(encounter.partner, second)}</span>;
+}
+
+function WhoMet({ town, day, encounters }: { town: Town; day: number | null; encounters: readonly Encounter[] }) {
+  const links = useMemo(() => linksOf(town.people, encounters), [town, encounters]);
+  const met = new Set(links.flatMap(({ a, b }) => [a, b]));
+  const alone = town.people.filter((name) => !met.has(name));
+  const isGraph = met.size <= MOST_IN_GRAPH;
+  const title = day === null ? "Who met whom, on all days" : `Who met whom, on day ${day}`;
+  const people = town.people.filter((name) => met.has(name));
+  return (
+    <section class="stack who-met">
+      <h2>Who met whom</h2>
+      {isGraph ? <Graph title={title} name={`${town.simulation}-who-met`} everybody={town.people} people={people} links={links} />
+        : <p class="muted">{counted(met.size, "person").replace("persons", "people")} met: a table of the pairs shows it better than a drawing.</p>}
+      {alone.length > 0 && <p class="small">Met nobody: <span class="data">{alone.slice(0, 30).join(", ")}{alone.length > 30 && ` and ${alone.length - 30} more`}</span></p>}
+      <Pairs links={links} people={people} isOpen={!isGraph} />
+    </section>
+  );
+}
+
+function Pairs({ links, people, isOpen }: { links: readonly Link[]; people: readonly string[]; isOpen: boolean }) {
+  const [opened, open] = useState(isOpen);
+  return (
+    <details open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
+      <summary class="small muted">{people.length > MOST_IN_MATRIX ? "As a list of pairs" : "As a matrix"}</summary>
+      {opened && <Matrix links={links} people={people} />}
+    </details>
+  );
+}
+
+const FIGURES = [["dist1", "dist-1"], ["dist2", "dist-2"], ["dist3", "dist-3"]] as const;
+
+/** How varied the days are. */
+function Diversity({ town }: { town: Town }) {
+  const rows = town.by_day;
+  const columns = ["day", "date", "encounters", "turns", "dist1", "dist2", "dist3", "len", "memories", "reflections"] as const;
+  const table = rows.map((row) => columns.map((name) => row[name]));
+  const drawn = { columns: [...columns], rows: table, width: 560, height: 240 };
+  const labels = FIGURES.map(([, label]) => label);
+  const lines = (names: readonly (keyof Day)[], most: number | null, width: number, height: number, label: string) => {
+    const box = { top: 44, right: 16, bottom: height - 40, left: 44 };
+    const x = scalePoint<number>(rows.map(({ day }) => day), [box.left, width - box.right]).padding(0.5);
+    const highest = most ?? Math.max(1, ...rows.flatMap((row) => names.map((name) => Number(row[name] ?? 0))));
+    const y = scaleLinear([0, highest], [box.bottom, box.top]).nice();
+    return (
+      <>
+        {names.length > 1 && <Legend labels={labels} x={box.left} y={4} width={width - box.left} />}
+        <LeftAxis scale={y} at={box.left} count={5} grid={width - box.left - box.right} label={label} />
+        <BottomAxis scale={x} at={box.bottom} count={Math.floor(width / 50)} label="day" />
+        {names.map((name, index) => (
+          <g key={name}>
+            <Series index={index} points={rows.map((row) => [x(row.day)!, row[name] === null ? null : y(Number(row[name]))])} />
+            {rows.map((row) => row[name] !== null && <circle key={row.day} cx={x(row.day)} cy={y(Number(row[name]))} r="3" style={{ fill: `var(--speaker-${index})` }} />)}
+          </g>
+        ))}
+      </>
+    );
+  };
+  return (
+    <section class="stack varied">
+      <h2>How varied the days are</h2>
+      <div class="plots">
+        <Plot {...drawn} title="Diversity a day" name={`${town.simulation}-diversity`} note="distinct words, pairs and triples of words over all of them, of a day's conversations together; compare days with as many of them">
+          {(width, height) => lines(FIGURES.map(([name]) => name), 1, width, height, "")}
+        </Plot>
+        <Plot {...drawn} title="Length a day" name={`${town.simulation}-length`} note="words per utterance, of a day's conversations together">
+          {(width, height) => lines(["len"], null, width, height, "words per utterance")}
+        </Plot>
+      </div>
+      <p class="small muted">
+        Similarity (sim) is measured with an embedding model, which this page does without: <code class="data">tertulia days {town.simulation}</code> shows it.
+      </p>
+    </section>
+  );
+}
+
+// --- memories -------------------------------------------------------------------------------------------------------
+
+function Memories({ town }: { town: Town }) {
+  const { person } = usePlace().query;
+  const known = person !== undefined && town.people.includes(person) ? person : null;
+  const path = known === null ? null : `towns/${encodeURIComponent(town.simulation)}/people/${encodeURIComponent(known)}`;
+  // What is remembered grows with the encounters.
+  const memories = useDocument<Person>(path, town.status === "finished" ? 0 : town.encounters.length);
+  return (
+    <section class="stack">
+      <h2>What they remember</h2>
+      <label class="row">
+        <span>person</span>
+        <select value={known ?? ""} onChange={(event) => goWith({ person: event.currentTarget.value || null })}>
+          <option value="">choose…</option>
+          {town.people.map((name) => <option key={name} value={name}>{name}</option>)}
+        </select>
+      </label>
+      {person !== undefined && known === null && <p class="data">Nobody named {person} lives there.</p>}
+      {path !== null && <WithDocument of={memories}>{(document) => <Remembered person={document} begins={town.begins} />}</WithDocument>}
+    </section>
+  );
+}
+
+/** Return which simulated day a memory is of. */
+function dayOf(memory: Memory, begins: string): number {
+  const midnight = (iso: string) => Date.parse(`${iso.slice(0, 10)}T00:00:00Z`);
+  return Math.round((midnight(memory.created) - midnight(begins)) / 86_400_000) + 1;
+}
+
+function Remembered({ person, begins }: { person: Person; begins: string }) {
+  const days = new Map<number, Memory[]>();
+  for (const memory of person.memories) {
+    const day = dayOf(memory, begins);
+    days.set(day, [...(days.get(day) ?? []), memory]);
+  }
+  if (!person.memories.length) {
+    return <p><span class="data">{person.agent}</span> has no memories of these days; {counted(person.before, "memory").replace("memorys", "memories")} from before.</p>;
+  }
+  const count = person.memories.length;
+  return (
+    <>
+      <p class="small muted">{count === 1 ? "1 memory" : `${count.toLocaleString("en")} memories`} of these days, beside {person.before.toLocaleString("en")} from before</p>
+      <div class="memories">
+        {[...days].map(([day, memories]) => (
+          <section key={day} class="stack">
+            <h3>Day {day}, {dateOf(memories[0]!.created)}</h3>
+            <ul>{memories.map((memory, index) => <Remembering key={index} memory={memory} texts={person.evidence} />)}</ul>
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Remembering({ memory, texts }: { memory: Memory; texts: Person["evidence"] }) {
+  const kind = memory.evidence.length ? "insight" : memory.kind;
+  return (
+    <li class={`memory ${kind}`}>
+      <p class="row small">
+        <span class="tag">{kind}</span>
+        <span class="number muted">{memory.created.slice(11, 16)}</span>
+        <span class="muted">importance {memory.importance}</span>
+      </p>
+      <p class="data"><LongText text={memory.text} /></p>
+      {memory.evidence.length > 0 && (
+        <details>
+          <summary class="small muted">rests on {memory.evidence.length === 1 ? "1 memory" : `${memory.evidence.length} memories`}</summary>
+          <ul class="small">{memory.evidence.map((id, index) => <li key={index} class="data"><LongText text={texts[id] ?? id} /></li>)}</ul>
+        </details>
+      )}
+    </li>
+  );
 }

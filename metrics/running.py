@@ -1,0 +1,44 @@
+"""Measure a single dialogue as it goes on: distinct-N over all utterances so far, and the mean length of the last few.
+
+What stands at an utterance equals `metrics.diversity` over the dialogue up to it; each utterance is read once.
+"""
+
+from collections.abc import Sequence
+
+from metrics.diversity import Dialogue, mean, n_grams, words
+
+
+def cumulative_distinct_n(dialogue: Dialogue, n: int) -> list[float | None]:
+    """Return `distinct_n` of a dialogue up to and with each of its utterances. Source: Li et al. 2016, §5.1.
+
+    Args:
+        dialogue: The utterances.
+        n: The length of an n-gram in words, from 1.
+
+    Returns:
+        As many ratios in (0, 1] as there are utterances; `None` until an utterance has n words.
+    """
+    seen: set[tuple[str, ...]] = set()
+    total = 0
+    figures = []
+    for utterance in dialogue:
+        grams = n_grams([[utterance]], n)
+        seen.update(grams)
+        total += len(grams)
+        figures.append(len(seen) / total if total else None)
+    return figures
+
+
+def utterance_lengths(dialogue: Dialogue) -> list[int]:
+    """Return the number of words of each utterance, as `words_per_utterance` counts them."""
+    return [len(words(text)) for _, text in dialogue]
+
+
+def running_mean(values: Sequence[float], window: int) -> list[float | None]:
+    """Return at each value the mean of it and those before it, at most `window` of them.
+
+    Args:
+        values: The values.
+        window: How many, from 1; at the beginning there are fewer.
+    """
+    return [mean(values[max(0, past_last - window) : past_last]) for past_last in range(1, len(values) + 1)]

@@ -1,0 +1,131 @@
+"""Figures of runs: recomputed from the stored turns, drawn, and saved as SVG and CSV."""
+
+import csv
+import io
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Page, expect
+from support.stored import a_case, a_run
+from support.viewer_page import serving
+
+import tertulia
+from metrics.diversity import distinct_n, words
+from metrics.pruning import removal_of
+from metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
+from state.records import Turn, TurnRecord
+from storage.store import SqliteStore
+from tertulia.pages.documents import document_at
+
+TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
+
+
+@given(TEXTS, st.integers(1, 4))
+def test_diversity_so_far_is_that_of_the_dialogue_so_far(texts: list[str], n: int) -> None:
+    dialogue = [("Ana", text) for text in texts]
+    expected = [distinct_n([dialogue[:end]], n) for end in range(1, len(dialogue) + 1)]
+    assert cumulative_distinct_n(dialogue, n) == expected
+    assert utterance_lengths(dialogue) == [len(words(text)) for text in texts]
+
+
+@given(st.lists(st.integers(0, 50), max_size=20), st.integers(1, 6))
+def test_a_running_mean_is_of_the_last_values(values: list[int], window: int) -> None:
+    expected = [mean(values[:end][-window:]) for end in range(1, len(values) + 1)]
+    assert running_mean(values, window) == pytest.approx(expected)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("figures") / "t.db"
+
+
+@pytest.fixture(scope="module")
+def runs(path: Path) -> list[tertulia.Run]:
+    """A meeting with removal and silences, its fork, and a dialogue without removal."""
+    quiet = {"progress": False}
+    meeting = tertulia.run("team_building", rehearse=True, rounds=6, removal_factor=0.6, store=path, **quiet)
+    fork = meeting.fork(3, removal_factor=0.9, **quiet)
+    return [meeting, fork, tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.0, store=path, **quiet)]
+
+
+def test_the_figures_of_a_run_follow_from_its_records(path: Path, runs: list[tertulia.Run]) -> None:
+    with SqliteStore.open(path) as store:
+        for run in runs:
+            document = document_at(store, f"runs/{run.id}/figures")
+            spoken = [turn for turn in store.turns(run.id) if turn.speaker is not None]
+            lengths = [len(words(turn.text)) for turn in spoken]
+            assert document["utterances"]["turn"] == [turn.turn for turn in spoken]
+            assert document["utterances"]["words"] == lengths
+            assert document["len"] == pytest.approx(mean(lengths))
+            dialogue = [("", turn.text) for turn in spoken]
+            assert [document[f"dist{n}"] for n in (1, 2, 3)] == [distinct_n([dialogue], n) for n in (1, 2, 3)]
+            making = document["making"]
+            for turn, removed, removable in zip(making["turn"], making["removed"], making["removable"], strict=True):
+                record = store.turn_record(run.id, turn)
+                removal = removal_of(record, store.prompt(record.prompt or ""))
+                assert removal is not None
+                assert removal.items == (removed / removable if removable else 0)  # without scores, nothing is removed
+                assert (removable is None) == (record.scores is None)
+            assert making["rollbacks"] == [store.turn_record(run.id, turn).rollbacks for turn in making["turn"]]
+            agents = {agent["agent"]: agent["words"] for agent in document["participation"]["agents"]}
+            for agent, count in agents.items():
+                assert count == sum(len(turn.text.split()) for turn in spoken if turn.speaker == agent)
+
+
+def test_plots_are_drawn_and_saved_as_they_are_shown(page: Page, path: Path, runs: list[tertulia.Run]) -> None:
+    meeting = runs[0].id
+    with serving(path) as address:
+        page.goto(f"{address}#/runs/{meeting}/figures")
+        with page.expect_download() as saving:
+            page.get_by_role("button", name="Save the figures of “Words per utterance” as CSV").click()
+        assert saving.value.suggested_filename == f"{meeting}-length.csv"
+        rows = list(csv.DictReader(io.StringIO(Path(saving.value.path()).read_text())))
+        assert [int(row["words"]) for row in rows] == [
+            len(words(turn.text)) for turn in runs[0].turns if turn.speaker is not None
+        ]
+        with page.expect_download() as saving:
+            page.get_by_role("button", name="Save “Diversity so far” as SVG").click()
+        drawing = ElementTree.fromstring(Path(saving.value.path()).read_text())
+        lines = [path for path in drawing.iter("{http://www.w3.org/2000/svg}path") if (path.get("d") or "").count("L")]
+        assert len(lines) >= 3
+        assert {line.get("stroke") for line in lines} > {"rgb(0, 95, 158)"}  # as computed: no style sheet is saved
+        assert all(element.get("style") is None and element.get("class") is None for element in drawing.iter())
+
+
+def test_another_run_is_shown_beside_it_by_choice_and_by_its_id(
+    page: Page, path: Path, runs: list[tertulia.Run]
+) -> None:
+    meeting, fork, dialogue = (run.id for run in runs)
+    with serving(path) as address:
+        page.goto(f"{address}#/runs/{meeting}/figures")
+        page.get_by_label("a fork or a run of the same scenario").select_option(fork)
+        page.get_by_label("or by its id").fill(dialogue)
+        page.get_by_role("button", name="Add").click()
+        table = page.get_by_role("region", name="Diversity and length")
+        expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
+        expect(page.get_by_text(f"tertulia metrics {meeting} {fork} {dialogue}")).to_be_visible()
+        page.reload()
+        expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
+        page.get_by_role("button", name=f"Take {fork} away").click()
+        expect(table.locator("tbody th")).to_have_text([meeting, dialogue])
+        page.goto(f"{address}#/runs/{dialogue}/figures")
+        expect(page.get_by_text("--set record_scores=true")).to_be_visible()
+
+
+def test_a_run_in_which_nobody_has_spoken_says_so_and_a_formula_is_no_formula(page: Page, tmp_path: Path) -> None:
+    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+        store.create_run(a_run("aaaa"), a_case())
+        store.create_run(a_run("bbbb"), a_case())
+        said = Turn(turn=1, round=1, speaker="=HYPERLINK(1)", text="Well.", sim_time_s=0.0, ended=False)
+        store.save_turn("bbbb", TurnRecord(turn=said))
+    with serving(tmp_path / "t.db") as address:
+        page.goto(f"{address}#/runs/aaaa/figures")
+        expect(page.get_by_text("Nobody has spoken in this run")).to_be_visible()
+        page.goto(f"{address}#/runs/bbbb/figures")
+        with page.expect_download() as saving:
+            page.get_by_role("button", name="Save the figures of “Diversity so far” as CSV").click()
+        assert "'=HYPERLINK(1)" in Path(saving.value.path()).read_text()

@@ -1,0 +1,61 @@
+/** The documents of tertulia/pages/town.py. */
+
+export interface Encounter {
+  readonly day: number;
+  readonly number: number;
+  /** ISO 8601, without a time zone. */
+  readonly time: string;
+  readonly place: string | null;
+  readonly initiator: string;
+  readonly partner: string;
+  readonly activities: readonly [string | null, string | null];
+  /** Empty until the conversation starts. */
+  readonly run: string;
+  readonly turns: number;
+}
+
+export interface Day {
+  readonly day: number;
+  readonly date: string;
+  readonly encounters: number;
+  readonly turns: number;
+  readonly dist1: number | null;
+  readonly dist2: number | null;
+  readonly dist3: number | null;
+  readonly len: number | null;
+  readonly memories: number;
+  readonly reflections: number;
+}
+
+export interface Town {
+  readonly simulation: string;
+  readonly status: string;
+  readonly town: string;
+  readonly model: string;
+  readonly rehearsed: boolean;
+  readonly seed: number;
+  readonly days: number;
+  readonly error: string | null;
+  readonly removal_factor: number | null;
+  readonly begins: string;
+  readonly people: readonly string[];
+  readonly encounters: readonly Encounter[];
+  readonly by_day: readonly Day[];
+}
+
+export interface Memory {
+  readonly id: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly created: string;
+  readonly importance: number;
+  readonly evidence: readonly string[];
+}
+
+export interface Person {
+  readonly agent: string;
+  readonly before: number;
+  readonly memories: readonly Memory[];
+  /** Texts of memories that insights rest on, by id. */
+  readonly evidence: Readonly<Record<string, string>>;
+}
