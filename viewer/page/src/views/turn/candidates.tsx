@@ -1,14 +1,14 @@
 /** The candidates of an utterance: their texts, what the judge found, and why one of them was said. */
 
-import { counted, number } from "../../format";
-import { inWords } from "../../format";
+import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
 import { LongText } from "./long_text";
 
 export function CandidatesPane({ making }: { making: Making }) {
-  const figures = making.candidates.flatMap((candidate) => [candidate.inconsistency ?? 0, ...candidate.inconsistency_runs]);
-  const most = Math.max(making.threshold ?? 0, ...figures) * 1.08 || 1;
-  const least = Math.min(0, ...figures) * 1.08;
+  const figures = making.candidates.flatMap(({ inconsistency, inconsistency_runs }) => [inconsistency ?? 0, ...inconsistency_runs]);
+  const [low, high] = [Math.min(0, making.threshold ?? 0, ...figures), Math.max(0, making.threshold ?? 0, ...figures)];
+  const free = (high - low || 1) * 0.05;
+  const [least, most] = [low - free, high + free];
   return (
     <>
       <h3>{counted(making.candidates.length, "candidate")}</h3>
@@ -22,6 +22,11 @@ export function CandidatesPane({ making }: { making: Making }) {
   );
 }
 
+/** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
+function figure(value: number | null): string {
+  return number(value, value !== null && Math.abs(value) < 1 ? 3 : 2).replace("-", "−");
+}
+
 function judgedInWords(making: Making): string {
   if (!making.judged_by) {
     return making.prompt === null
@@ -30,7 +35,7 @@ function judgedInWords(making: Making): string {
   }
   const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
   const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
-  return `Judged: ${making.judged_by}; conflict above θ = ${number(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.`;
+  return `Judged: ${making.judged_by}; conflict above θ = ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.`;
 }
 
 interface RowProps {
@@ -84,15 +89,20 @@ function Judged({ candidate, threshold, least, most }: { candidate: Candidate; t
   return (
     <div class="judged small">
       <p>
-        inconsistency <b class="number">{number(inconsistency)}</b>
-        {runs.length > 1 && <span class="muted number"> ({runs.map((run) => number(run)).join(", ")})</span>}
-        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} θ = {number(threshold)}</span>}
+        inconsistency <b class="number">{figure(inconsistency)}</b>
+        {runs.length > 1 && <span class="muted number"> ({runs.map(figure).join(", ")})</span>}
+        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} θ = {figure(threshold)}</span>}
       </p>
-      <svg class="dots" width="100%" height="28" role="img" aria-label={`Inconsistency ${number(inconsistency)}, θ ${number(threshold)}`}>
-        <line class="axis" x1="0" x2="100%" y1="14" y2="14" />
-        {threshold !== null && <line class="threshold" x1={`${at(threshold)}%`} x2={`${at(threshold)}%`} y1="1" y2="27" />}
-        {runs.map((run, place) => <circle key={place} cx={`${at(run)}%`} cy="14" r="4" />)}
-        <line class="mean" x1={`${at(inconsistency!)}%`} x2={`${at(inconsistency!)}%`} y1="5" y2="23" />
+      <svg class="dots" width="100%" height="38" role="img" aria-label={`Inconsistency ${figure(inconsistency)}, θ ${figure(threshold)}`}>
+        <line class="axis" x1="0" x2="100%" y1="24" y2="24" />
+        {threshold !== null && (
+          <>
+            <line class="threshold" x1={`${at(threshold)}%`} x2={`${at(threshold)}%`} y1="12" y2="36" />
+            <text x={`${at(threshold)}%`} y="9" text-anchor="middle">θ</text>
+          </>
+        )}
+        {runs.map((run, place) => <circle key={place} cx={`${at(run)}%`} cy="24" r="4" />)}
+        <line class="mean" x1={`${at(inconsistency!)}%`} x2={`${at(inconsistency!)}%`} y1="15" y2="33" />
       </svg>
     </div>
   );

@@ -10,7 +10,7 @@ const STEPS = 100;
 interface Props {
   readonly at: number;
   readonly setFactor: (factor: number | null) => void;
-  /** Goes back to what the run removed; null where that is what is shown. */
+  /** Goes back to what the run removed; null where it scored nothing. */
   readonly reset: (() => void) | null;
   readonly runFactor: number | null;
   readonly pruning: Pruning;
@@ -33,13 +33,13 @@ export function LambdaPanel(props: Props) {
     <div class="lambda card" style={style}>
       <div class="row">
         <label class="factor">λ = <input type="number" min="0" max="1" step="0.01" value={Number(at.toFixed(4))} onChange={move} aria-label="λ as a number" /></label>
-        <span class="tag">{recorded ? "what if" : "as it was"}</span>
-        {reset && <button onClick={reset}>As it was{runFactor !== null && ` (λ = ${rounded(runFactor)})`}</button>}
+        {reset && <button aria-pressed={!recorded} onClick={reset}>As it was{runFactor !== null && ` (λ = ${rounded(runFactor)})`}</button>}
       </div>
       <div class="scale">
         <div class="plots" aria-hidden="true">
           <Curve pruning={pruning} />
           <WalkStrip pruning={pruning} removal={removal} />
+          {runFactor !== null && <div class="own"><span>run</span></div>}
           <div class="now" />
           <div class="dot"><span class="number">{(removal.share * 100).toFixed(0)} %</span></div>
         </div>
@@ -47,18 +47,24 @@ export function LambdaPanel(props: Props) {
           type="range" min="0" max="1" step="0.01" value={at} onInput={move} aria-label="λ"
           aria-valuetext={`λ = ${rounded(at)}: ${removal.items.size} of ${removable} items removed`}
         />
-        {runFactor !== null && <div class="own" aria-hidden="true"><span>run</span></div>}
         <div class="ticks number" aria-hidden="true"><span>0</span><span>0.25</span><span>0.5</span><span>0.75</span><span>1</span></div>
       </div>
       <p class="words-of-removal">
         {words}{" "}
         {recorded && <Difference removal={removal} recorded={recorded} />}
       </p>
-      <p class="small muted legend">
-        <span class="line share" /> share of the attention removed <span class="line count" /> share of the items{" "}
-        <span class="box gone" /> removed <span class="box" /> kept, in the order in which they are visited
-      </p>
     </div>
+  );
+}
+
+/** What the lines and boxes above the slider are. */
+export function Legend() {
+  return (
+    <p class="small muted legend">
+      For every λ: <span><i class="line share" /> share of the attention</span> and{" "}
+      <span><i class="line count" /> share of the items</span> removed. Below it the items as they are visited, as wide as
+      their attention: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
+    </p>
   );
 }
 

@@ -7,7 +7,7 @@ import { goWith, usePlace } from "../../router";
 import { type Order, Pruning, type Removal, type Walk } from "../../pruning";
 import type { Making, Scorer } from "../turn_documents";
 import { rounded } from "./head";
-import { LambdaPanel } from "./lambda";
+import { LambdaPanel, Legend } from "./lambda";
 import { remarksOn, removalInWords } from "./removal_words";
 import { ScorersInWords } from "./scorers";
 import { Units } from "./units";
@@ -72,23 +72,30 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
   return (
     <>
       <h3>What λ removes</h3>
-      {!isOwn && (
-        <p class="small">
-          Nothing was scored in this run. These scores are those of run {scorers[0]!.run}, by{" "}
-          <span class="data">{scorers[0]!.scored_by}</span>, which had the same prompt.
-        </p>
-      )}
-      <LambdaPanel
-        at={at} setFactor={setFactor} reset={isOwn && isWhatIf ? reset : null} runFactor={making.removal.factor}
-        pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
-        words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
-      />
-      <Settings order={order} walk={walk} />
-      {!isWhatIf && making.pace && <p class="small data">{making.pace}</p>}
-      {remarks.length > 0 && <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>}
-      {run.rehearsed && <p class="small muted">This run was rehearsed: no model attended to anything, its scores were drawn.</p>}
-      <ScorersInWords scorers={scorers} removals={removals} run={run.run} turn={making.turn} isOwn={isOwn} />
-      <Units making={making} scorers={scorers} prunings={prunings} removals={removals} isWhatIf={isWhatIf && isOwn} />
+      <div class="prompt">
+        <div class="controls">
+          {!isOwn && (
+            <p class="small">
+              Nothing was scored in this run. These scores are those of run {scorers[0]!.run}, by{" "}
+              <span class="data">{scorers[0]!.scored_by}</span>, which had the same prompt.
+            </p>
+          )}
+          <LambdaPanel
+            at={at} setFactor={setFactor} reset={isOwn ? reset : null} runFactor={making.removal.factor}
+            pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
+            words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
+          />
+          {!isWhatIf && making.pace && <p class="small data">{making.pace}</p>}
+          {remarks.length > 0 && (
+            <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>
+          )}
+          <Settings order={order} walk={walk} />
+          <Legend />
+          {run.rehearsed && <p class="small muted">This run was rehearsed: no model attended to anything, its scores were drawn.</p>}
+          <ScorersInWords scorers={scorers} removals={removals} run={run.run} turn={making.turn} isOwn={isOwn} />
+        </div>
+        <Units making={making} scorers={scorers} prunings={prunings} removals={removals} isWhatIf={isWhatIf && isOwn} />
+      </div>
     </>
   );
 }
@@ -106,18 +113,18 @@ function Settings({ order, walk }: { order: Order; walk: Walk }) {
   return (
     <div class="row small walk">
       <label>
-        Units are taken from the{" "}
+        Taken from the{" "}
         <select value={order} onChange={choose("order")}>
           <option value="descending">highest score down</option>
           <option value="ascending">lowest score up</option>
         </select>
       </label>
       <label>
-        where one would overshoot λ{" "}
+        one that would overshoot λ{" "}
         <select value={walk} onChange={choose("walk")}>
-          <option value="paper">it is passed over (paper)</option>
-          <option value="first_overshoot">the walk ends (first overshoot)</option>
-          <option value="nearest">the walk ends at the nearest sum (nearest)</option>
+          <option value="paper">is passed over (paper)</option>
+          <option value="first_overshoot">ends the walk (first_overshoot)</option>
+          <option value="nearest">ends it at the nearest sum (nearest)</option>
         </select>
       </label>
     </div>

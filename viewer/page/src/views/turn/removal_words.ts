@@ -25,13 +25,6 @@ export function removalInWords(making: Making, removal: Removal, removable: numb
   );
 }
 
-/** Return how λ takes units, in words. */
-export function walkInWords(walk: Walk): string {
-  if (walk === "paper") return "a unit that would overshoot λ is passed over";
-  if (walk === "first_overshoot") return "the walk ends at the first unit that would overshoot λ";
-  return "the walk ends at the first unit that would overshoot λ, before or behind it, whichever is nearer";
-}
-
 /** Return what a reader should know of a removal that is not what λ seems to ask. */
 export function remarksOn(
   units: ReadonlyMap<string, Unit>, pruning: Pruning, removal: Removal, factor: number, walk: Walk, order: string,

@@ -9,6 +9,8 @@ import { useDocument } from "../../use_document";
 import type { Visit } from "../turn_documents";
 import { LongText } from "./long_text";
 
+const AGENTS_AT_ONCE = 12;
+
 export function StatesPane({ run, turn }: { run: Run; turn: number }) {
   const loaded = useDocument<{ visits: readonly Visit[] }>(`runs/${encodeURIComponent(run.run)}/turns/${turn}/states`);
   return <WithDocument of={loaded}>{({ visits }) => <Visits visits={visits} />}</WithDocument>;
@@ -33,10 +35,22 @@ function firstOfInterest(visits: readonly Visit[]): number {
   return Math.max(1, visits.findIndex((visit) => visit.node === "prune") + 1);
 }
 
+interface Step {
+  readonly visit: Visit;
+  /** Its place in the turn, from 1. */
+  readonly place: number;
+}
+
+/** Steps that follow each other and are of the same agent; of nobody where they are the whole conversation's. */
+interface Group {
+  readonly agent: string;
+  readonly steps: readonly Step[];
+}
+
 /** The steps as buttons, those of an agent on a line. */
 function Strip({ visits, chosen }: { visits: readonly Visit[]; chosen: number }) {
   const groups = useMemo(() => {
-    const groups: { agent: string; steps: { visit: Visit; place: number }[] }[] = [];
+    const groups: { agent: string; steps: Step[] }[] = [];
     for (const [place, visit] of visits.entries()) {
       let group = groups.at(-1);
       if (group?.agent !== visit.agent) groups.push((group = { agent: visit.agent, steps: [] }));
@@ -56,20 +70,38 @@ function Strip({ visits, chosen }: { visits: readonly Visit[]; chosen: number })
     next.focus();
     next.click();
   };
+  const minds = groups.filter((group) => group.agent);
+  // A crowd would stand between the reader and what the whole conversation did.
+  const isCrowd = minds.length > AGENTS_AT_ONCE;
+  const first = groups.findIndex((group) => group.agent);
   return (
     <div class="steps" role="group" aria-label="Steps of the turn" onKeyDown={move}>
-      {groups.map((group, place) => (
-        <div key={place} class={`steps-of ${group.agent ? "agent" : ""}`}>
-          {group.agent && <b class="small data">{group.agent}</b>}
-          <ol>
-            {group.steps.map(({ visit, place }) => (
-              <li key={place}>
-                <button aria-pressed={place === chosen} onClick={() => goWith({ node: place })}>{inWords(visit.node)}</button>
-              </li>
-            ))}
-          </ol>
-        </div>
-      ))}
+      {groups.map((group, place) => {
+        if (!isCrowd || !group.agent) return <Steps key={place} group={group} chosen={chosen} />;
+        if (place !== first) return null;
+        const isOpen = minds.some(({ steps }) => steps.some(({ place }) => place === chosen));
+        return (
+          <details key={place} open={isOpen}>
+            <summary class="small">Cognition of {minds.length} agents</summary>
+            <div class="steps">{minds.map((group, place) => <Steps key={place} group={group} chosen={chosen} />)}</div>
+          </details>
+        );
+      })}
+    </div>
+  );
+}
+
+function Steps({ group, chosen }: { group: Group; chosen: number }) {
+  return (
+    <div class={`steps-of ${group.agent ? "agent" : ""}`}>
+      {group.agent && <b class="small data">{group.agent}</b>}
+      <ol>
+        {group.steps.map(({ visit, place }) => (
+          <li key={place}>
+            <button aria-pressed={place === chosen} onClick={() => goWith({ node: place })}>{inWords(visit.node)}</button>
+          </li>
+        ))}
+      </ol>
     </div>
   );
 }

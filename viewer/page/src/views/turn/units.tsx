@@ -133,12 +133,12 @@ function wordOf(unit: Unit, isGone: boolean, was: boolean | null): string {
 
 function Score({ figure, letter, isGone, unit }: { figure: Figure | null; letter: string | null; isGone: boolean; unit: Unit }) {
   return (
-    <span class={`score number ${isGone ? "gone" : ""}`}>
+    <span class={`score number ${letter ? "lettered" : ""} ${isGone ? "gone" : ""}`}>
       {figure && <span class="bar" style={{ "--bar": figure.bar }} />}
       {letter && <span class="letter">{letter}</span>}
       <span class="value">{figure ? figure.text : "–"}</span>
       <span class="share">{figure?.share != null ? `${(figure.share * 100).toFixed(1)} %` : unit.removable ? "" : "fixed"}</span>
-      {letter && isGone && <span class="cross"><span aria-hidden="true">✗</span><span class="visually-hidden">removed by {letter}</span></span>}
+      {letter && <span class="cross">{isGone && <><span aria-hidden="true">✗</span><span class="visually-hidden">removed by {letter}</span></>}</span>}
     </span>
   );
 }
