@@ -44,12 +44,17 @@ function tagsOf(run: Run, making: Making): string[] {
   if (making.scored_by) tags.push(`removed ${making.removed_items} of ${removable}`, `scored by ${making.scored_by}`);
   else tags.push("not scored");
   if (making.judged_by) {
-    tags.push(`rolled back ${making.rollbacks === 1 ? "once" : counted(making.rollbacks, "time")}`);
+    tags.push(rollbacksInWords(making.rollbacks));
     if (making.rewritings) tags.push(`${making.rewritings} rewritten`);
     tags.push(`judged by ${making.judged_by}`);
   } else tags.push("not judged");
   if (making.ended) tags.push("ended the conversation");
   return [...tags, ...variationsOf(run, making)];
+}
+
+function rollbacksInWords(rollbacks: number): string {
+  if (!rollbacks) return "not rolled back";
+  return `rolled back ${rollbacks === 1 ? "once" : counted(rollbacks, "time")}`;
 }
 
 /** Return λ as it stands in a sentence: steered ones have more digits than anybody reads. */

@@ -23,7 +23,11 @@ export function PromptPane({ run, making }: { run: Run; making: Making }) {
   if (making.prompt === null) {
     return <Notice><p>This turn was written by hand: there was no prompt, and nobody judged it. Look into a turn that a model has made.</p></Notice>;
   }
-  const scorers = making.scorers.filter((scorer) => isComplete(making, scorer));
+  return <WithPrompt run={run} making={making} />;
+}
+
+function WithPrompt({ run, making }: { run: Run; making: Making }) {
+  const scorers = useMemo(() => making.scorers.filter((scorer) => isComplete(making, scorer)), [making]);
   return scorers.length ? <Scored run={run} making={making} scorers={scorers} /> : <Unscored run={run} making={making} />;
 }
 

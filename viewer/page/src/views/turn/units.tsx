@@ -1,6 +1,6 @@
 /** The units of a prompt, each with its scores; only those whose removal changes are drawn anew. */
 
-import { Component } from "preact";
+import { Component, type VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { inWords } from "../../format";
 import type { Pruning, Removal } from "../../pruning";
@@ -18,6 +18,8 @@ interface Figure {
 }
 
 interface Group {
+  /** Differs from those of all other prompts: rows keep what they were made with. */
+  readonly key: number;
   readonly block: string;
   readonly share: number | null;
   readonly units: readonly { readonly unit: Unit; readonly figures: readonly (Figure | null)[] }[];
@@ -33,7 +35,7 @@ interface Props {
 }
 
 export function Units({ making, scorers, prunings, removals, isWhatIf }: Props) {
-  const groups = useMemo(() => groupsOf(making, scorers, prunings), [making, prunings]);
+  const groups = useMemo(() => groupsOf(making, scorers, prunings), [making, scorers]);
   return (
     <div class={`units scorers-${Math.min(scorers.length, 5)}`}>
       {scorers.length > 0 && (
@@ -41,8 +43,8 @@ export function Units({ making, scorers, prunings, removals, isWhatIf }: Props) 
           {scorers.length > 1 ? "Scores by A, B, …" : "Score"} and share of what λ may remove; bars and shades grow with the root of the score.
         </p>
       )}
-      {groups.map((group, place) => (
-        <section key={place} class="block">
+      {groups.map((group) => (
+        <section key={group.key} class="block">
           <h4>
             {inWords(group.block)}
             {group.share !== null && <span class="muted number"> {(group.share * 100).toFixed(1)} %</span>}
@@ -62,17 +64,19 @@ export function Units({ making, scorers, prunings, removals, isWhatIf }: Props) 
   );
 }
 
+let keys = 0;
+
 /** Return the units with their figures, by runs of units of the same block. */
 function groupsOf(making: Making, scorers: readonly Scorer[], prunings: readonly Pruning[]): Group[] {
   const shares = prunings.map(({ visited, shares }) => new Map(visited.map((id, place) => [id, shares[place]!])));
   const highest = scorers.map(({ scores }, place) =>
     Math.max(...prunings[place]!.visited.map((id) => scores[id]!)) || Math.max(...Object.values(scores)) || 1);
-  const groups: { block: string; share: number | null; units: { unit: Unit; figures: (Figure | null)[] }[] }[] = [];
+  const groups: { key: number; block: string; share: number | null; units: { unit: Unit; figures: (Figure | null)[] }[] }[] = [];
   for (const unit of making.units) {
     const figures = scorers.map(({ scores }, place) =>
       figureOf(scores[unit.id], shares[place]!.get(unit.id) ?? null, highest[place]!));
     let group = groups.at(-1);
-    if (group?.block !== unit.block) groups.push((group = { block: unit.block, share: null, units: [] }));
+    if (group?.block !== unit.block) groups.push((group = { key: (keys += 1), block: unit.block, share: null, units: [] }));
     group.units.push({ unit, figures });
     const share = figures[0]?.share ?? null;
     if (share !== null) group.share = (group.share ?? 0) + share;
@@ -97,27 +101,30 @@ interface RowProps {
 }
 
 class UnitRow extends Component<RowProps> {
+  /** What no λ changes; drawn once, as all of a long prompt is drawn anew in a single frame of the slider. */
+  private readonly text = <LongText text={this.props.unit.text} />;
+  private readonly figures = this.props.figures.map((figure) => <Figures of={figure} isRemovable={this.props.unit.removable} />);
+
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { unit, figures, gone, was } = this.props;
-    return unit !== next.unit || figures !== next.figures || gone !== next.gone || was !== next.was;
+    return this.props.gone !== next.gone || this.props.was !== next.was;
   }
 
   override render({ unit, figures, gone, was }: RowProps) {
     const isGone = gone[0] === "1";
     const isChanged = was !== null && was !== isGone;
-    const heat = figures[0]?.share != null ? figures[0].bar : 0;
+    const word = wordOf(unit, isGone, was);
     return (
       <li class={`unit ${unit.kind} ${unit.removable ? "" : "fixed"} ${isGone ? "gone" : ""} ${isChanged ? "changed" : ""}`} data-unit={unit.id} data-removed={gone}>
         {figures.length > 0 && (
           <div class="scores">
-            {figures.map((figure, place) => (
-              <Score key={place} figure={figure} letter={figures.length > 1 ? letterOf(place) : null} isGone={gone[place] === "1"} unit={unit} />
+            {this.figures.map((figures, place) => (
+              <Score key={place} figures={figures} letter={this.figures.length > 1 ? letterOf(place) : null} isGone={gone[place] === "1"} />
             ))}
           </div>
         )}
-        <div class="text" style={{ "--heat": heat }}>
-          <LongText text={unit.text} />
-          {wordOf(unit, isGone, was) && <span class={`mark-of ${isGone ? "gone" : "kept"}`}>{wordOf(unit, isGone, was)}</span>}
+        <div class="text" style={{ "--heat": figures[0]?.share != null ? figures[0].bar : 0 }}>
+          {this.text}
+          {word && <span class={`mark-of ${isGone ? "gone" : "kept"}`}>{word}</span>}
         </div>
       </li>
     );
@@ -131,14 +138,35 @@ function wordOf(unit: Unit, isGone: boolean, was: boolean | null): string {
   return was === false ? `newly ${removed}` : removed;
 }
 
-function Score({ figure, letter, isGone, unit }: { figure: Figure | null; letter: string | null; isGone: boolean; unit: Unit }) {
+interface ScoreProps {
+  readonly figures: VNode;
+  /** The scorer's letter; null where there is only one. */
+  readonly letter: string | null;
+  readonly isGone: boolean;
+}
+
+class Score extends Component<ScoreProps> {
+  override shouldComponentUpdate(next: ScoreProps): boolean {
+    return this.props.isGone !== next.isGone;
+  }
+
+  override render({ figures, letter, isGone }: ScoreProps) {
+    return (
+      <span class={`score number ${letter ? "lettered" : ""} ${isGone ? "gone" : ""}`}>
+        {letter && <span class="letter">{letter}</span>}
+        {figures}
+        {letter && <span class="cross">{isGone && <><span aria-hidden="true">✗</span><span class="visually-hidden">removed by {letter}</span></>}</span>}
+      </span>
+    );
+  }
+}
+
+function Figures({ of, isRemovable }: { of: Figure | null; isRemovable: boolean }) {
   return (
-    <span class={`score number ${letter ? "lettered" : ""} ${isGone ? "gone" : ""}`}>
-      {figure && <span class="bar" style={{ "--bar": figure.bar }} />}
-      {letter && <span class="letter">{letter}</span>}
-      <span class="value">{figure ? figure.text : "–"}</span>
-      <span class="share">{figure?.share != null ? `${(figure.share * 100).toFixed(1)} %` : unit.removable ? "" : "fixed"}</span>
-      {letter && <span class="cross">{isGone && <><span aria-hidden="true">✗</span><span class="visually-hidden">removed by {letter}</span></>}</span>}
-    </span>
+    <>
+      {of && <span class="bar" style={{ "--bar": of.bar }} />}
+      <span class="value">{of ? of.text : "–"}</span>
+      <span class="share">{of?.share != null ? `${(of.share * 100).toFixed(1)} %` : isRemovable ? "" : "fixed"}</span>
+    </>
   );
 }
