@@ -20,8 +20,16 @@ export function Head({ run, document, making }: { run: Run; document: TurnDocume
         {making.speaker && <Speaker people={run.people} name={making.speaker} />}
         <span class="muted small number">{elapsed(document.sim_time_s)}</span>
         <nav class="row beside" aria-label="Turns beside this one">
-          {!isFirst && <a class="button" href={beside(document.turn - 1)} aria-label="Previous turn">← {document.turn - 1}</a>}
-          {!isLast && <a class="button" href={beside(document.turn + 1)} aria-label="Next turn">{document.turn + 1} →</a>}
+          {!isFirst && (
+            <a class="button" href={beside(document.turn - 1)}>
+              <span aria-hidden="true">←</span><span class="visually-hidden">Previous: turn </span>{document.turn - 1}
+            </a>
+          )}
+          {!isLast && (
+            <a class="button" href={beside(document.turn + 1)}>
+              <span class="visually-hidden">Next: turn </span>{document.turn + 1}<span aria-hidden="true">→</span>
+            </a>
+          )}
         </nav>
       </div>
       {making.speaker === null

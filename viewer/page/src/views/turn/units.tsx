@@ -8,6 +8,9 @@ import type { Making, Scorer, Unit } from "../turn_documents";
 import { LongText } from "./long_text";
 import { letterOf } from "./scorers";
 
+/** From so many units on, those out of sight are not laid out. */
+const MANY = 120;
+
 /** A score as it stands on the page. */
 interface Figure {
   readonly text: string;
@@ -37,7 +40,7 @@ interface Props {
 export function Units({ making, scorers, prunings, removals, isWhatIf }: Props) {
   const groups = useMemo(() => groupsOf(making, scorers, prunings), [making, scorers]);
   return (
-    <div class={`units scorers-${Math.min(scorers.length, 5)}`}>
+    <div class={`units scorers-${Math.min(scorers.length, 5)} ${making.units.length > MANY ? "many" : ""}`}>
       {scorers.length > 0 && (
         <p class="small muted">
           {scorers.length > 1 ? "Scores by A, B, …" : "Score"} and share of what λ may remove; bars and shades grow with the root of the score.
