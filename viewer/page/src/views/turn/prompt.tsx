@@ -44,6 +44,7 @@ function Unscored({ run, making }: { run: Run; making: Making }) {
         {making.scored_by
           ? <p>The scores of {making.scored_by} lack units that λ may remove: there is nothing to show for another λ.</p>
           : <p>Nothing was scored and nothing removed, as λ was {rounded(making.removal_factor)}. A fork that records scores has the same prompt here:</p>}
+        {making.pace && <p class="small data">{making.pace}</p>}
         {!making.scored_by && <p><code class="data">tertulia fork {run.run} --at {making.turn} --set record_scores=true</code></p>}
       </Notice>
       <Units making={making} scorers={[]} prunings={[]} removals={[]} isWhatIf={false} />

@@ -39,7 +39,7 @@ export function remarksOn(
     remarks.push(
       `One unit holds ${(share * 100).toFixed(0)} % of the removable weight ` +
         `(${quoted(units.get(visited[heaviest]!)!.text)}): λ below ${least.toFixed(2)} ` +
-        `${walk === "paper" ? "passes over it" : "stops at it"}.`,
+        `${walk === "paper" ? "passes over it" : "stops at it"}`,
     );
   }
   if (!removal.items.size) {
@@ -48,14 +48,14 @@ export function remarksOn(
     remarks.push(
       `Nothing fits under λ = ${factor}, as the ${isHeaviest ? "heaviest" : "lightest"} of ${visited.length} removable ` +
         `items has ${(weight * 100).toFixed(1)} % of their weight` +
-        `${isHeaviest ? ", where this walk begins and stops" : ""}: nothing is removed, and nothing judged.`,
+        `${isHeaviest ? ", where this walk begins and stops" : ""}: nothing is removed, and nothing judged`,
     );
   }
   const zero = visited.filter((id, place) => pruning.isWeightless(place) && !removal.items.has(id)).length;
   if (factor === 1 && zero) {
     remarks.push(
       `${zero} removable ${zero === 1 ? "item has" : "items have"} a score of 0 and ${zero === 1 ? "stays" : "stay"} at ` +
-        "λ = 1: Algorithm 1 stops once the target is reached.",
+        "λ = 1: Algorithm 1 stops once the target is reached",
     );
   }
   return remarks;
