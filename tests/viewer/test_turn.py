@@ -193,11 +193,8 @@ def test_the_slider_is_drawn_in_time(page: Page, served: Served, size: int) -> N
     show_prompt(page, document, units, [{unit["id"]: 1 / (i + 1) + i / 977 for i, unit in enumerate(units)}])
     open_turn(page, served.address, served.dialogue, 1)
     moves = [(step * 37 % 101) / 100 for step in range(60)]  # to and fro, as a hand drags
-    for _ in range(3):  # other processes only ever add to a frame: the page needs no more than the least
-        p95 = statistics.quantiles(slider_frames_ms(page, moves), n=20)[-1]
-        if p95 < 50:
-            break
-    assert p95 < 50
+    work, _passed = slider_frames_ms(page, moves)
+    assert statistics.quantiles(work, n=20)[-1] < 50
 
 
 # --- without scores -------------------------------------------------------------------------------------------------
@@ -207,6 +204,21 @@ def test_a_turn_that_was_not_scored_says_how_to_score_it(page: Page, served: Ser
     open_turn(page, served.address, served.album, 1)
     expect(page.get_by_text(f"tertulia fork {served.album} --at 1 --set record_scores=true")).to_be_visible()
     expect(page.get_by_role("slider")).to_have_count(0)
+
+
+def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
+    fork = album.fork(1, settings={"record_scores": True}, progress=False)
+    with SqliteStore.open(path) as store:
+        scores = store.parts(fork.id, 1)["answer"].scores
+        parts = document_at(store, f"runs/{album.id}/turns/1")["parts"]
+    (scorer,) = parts["answer"]["scorers"]
+    assert (scorer["run"], scorer["scores"]) == (fork.id, scores)
+    with serving(path) as address:
+        open_turn(page, address, album.id, 1, "&part=answer&lambda=0.5")
+        expect(page.get_by_text(f"These scores are those of run {fork.id}")).to_be_visible()
+        assert any(struck_units(page, [0.5])[0])
 
 
 def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) -> None:
