@@ -204,6 +204,24 @@ class Turns(Runs, Cognition, TurnStore):
             own = record_of(Turn, whole)
             return {row["part"]: self._record_of(row, _part_turn(own, row)) for row in self.verified_texts(rows)}
 
+    def scorings(self, prompt: str, turn: int, part: str = "") -> dict[str, str]:
+        """Return by scorer the first run that scored a prompt in a turn of this number.
+
+        Args:
+            prompt: Content hash of the full prompt.
+            turn: The number of the turn: forks and trials that share a prompt have it at the same place.
+            part: The part of the turn; empty for the turn's own utterance.
+        """
+        table, of_part, values = ("parts", "AND part = ?", (part,)) if part else ("turns", "", ())
+        rows = self.file.rows(
+            # CROSS JOIN: a look into each run's key, where SQLite would read every turn of the store.
+            f"SELECT scored_by, {table}.run, MIN(runs.id) FROM runs CROSS JOIN {table} ON {table}.run = runs.run "
+            f"WHERE turn = ? AND prompt = ? AND scored {of_part} AND scored_by IS NOT NULL GROUP BY scored_by "
+            "ORDER BY MIN(runs.id)",
+            *(turn, prompt, *values),
+        )
+        return {row["scored_by"]: row["run"] for row in rows}
+
     def _whole_turn(self, run: str, turn: int) -> dict[str, Any]:
         """Return the row of a turn, of which no row that belongs to it is missing."""
         rows = self._utterances("turns", run, turn, turn)

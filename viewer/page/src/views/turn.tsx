@@ -1,8 +1,64 @@
 /** How a turn came about: its prompt with scores and the λ slider, candidates, minds, states and cost. */
 
+import { useRef } from "preact/hooks";
+import { Notice, Tabs, WithDocument } from "../components/parts";
 import type { Run } from "../documents";
+import { hrefOf, usePlace } from "../router";
+import "../styles/turn.css";
+import { useDocument } from "../use_document";
 import { RoundMinds } from "./minds";
+import { CandidatesPane } from "./turn/candidates";
+import { CostPane } from "./turn/cost";
+import { Head } from "./turn/head";
+import { PartChooser, partOf } from "./turn/parts";
+import { PromptPane } from "./turn/prompt";
+import { StatesPane } from "./turn/states";
+import type { TurnDocument } from "./turn_documents";
+
+const TITLES = { prompt: "Prompt", candidates: "Candidates", minds: "Minds", states: "States", cost: "Cost" } as const;
+type Pane = keyof typeof TITLES;
 
 export function TurnPane({ run, turn }: { run: Run; turn: number }) {
-  return <section class="stack" aria-label={`Turn ${turn}`}><h2>Turn {turn}</h2><RoundMinds run={run} turn={turn} /></section>;
+  const loaded = useDocument<TurnDocument>(`runs/${encodeURIComponent(run.run)}/turns/${turn}`);
+  // While the next turn is read, the last one stays: nothing jumps as one goes from turn to turn.
+  const last = useRef(loaded);
+  if (loaded.state !== "loading" || (last.current.state === "ready" && last.current.value.run !== run.run)) {
+    last.current = loaded;
+  }
+  return (
+    <section class="turn-pane stack" aria-label={`Turn ${turn}`} aria-busy={loaded.state === "loading"}>
+      <WithDocument of={last.current}>{(document) => <Turn run={run} document={document} />}</WithDocument>
+    </section>
+  );
+}
+
+function Turn({ run, document }: { run: Run; document: TurnDocument }) {
+  const { path, query } = usePlace();
+  const panes = panesOf(run, document);
+  const asked = (query.pane ?? "prompt") as Pane;
+  const pane = panes.includes(asked) ? asked : "prompt";
+  const making = partOf(document, query.part);
+  const links = panes.map((name) => [TITLES[name], hrefOf(path, { ...query, turn: document.turn, pane: name })] as const);
+  return (
+    <>
+      <Head run={run} document={document} making={making} />
+      {document.parts && <PartChooser document={document} chosen={query.part} />}
+      <Tabs label="How the turn came about" links={links} shown={TITLES[pane]} />
+      <div class="pane stack">
+        {asked !== pane && <Notice><p>This turn has no {asked}: shown is its prompt.</p></Notice>}
+        {pane === "prompt" && <PromptPane key={making.prompt} run={run} making={making} />}
+        {pane === "candidates" && <CandidatesPane making={making} />}
+        {pane === "minds" && <RoundMinds run={run} turn={document.turn} />}
+        {pane === "states" && <StatesPane key={document.turn} run={run} turn={document.turn} />}
+        {pane === "cost" && <CostPane run={run} turn={document.turn} />}
+      </div>
+    </>
+  );
+}
+
+function panesOf(run: Run, document: TurnDocument): Pane[] {
+  const panes: Pane[] = ["prompt"];
+  if (document.candidates.length) panes.push("candidates");
+  if (run.kind === "group_chat") panes.push("minds");
+  return [...panes, "states", "cost"];
 }

@@ -1,0 +1,113 @@
+"""The pane of a turn in a browser: λ moved, what is struck read, and prompts of any make shown in it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from playwright.sync_api import Page, Route
+
+#: The settings of Algorithm 1: which units come first, and what happens at one that would overshoot.
+SETTINGS = tuple(
+    (order, walk) for order in ("descending", "ascending") for walk in ("paper", "first_overshoot", "nearest")
+)
+
+#: Sets λ and waits until the page is drawn. `change`, as of the field, takes any number; `input`, as of the slider,
+#: its steps.
+_MOVE = """
+async (element, value, kind) => {
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(element, value);
+  element.dispatchEvent(new Event(kind, { bubbles: true }));
+  await new Promise((resolve) => setTimeout(resolve));
+}
+"""
+
+_STRUCK = f"""
+async (factors) => {{
+  const move = {_MOVE};
+  const struck = [];
+  for (const factor of factors) {{
+    await move(document.querySelector(".turn input[type=number]"), factor, "change");
+    const units = [...document.querySelectorAll(".turn [data-unit]")];
+    struck.push(units.map((unit) => [unit.dataset.unit, unit.dataset.removed]));
+  }}
+  return struck;
+}}
+"""
+
+_FRAMES = f"""
+async (factors) => {{
+  const move = {_MOVE};
+  const slider = document.querySelector(".turn input[type=range]");
+  const frames = [];
+  for (const factor of factors) {{
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    const began = performance.now();
+    move(slider, factor, "input");
+    // The frame in which the move is drawn begins, and what stands behind it in the queue runs once it is painted.
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    frames.push(performance.now() - began);
+  }}
+  return frames;
+}}
+"""
+
+
+def open_turn(page: Page, address: str, run: str, turn: int, query: str = "") -> None:
+    """Open the pane of a turn, and wait until it is there; a page that is open goes there without loading anew."""
+    page.goto(f"{address}#/runs/{run}?turn={turn}{query}")
+    page.locator(".turn[aria-busy=false]").get_by_role("heading", name=f"Turn {turn}", exact=True).wait_for()
+
+
+def choose_settings(page: Page, order: str, walk: str) -> None:
+    page.locator(".turn .walk select").nth(0).select_option(order)
+    page.locator(".turn .walk select").nth(1).select_option(walk)
+
+
+def struck_units(page: Page, factors: Iterable[float]) -> list[list[set[str]]]:
+    """For each λ: by scorer, the ids of the units that are struck."""
+    shown = page.evaluate(_STRUCK, [repr(float(factor)) for factor in factors])
+    return [
+        [{unit for unit, removed in units if removed[place] == "1"} for place in range(len(units[0][1]))]
+        for units in shown
+    ]
+
+
+def slider_frames_ms(page: Page, factors: Iterable[float]) -> tuple[list[float], list[float]]:
+    """The milliseconds from a move of the slider until what it changes is painted, for each move.
+
+    Returns:
+        What the page's thread worked, and what passed: on a busy machine the latter is more, and says nothing of it.
+    """
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def worked_ms() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
+
+    work, passed, before = [], [], worked_ms()
+    for factor in factors:
+        passed += page.evaluate(_FRAMES, [repr(float(factor))])
+        after = worked_ms()
+        work.append(after - before)
+        before = after
+    session.detach()
+    return work, passed
+
+
+def show_prompt(
+    page: Page, document: Mapping[str, Any], units: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, float]]
+) -> None:
+    """Have a turn's document answered with other units, scored by as many scorers as there are scores."""
+    scorers = [
+        {"scored_by": f"scorer {number}", "run": document["run"], "turn": document["turn"], "scores": by_unit}
+        for number, by_unit in enumerate(scores)
+    ]
+    units = [{**unit, "score": scores[0].get(unit["id"]), "removed": False} for unit in units]
+    answer = json.dumps({**document, "units": units, "scorers": scorers})
+
+    def fulfil(route: Route) -> None:
+        route.fulfill(body=answer, content_type="application/json")
+
+    page.unroute_all()
+    page.route(f"**/api/runs/{document['run']}/turns/{document['turn']}", fulfil)

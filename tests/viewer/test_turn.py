@@ -1,0 +1,292 @@
+"""How a turn came about, in the page: what λ removes is what the engine removes, candidates, states, cost."""
+
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page, expect
+from support.ga_builder import REAL_RUN
+from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, slider_frames_ms, struck_units
+from support.viewer_page import serving
+
+import tertulia
+from nodes.prune import prune_units
+from prompts.remove import removed_with_blocks
+from state.records import Prompt, Unit
+from storage.store import SqliteStore
+from tertulia.pages.documents import document_at
+from tertulia.what_if import removed_at
+
+#: 21 values of λ, 0 and 1 among them.
+FACTORS = [step / 20 for step in range(21)]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A store and where it is served."""
+
+    path: Path
+    address: str
+    dialogue: str
+    fork: str
+    meeting: str
+    album: str
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    path = tmp_path_factory.mktemp("turns") / "t.db"
+    dialogue = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.5, store=path, progress=False)
+    fork = dialogue.fork(2, nodes={"score": "embedding_similarity"}, rounds=2, progress=False)
+    meeting = tertulia.run("team_building", rehearse=True, rounds=6, removal_factor=0.4, store=path, progress=False)
+    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
+    with serving(path) as address:
+        yield Served(path, address, dialogue.id, fork.id, meeting.id, album.id)
+
+
+def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, turn: int) -> None:
+    with SqliteStore.open(path) as store:
+        record, turn_record = store.run(run), store.turn_record(run, turn)
+        assert turn_record.prompt is not None
+        prompt = store.prompt(turn_record.prompt)
+    open_turn(page, address, run, turn)
+    assert set(
+        page.locator(".turn [data-removed='1']").evaluate_all("all => all.map((one) => one.dataset.unit)")
+    ) == set(turn_record.removed)
+    seen = set()
+    for order, walk in SETTINGS:
+        choose_settings(page, order, walk)
+        parameters = record.parameters | {"removal_order": order, "removal_walk": walk}
+        varied = record.model_copy(update={"parameters": parameters})
+        expected = [set(removed_at(varied, turn_record, prompt, factor)) for factor in FACTORS]
+        assert [by_scorer[0] for by_scorer in struck_units(page, FACTORS)] == expected
+        seen |= {frozenset(units) for units in expected}
+    assert len(seen) > 20  # the values differ, so that all of this can fail
+
+
+# --- what λ removes -------------------------------------------------------------------------------------------------
+
+
+def test_the_struck_units_are_the_engines_in_a_dialogue(page: Page, served: Served) -> None:
+    assert_struck_as_by_engine(page, served.path, served.address, served.dialogue, 3)
+
+
+def test_the_struck_units_are_the_engines_in_a_meeting(page: Page, served: Served) -> None:
+    with SqliteStore.open(served.path) as store:
+        turn = next(turn.turn for turn in store.turns(served.meeting) if turn.speaker)
+    assert_struck_as_by_engine(page, served.path, served.address, served.meeting, turn)
+
+
+@pytest.mark.skipif(not REAL_RUN.exists(), reason="the real run is not part of this project")
+def test_the_struck_units_are_the_engines_in_a_real_logs_case(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    run = tertulia.run(f"ga:{REAL_RUN}", rehearse=True, rounds=2, removal_factor=0.5, store=path, progress=False)
+    with serving(path) as address:
+        assert_struck_as_by_engine(page, path, address, run.id, 2)
+
+
+@pytest.mark.slow
+def test_the_struck_units_are_the_engines_with_the_attention_of_the_embedded_model(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    run = tertulia.run("tidewell", rounds=1, removal_factor=0.5, store=path, progress=False)
+    with serving(path) as address:
+        assert_struck_as_by_engine(page, path, address, run.id, 1)
+
+
+_SCORES = st.one_of(
+    st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0, 1e-7, 5e-324, 2.5e22]),  # few, so that there are ties
+    st.floats(0, 2),
+    st.floats(0, 1e300),
+)
+_SIZE = 10
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    vectors=st.lists(st.lists(_SCORES, min_size=_SIZE, max_size=_SIZE), min_size=8, max_size=8),
+    factors=st.lists(
+        st.one_of(st.sampled_from([0.0, 1e-7, 0.1, 0.3, 0.5, 1.0]), st.floats(0, 1)), min_size=6, max_size=6
+    ),
+    removable=st.lists(st.booleans(), min_size=_SIZE, max_size=_SIZE).filter(any),
+)
+def test_any_scores_are_pruned_as_the_engine_prunes_them(
+    page: Page, served: Served, vectors: list[list[float]], factors: list[float], removable: list[bool]
+) -> None:
+    # The units of three blocks; what can't be removed is a text of its block.
+    units = [
+        Unit(
+            id=f"unit {i}", block="abc"[i * 3 // _SIZE], kind="item" if is_item else "text", text="…", removable=is_item
+        )
+        for i, is_item in enumerate(removable)
+    ]
+    scored = [{unit.id: score for unit, score in zip(units, vector, strict=True)} for vector in vectors]
+    prompt = Prompt(units=tuple(units), speaker="Ada", layout="plain")
+    with SqliteStore.open(served.path) as store:
+        document = document_at(store, f"runs/{served.dialogue}/turns/1")
+    shown = [unit.model_dump(include={"id", "block", "kind", "text", "removable"}) for unit in units]
+    show_prompt(page, document, shown, scored)
+    page.goto("about:blank")
+    open_turn(page, served.address, served.dialogue, 1)
+    for order, walk in SETTINGS:
+        choose_settings(page, order, walk)
+        expected = [
+            [set(removed_with_blocks(prompt, prune_units(units, scores, factor, order, walk))) for scores in scored]  # type: ignore[arg-type]
+            for factor in factors
+        ]
+        assert struck_units(page, factors) == expected
+
+
+def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, served: Served) -> None:
+    open_turn(page, served.address, served.dialogue, 2)
+    recorded = page.locator(".turn .words-of-removal").inner_text()
+    slider = page.get_by_role("slider", name="λ", exact=True)
+    slider.fill("0.8")
+    slider.press("ArrowRight")
+    expect(page).to_have_url(f"{served.address}#/runs/{served.dialogue}?turn=2&lambda=0.81")
+    expect(page.locator(".turn .words-of-removal")).to_contain_text("would be removed at λ = 0.81")
+    expect(page.locator(".turn .words-of-removal")).to_contain_text("newly removed")
+    sentence = page.locator(".turn .words-of-removal").inner_text()
+    marked = page.locator(".turn .unit.changed").count()
+    assert marked
+    page.reload()
+    expect(page.locator(".turn .words-of-removal")).to_have_text(sentence)
+    expect(page.locator(".turn .unit.changed")).to_have_count(marked)
+    page.get_by_role("button", name="As it was").click()
+    expect(page).to_have_url(f"{served.address}#/runs/{served.dialogue}?turn=2")
+    expect(page.locator(".turn .words-of-removal")).to_have_text(recorded)
+    expect(page.locator(".turn .unit.changed")).to_have_count(0)
+
+
+def test_another_scorer_of_the_same_prompt_stands_beside_the_runs_own(page: Page, served: Served) -> None:
+    with SqliteStore.open(served.path) as store:
+        own, fork = store.turn_record(served.dialogue, 2), store.turn_record(served.fork, 2)
+        alone = document_at(store, f"runs/{served.dialogue}/turns/3")["scorers"]
+    assert own.prompt == fork.prompt
+    assert own.scored_by != fork.scored_by
+    assert len(alone) == 1
+    open_turn(page, served.address, served.dialogue, 2, "&lambda=0.5")
+    assert struck_units(page, [0.5]) == [[set(own.removed), set(fork.removed)]]
+    assert set(own.removed) != set(fork.removed)
+    page.get_by_role("link", name=f"run {served.fork}").click()
+    expect(page).to_have_url(f"{served.address}#/runs/{served.fork}?turn=2")
+    expect(page.get_by_label("Scorers of this prompt").get_by_role("listitem")).to_have_count(2)
+
+
+@pytest.mark.parametrize("size", [60, 400])
+def test_the_slider_is_drawn_in_time(page: Page, served: Served, size: int) -> None:
+    with SqliteStore.open(served.path) as store:
+        document = document_at(store, f"runs/{served.dialogue}/turns/1")
+    units = [
+        {
+            "id": f"memory.{i}",
+            "block": "memory",
+            "kind": "item",
+            "text": f"What is remembered as number {i}. " * 4,
+            "removable": True,
+        }
+        for i in range(size)
+    ]
+    show_prompt(page, document, units, [{unit["id"]: 1 / (i + 1) + i / 977 for i, unit in enumerate(units)}])
+    open_turn(page, served.address, served.dialogue, 1)
+    moves = [(step * 37 % 101) / 100 for step in range(60)]  # to and fro, as a hand drags
+    work, _passed = slider_frames_ms(page, moves)
+    assert statistics.quantiles(work, n=20)[-1] < 50
+
+
+# --- without scores -------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_that_was_not_scored_says_how_to_score_it(page: Page, served: Served) -> None:
+    open_turn(page, served.address, served.album, 1)
+    expect(page.get_by_text(f"tertulia fork {served.album} --at 1 --set record_scores=true")).to_be_visible()
+    expect(page.get_by_role("slider")).to_have_count(0)
+
+
+def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
+    fork = album.fork(1, settings={"record_scores": True}, progress=False)
+    with SqliteStore.open(path) as store:
+        scores = store.parts(fork.id, 1)["answer"].scores
+        parts = document_at(store, f"runs/{album.id}/turns/1")["parts"]
+    (scorer,) = parts["answer"]["scorers"]
+    assert (scorer["run"], scorer["scores"]) == (fork.id, scores)
+    with serving(path) as address:
+        open_turn(page, address, album.id, 1, "&part=answer&lambda=0.5")
+        expect(page.get_by_text(f"These scores are those of run {fork.id}")).to_be_visible()
+        assert any(struck_units(page, [0.5])[0])
+
+
+def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) -> None:
+    with SqliteStore.open(served.path) as store:
+        parts = store.parts(served.album, 1)
+        prompts = {part: store.prompt(record.prompt or "") for part, record in parts.items()}
+    for part, prompt in prompts.items():
+        open_turn(page, served.address, served.album, 1, f"&part={part}")
+        units = page.locator(".turn [data-unit]").evaluate_all("all => all.map((one) => one.dataset.unit)")
+        assert units == [unit.id for unit in prompt.units]
+
+
+def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    run = tertulia.run("tidewell", rehearse=True, rounds=1, removal_factor=0.5, store=path, progress=False)
+    by_hand = run.fork(1, say="I baked <b>all</b> of them myself.", rounds=2, progress=False)
+    with serving(path) as address:
+        open_turn(page, address, by_hand.id, 1)
+        expect(page.get_by_text("This turn was written by hand")).to_be_visible()
+        with SqliteStore.open(path) as store:
+            document = document_at(store, f"runs/{run.id}/turns/1")
+        show_prompt(page, {**document, "speaker": None, "prompt": None}, [], [{}])
+        open_turn(page, address, run.id, 1)
+        expect(page.get_by_text("Nobody spoke in this turn")).to_be_visible()
+
+
+# --- candidates, states, cost ---------------------------------------------------------------------------------------
+
+
+def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
+    with SqliteStore.open(served.path) as store:
+        candidates = store.candidates(served.dialogue, 2)
+        chosen = store.turn_record(served.dialogue, 2).chosen
+    open_turn(page, served.address, served.dialogue, 2, "&pane=candidates")
+    rows = page.locator(".turn .candidate")
+    expect(rows).to_have_count(len(candidates))
+    for candidate, row in zip(candidates, rows.all(), strict=True):
+        expect(row).to_contain_text(candidate.text)
+        expect(row.get_by_text("→ said")).to_have_count(int(candidate.attempt == chosen))
+        expect(row.locator("circle")).to_have_count(len(candidate.inconsistency_runs))
+
+
+def test_the_state_stands_before_and_after_every_step(page: Page, served: Served) -> None:
+    with SqliteStore.open(served.path) as store:
+        visits = document_at(store, f"runs/{served.meeting}/turns/1/states")["visits"]
+    open_turn(page, served.address, served.meeting, 1, "&pane=states")
+    buttons = page.get_by_label("Steps of the turn").get_by_role("button")
+    expect(buttons).to_have_text([visit["node"].replace("_", " ") for visit in visits])
+    place = next(i for i, visit in enumerate(visits) if visit["node"] == "race")
+    buttons.nth(place - 1).click()
+    buttons.nth(place - 1).press("ArrowRight")
+    expect(page).to_have_url(f"{served.address}#/runs/{served.meeting}?turn=1&pane=states&node={place + 1}")
+    row = page.get_by_role("row", name="speaker")
+    expect(row.get_by_role("cell")).to_have_text(_cells(visits[place], "speaker"))
+
+
+def _cells(visit: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
+    return [visit["before"].get(key, "–"), visit["after"][key]]
+
+
+def test_the_cost_of_a_turn_is_that_of_its_calls(page: Page, served: Served) -> None:
+    with SqliteStore.open(served.path) as store:
+        calls = store.calls(served.meeting, 1)
+    open_turn(page, served.address, served.meeting, 1, "&pane=cost")
+    figures = [
+        len(calls),
+        sum(call.prompt_tokens or 0 for call in calls),
+        sum(call.reply_tokens or 0 for call in calls),
+    ]
+    # A rehearsal's seconds say nothing, and are not shown.
+    expect(page.locator(".turn tfoot .number")).to_have_text([*(f"{figure:,}" for figure in figures), "–"])

@@ -1,0 +1,109 @@
+/** The candidates of an utterance: their texts, what the judge found, and why one of them was said. */
+
+import { counted, inWords, number } from "../../format";
+import type { Candidate, Making } from "../turn_documents";
+import { LongText } from "./long_text";
+
+export function CandidatesPane({ making }: { making: Making }) {
+  const figures = making.candidates.flatMap(({ inconsistency, inconsistency_runs }) => [inconsistency ?? 0, ...inconsistency_runs]);
+  const [low, high] = [Math.min(0, making.threshold ?? 0, ...figures), Math.max(0, making.threshold ?? 0, ...figures)];
+  const free = (high - low || 1) * 0.05;
+  const [least, most] = [low - free, high + free];
+  return (
+    <>
+      <h3>{counted(making.candidates.length, "candidate")}</h3>
+      <p class="small">{judgedInWords(making)}</p>
+      <ol class="candidates">
+        {making.candidates.map((candidate) => (
+          <CandidateRow key={candidate.attempt} candidate={candidate} making={making} least={least} most={most} />
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
+function figure(value: number | null): string {
+  return number(value, value !== null && Math.abs(value) < 1 ? 3 : 2).replace("-", "−");
+}
+
+function judgedInWords(making: Making): string {
+  if (!making.judged_by) {
+    return making.prompt === null
+      ? "Written by hand: nobody judged it."
+      : "Not judged: where nothing is removed there is nothing to contradict.";
+  }
+  const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
+  const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
+  return `Judged: ${making.judged_by}; conflict above θ = ${figure(making.threshold)}; ${making.rollbacks} rolled back${rewritten}${off}.`;
+}
+
+interface RowProps {
+  readonly candidate: Candidate;
+  readonly making: Making;
+  readonly least: number;
+  readonly most: number;
+}
+
+function CandidateRow({ candidate, making, least, most }: RowProps) {
+  const { attempt, origin, chosen } = candidate;
+  return (
+    <li class={`candidate card stack ${chosen ? "chosen" : ""}`}>
+      <div class="row">
+        <h4>Attempt {attempt}</h4>
+        <span class="tag">{inWords(origin)}</span>
+        {chosen && <span class="tag good">→ said</span>}
+        <span class="small muted">{fateOf(candidate, making)}</span>
+      </div>
+      <p class="words"><LongText text={candidate.text} most={2000} /></p>
+      {candidate.as_written !== null && <p class="small muted">as written: <LongText text={candidate.as_written} /></p>}
+      {candidate.inconsistency !== null && <Judged candidate={candidate} threshold={making.threshold} least={least} most={most} />}
+      {candidate.rewritable !== null && (
+        <p class="small">What was removed {candidate.rewritable ? "suffices" : "does not suffice"} to rewrite it.</p>
+      )}
+      {candidate.comment && <p class="small comment"><span class="muted">The judge:</span> <LongText text={candidate.comment} most={1000} /></p>}
+      {candidate.information !== null && (
+        <p class="small muted">information shared with the prompt: <span class="number">{number(candidate.information, 3)}</span> nats a token</p>
+      )}
+    </li>
+  );
+}
+
+/** Return why a candidate was said, or not. */
+function fateOf(candidate: Candidate, making: Making): string {
+  const { threshold } = making;
+  if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier one was taken" : "";
+  if (threshold === null) return "";
+  const isConflict = candidate.inconsistency > threshold;
+  if (!candidate.chosen) return isConflict ? "above θ: set aside" : "not above θ, and not taken";
+  if (!isConflict) return making.rollbacks ? `not above θ, after ${counted(making.rollbacks, "rollback")}` : "not above θ";
+  return making.candidates.filter((other) => other.inconsistency !== null).length > 1
+    ? "all that were judged are above θ: it has the lowest figure"
+    : "above θ, with nothing to take its place";
+}
+
+/** The figures of the judge's runs as dots, and their mean, against θ. */
+function Judged({ candidate, threshold, least, most }: { candidate: Candidate; threshold: number | null; least: number; most: number }) {
+  const at = (figure: number) => ((figure - least) / (most - least)) * 100;
+  const { inconsistency, inconsistency_runs: runs } = candidate;
+  return (
+    <div class="judged small">
+      <p>
+        inconsistency <b class="number">{figure(inconsistency)}</b>
+        {runs.length > 1 && <span class="muted number"> ({runs.map(figure).join(", ")})</span>}
+        {threshold !== null && <span class="number">, {inconsistency! > threshold ? "above" : "not above"} θ = {figure(threshold)}</span>}
+      </p>
+      <svg class="dots" width="100%" height="38" role="img" aria-label={`Inconsistency ${figure(inconsistency)}, θ ${figure(threshold)}`}>
+        <line class="axis" x1="0" x2="100%" y1="24" y2="24" />
+        {threshold !== null && (
+          <>
+            <line class="threshold" x1={`${at(threshold)}%`} x2={`${at(threshold)}%`} y1="12" y2="36" />
+            <text x={`${at(threshold)}%`} y="9" text-anchor="middle">θ</text>
+          </>
+        )}
+        {runs.map((run, place) => <circle key={place} cx={`${at(run)}%`} cy="24" r="4" />)}
+        <line class="mean" x1={`${at(inconsistency!)}%`} x2={`${at(inconsistency!)}%`} y1="15" y2="33" />
+      </svg>
+    </div>
+  );
+}

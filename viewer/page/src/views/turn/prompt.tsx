@@ -1,0 +1,137 @@
+/** The prompt of an utterance: every unit with its score, and what λ removes, as it was and as it would be. */
+
+import { useMemo } from "preact/hooks";
+import { Notice } from "../../components/parts";
+import type { Run } from "../../documents";
+import { goWith, usePlace } from "../../router";
+import { type Order, Pruning, type Removal, type Walk } from "../../pruning";
+import type { Making, Scorer } from "../turn_documents";
+import { rounded } from "./head";
+import { LambdaPanel, Legend } from "./lambda";
+import { remarksOn, removalInWords } from "./removal_words";
+import { ScorersInWords } from "./scorers";
+import { Units } from "./units";
+import { useFactor } from "./use_factor";
+
+const ORDERS: readonly Order[] = ["descending", "ascending"];
+const WALKS: readonly Walk[] = ["paper", "first_overshoot", "nearest"];
+
+export function PromptPane({ run, making }: { run: Run; making: Making }) {
+  if (making.speaker === null) {
+    return <Notice><p>Nobody spoke in this turn, so there was no prompt. Look into a turn in which somebody speaks.</p></Notice>;
+  }
+  if (making.prompt === null) {
+    return <Notice><p>This turn was written by hand: there was no prompt, and nobody judged it. Look into a turn that a model has made.</p></Notice>;
+  }
+  return <WithPrompt run={run} making={making} />;
+}
+
+function WithPrompt({ run, making }: { run: Run; making: Making }) {
+  const scorers = useMemo(() => making.scorers.filter((scorer) => isComplete(making, scorer)), [making]);
+  return scorers.length ? <Scored run={run} making={making} scorers={scorers} /> : <Unscored run={run} making={making} />;
+}
+
+/** Whether every unit that λ may remove has a score; a scorer of a user's may have left some out. */
+function isComplete(making: Making, scorer: Scorer): boolean {
+  return making.units.every((unit) => !unit.removable || Object.hasOwn(scorer.scores, unit.id));
+}
+
+function Unscored({ run, making }: { run: Run; making: Making }) {
+  return (
+    <>
+      <h3>The prompt, not scored</h3>
+      <Notice>
+        {making.scored_by
+          ? <p>The scores of {making.scored_by} lack units that λ may remove: there is nothing to show for another λ.</p>
+          : <p>Nothing was scored and nothing removed, as λ was {rounded(making.removal_factor)}. A fork that records scores has the same prompt here:</p>}
+        {making.pace && <p class="small data">{making.pace}</p>}
+        {!making.scored_by && <p><code class="data">tertulia fork {run.run} --at {making.turn} --set record_scores=true</code></p>}
+      </Notice>
+      <Units making={making} scorers={[]} prunings={[]} removals={[]} isWhatIf={false} />
+    </>
+  );
+}
+
+function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: readonly Scorer[] }) {
+  const { query } = usePlace();
+  const order = ORDERS.find((order) => order === query.order) ?? making.removal.order;
+  const walk = WALKS.find((walk) => walk === query.walk) ?? making.removal.walk;
+  const [factor, setFactor] = useFactor();
+  const prunings = useMemo(
+    () => scorers.map(({ scores }) => new Pruning(making.units, (id) => scores[id]!, order, walk)),
+    [making, order, walk],
+  );
+  const recorded = useMemo(() => recordedRemoval(making, prunings[0]!), [making, prunings]);
+  const units = useMemo(() => new Map(making.units.map((unit) => [unit.id, unit])), [making]);
+  const isOwn = making.scored_by !== null;
+  const isOther = order !== making.removal.order || walk !== making.removal.walk;
+  const isWhatIf = factor !== null || isOther || !isOwn;
+  const at = factor ?? making.removal.factor ?? making.removal_factor ?? 0;
+  const removals = prunings.map((pruning, place) => (place === 0 && !isWhatIf ? recorded : pruning.removal(at)));
+  const removal = removals[0]!;
+  const remarks = isWhatIf ? remarksOn(units, prunings[0]!, removal, at, walk, order) : making.remarks;
+  const reset = () => {
+    setFactor(null);
+    goWith({ lambda: null, order: null, walk: null });
+  };
+  return (
+    <>
+      <h3>What λ removes</h3>
+      <div class="prompt">
+        <div class="controls">
+          {!isOwn && (
+            <p class="small">
+              Nothing was scored in this run. These scores are those of run {scorers[0]!.run}, by{" "}
+              <span class="data">{scorers[0]!.scored_by}</span>, which had the same prompt.
+            </p>
+          )}
+          <LambdaPanel
+            at={at} setFactor={setFactor} reset={isOwn ? reset : null} runFactor={making.removal.factor}
+            pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
+            words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
+          />
+          {!isWhatIf && making.pace && <p class="small data">{making.pace}</p>}
+          {remarks.length > 0 && (
+            <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>
+          )}
+          <Settings order={order} walk={walk} />
+          <Legend />
+          {run.rehearsed && <p class="small muted">This run was rehearsed: no model attended to anything, its scores were drawn.</p>}
+          <ScorersInWords scorers={scorers} removals={removals} run={run.run} turn={making.turn} isOwn={isOwn} />
+        </div>
+        <Units making={making} scorers={scorers} prunings={prunings} removals={removals} isWhatIf={isWhatIf && isOwn} />
+      </div>
+    </>
+  );
+}
+
+function recordedRemoval(making: Making, pruning: Pruning): Removal {
+  const removed = making.units.filter((unit) => unit.removed);
+  const items = new Set(removed.filter((unit) => unit.removable).map((unit) => unit.id));
+  const share = pruning.visited.reduce((sum, id, place) => sum + (items.has(id) ? pruning.shares[place]! : 0), 0);
+  return { units: new Set(removed.map((unit) => unit.id)), items, share };
+}
+
+/** How Algorithm 1 walks: as in the run, until the reader chooses. */
+function Settings({ order, walk }: { order: Order; walk: Walk }) {
+  const choose = (name: string) => (event: Event) => goWith({ [name]: (event.target as HTMLSelectElement).value });
+  return (
+    <div class="row small walk">
+      <label>
+        Taken from the{" "}
+        <select value={order} onChange={choose("order")}>
+          <option value="descending">highest score down</option>
+          <option value="ascending">lowest score up</option>
+        </select>
+      </label>
+      <label>
+        one that would overshoot λ{" "}
+        <select value={walk} onChange={choose("walk")}>
+          <option value="paper">is passed over (paper)</option>
+          <option value="first_overshoot">ends the walk (first_overshoot)</option>
+          <option value="nearest">ends it at the nearest sum (nearest)</option>
+        </select>
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+/** The documents of a turn (tertulia/pages/turn.py), as far as the page reads them. */
+
+import type { Order, Walk } from "../pruning";
+
+export interface Unit {
+  readonly id: string;
+  readonly block: string;
+  readonly kind: "item" | "text";
+  readonly text: string;
+  readonly removable: boolean;
+  readonly score: number | null;
+  readonly removed: boolean;
+}
+
+export interface Candidate {
+  readonly attempt: number;
+  readonly origin: "drawn" | "backup" | "rewritten" | "by_hand";
+  readonly text: string;
+  readonly as_written: string | null;
+  readonly information: number | null;
+  readonly inconsistency: number | null;
+  readonly inconsistency_runs: readonly number[];
+  readonly comment: string | null;
+  readonly rewritable: boolean | null;
+  readonly chosen: boolean;
+}
+
+/** The scores that a scorer gave to the units of a prompt, by their ids. */
+export interface Scorer {
+  readonly scored_by: string;
+  readonly run: string;
+  readonly turn: number;
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+/** How an utterance came about: a turn's, or in an album chat a part of it. */
+export interface Making {
+  readonly run: string;
+  readonly turn: number;
+  readonly speaker: string | null;
+  readonly text: string;
+  readonly sim_time_s: number;
+  readonly ended: boolean;
+  readonly spoken_name: string | null;
+  readonly units: readonly Unit[];
+  readonly candidates: readonly Candidate[];
+  readonly removed_items: number;
+  readonly remarks: readonly string[];
+  readonly distinct_candidates: number;
+  readonly rollbacks: number;
+  readonly rewritings: number;
+  readonly scored_by: string | null;
+  readonly judged_by: string | null;
+  readonly removal_factor: number | null;
+  readonly pace: string | null;
+  readonly prompt: string | null;
+  readonly removal: {
+    readonly order: Order;
+    readonly walk: Walk;
+    /** λ as it was recorded in the turn; null where nothing was scored, or `retained` was in its place. */
+    readonly factor: number | null;
+    readonly retained: string | null;
+  };
+  readonly threshold: number | null;
+  readonly revision: string;
+  readonly scorers: readonly Scorer[];
+}
+
+export interface Exchange {
+  readonly asker: string;
+  readonly answerer: string;
+  readonly picture: { readonly id: string; readonly caption: string; readonly variant: string | null };
+  readonly found: string;
+  readonly similarity: number | null;
+  readonly sight: string;
+  readonly passed: boolean;
+  readonly dropped: string | null;
+  readonly plan: string;
+  readonly question: string;
+  readonly answer: string;
+}
+
+export interface TurnDocument extends Making {
+  readonly round: number;
+  readonly cognition?: readonly unknown[];
+  readonly exchange?: Exchange;
+  readonly parts?: Readonly<Record<string, Making>>;
+}
+
+type State = Readonly<Record<string, unknown>>;
+
+/** An execution of a node. */
+export interface Visit {
+  readonly turn: number;
+  readonly node: string;
+  readonly agent: string;
+  readonly before: State;
+  readonly update: State | null;
+  readonly after: State;
+}
+
+interface Cost {
+  readonly calls: number;
+  readonly prompt_tokens: number;
+  readonly reply_tokens: number;
+  readonly seconds: number | null;
+}
+
+export interface CostDocument {
+  readonly cost: readonly (Cost & { readonly agent: string; readonly node: string })[];
+  readonly models: readonly (Cost & { readonly model: string })[];
+  readonly total: Cost;
+}
