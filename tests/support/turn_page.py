@@ -26,8 +26,8 @@ async (factors) => {{
   const move = {_MOVE};
   const struck = [];
   for (const factor of factors) {{
-    await move(document.querySelector(".turn input[type=number]"), factor, "change");
-    const units = [...document.querySelectorAll(".turn [data-unit]")];
+    await move(document.querySelector(".making input[type=number]"), factor, "change");
+    const units = [...document.querySelectorAll(".making [data-unit]")];
     struck.push(units.map((unit) => [unit.dataset.unit, unit.dataset.removed]));
   }}
   return struck;
@@ -37,7 +37,7 @@ async (factors) => {{
 _FRAMES = f"""
 async (factors) => {{
   const move = {_MOVE};
-  const slider = document.querySelector(".turn input[type=range]");
+  const slider = document.querySelector(".making input[type=range]");
   const frames = [];
   for (const factor of factors) {{
     await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -55,12 +55,12 @@ async (factors) => {{
 def open_turn(page: Page, address: str, run: str, turn: int, query: str = "") -> None:
     """Open the pane of a turn, and wait until it is there; a page that is open goes there without loading anew."""
     page.goto(f"{address}#/runs/{run}?turn={turn}{query}")
-    page.locator(".turn[aria-busy=false]").get_by_role("heading", name=f"Turn {turn}", exact=True).wait_for()
+    page.locator(".making[aria-busy=false]").get_by_role("heading", name=f"Turn {turn}", exact=True).wait_for()
 
 
 def choose_settings(page: Page, order: str, walk: str) -> None:
-    page.locator(".turn .walk select").nth(0).select_option(order)
-    page.locator(".turn .walk select").nth(1).select_option(walk)
+    page.locator(".making .walk select").nth(0).select_option(order)
+    page.locator(".making .walk select").nth(1).select_option(walk)
 
 
 def struck_units(page: Page, factors: Iterable[float]) -> list[list[set[str]]]:

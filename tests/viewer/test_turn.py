@@ -55,7 +55,7 @@ def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, t
         prompt = store.prompt(turn_record.prompt)
     open_turn(page, address, run, turn)
     assert set(
-        page.locator(".turn [data-removed='1']").evaluate_all("all => all.map((one) => one.dataset.unit)")
+        page.locator(".making [data-removed='1']").evaluate_all("all => all.map((one) => one.dataset.unit)")
     ) == set(turn_record.removed)
     seen = set()
     for order, walk in SETTINGS:
@@ -142,23 +142,23 @@ def test_any_scores_are_pruned_as_the_engine_prunes_them(
 
 def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, served: Served) -> None:
     open_turn(page, served.address, served.dialogue, 2)
-    recorded = page.locator(".turn .words-of-removal").inner_text()
+    recorded = page.locator(".making .words-of-removal").inner_text()
     slider = page.get_by_role("slider", name="λ", exact=True)
     slider.fill("0.8")
     slider.press("ArrowRight")
     expect(page).to_have_url(f"{served.address}#/runs/{served.dialogue}?turn=2&lambda=0.81")
-    expect(page.locator(".turn .words-of-removal")).to_contain_text("would be removed at λ = 0.81")
-    expect(page.locator(".turn .words-of-removal")).to_contain_text("newly removed")
-    sentence = page.locator(".turn .words-of-removal").inner_text()
-    marked = page.locator(".turn .unit.changed").count()
+    expect(page.locator(".making .words-of-removal")).to_contain_text("would be removed at λ = 0.81")
+    expect(page.locator(".making .words-of-removal")).to_contain_text("newly removed")
+    sentence = page.locator(".making .words-of-removal").inner_text()
+    marked = page.locator(".making .unit.changed").count()
     assert marked
     page.reload()
-    expect(page.locator(".turn .words-of-removal")).to_have_text(sentence)
-    expect(page.locator(".turn .unit.changed")).to_have_count(marked)
+    expect(page.locator(".making .words-of-removal")).to_have_text(sentence)
+    expect(page.locator(".making .unit.changed")).to_have_count(marked)
     page.get_by_role("button", name="As it was").click()
     expect(page).to_have_url(f"{served.address}#/runs/{served.dialogue}?turn=2")
-    expect(page.locator(".turn .words-of-removal")).to_have_text(recorded)
-    expect(page.locator(".turn .unit.changed")).to_have_count(0)
+    expect(page.locator(".making .words-of-removal")).to_have_text(recorded)
+    expect(page.locator(".making .unit.changed")).to_have_count(0)
 
 
 def test_another_scorer_of_the_same_prompt_stands_beside_the_runs_own(page: Page, served: Served) -> None:
@@ -227,7 +227,7 @@ def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) ->
         prompts = {part: store.prompt(record.prompt or "") for part, record in parts.items()}
     for part, prompt in prompts.items():
         open_turn(page, served.address, served.album, 1, f"&part={part}")
-        units = page.locator(".turn [data-unit]").evaluate_all("all => all.map((one) => one.dataset.unit)")
+        units = page.locator(".making [data-unit]").evaluate_all("all => all.map((one) => one.dataset.unit)")
         assert units == [unit.id for unit in prompt.units]
 
 
@@ -253,7 +253,7 @@ def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Pag
         candidates = store.candidates(served.dialogue, 2)
         chosen = store.turn_record(served.dialogue, 2).chosen
     open_turn(page, served.address, served.dialogue, 2, "&pane=candidates")
-    rows = page.locator(".turn .candidate")
+    rows = page.locator(".making .candidate")
     expect(rows).to_have_count(len(candidates))
     for candidate, row in zip(candidates, rows.all(), strict=True):
         expect(row).to_contain_text(candidate.text)
@@ -289,4 +289,4 @@ def test_the_cost_of_a_turn_is_that_of_its_calls(page: Page, served: Served) -> 
         sum(call.reply_tokens or 0 for call in calls),
     ]
     # A rehearsal's seconds say nothing, and are not shown.
-    expect(page.locator(".turn tfoot .number")).to_have_text([*(f"{figure:,}" for figure in figures), "–"])
+    expect(page.locator(".making tfoot .number")).to_have_text([*(f"{figure:,}" for figure in figures), "–"])

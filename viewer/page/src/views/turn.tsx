@@ -26,7 +26,7 @@ export function TurnPane({ run, turn }: { run: Run; turn: number }) {
     last.current = loaded;
   }
   return (
-    <section class="turn-pane stack" aria-label={`Turn ${turn}`} aria-busy={loaded.state === "loading"}>
+    <section class="making stack" aria-label={`Turn ${turn}`} aria-busy={loaded.state === "loading"}>
       <WithDocument of={last.current}>{(document) => <Turn run={run} document={document} />}</WithDocument>
     </section>
   );
