@@ -24,7 +24,7 @@ export function RunView({ id, part }: { id: string; part: string }) {
   const run = useDocument<RunInFull>(runPath(id), version);
   return (
     <main class="view run-view">
-      <WithDocument of={run}>{(run) => <Parts run={run} part={part} renew={() => renew((version) => version + 1)} />}</WithDocument>
+      <WithDocument of={run} heading="This run can't be shown">{(run) => <Parts run={run} part={part} renew={() => renew((version) => version + 1)} />}</WithDocument>
     </main>
   );
 }
