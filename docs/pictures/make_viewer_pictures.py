@@ -1,0 +1,189 @@
+"""Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [recording]`.
+
+`stills` are viewer_turn.webp and viewer_minds.webp, `recording` is viewer.webp: run, look, drag λ, fork, compare, in about
+twenty seconds. All that is shown is a real conversation with the embedded model; the terminal is drawn. Chromium is
+needed, and a few minutes.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import tertulia as tt
+
+PICTURES = Path(__file__).parent
+TERTULIA = [sys.executable, "-m", "cli.main"]
+
+#: Frames a second while something moves, and the size that they are shown in.
+RATE, SIZE = 8, (1280, 800)
+
+_TERMINAL = """<body style="margin:0;background:#181a1f;color:#d6d9e0;font:18px/1.55 monospace">
+<pre style="margin:0;padding:28px 32px;white-space:pre-wrap">{}</pre></body>"""
+
+
+@contextmanager
+def viewing(store: Path, *options: str) -> Iterator[str]:
+    """Serve a store as a user would, and yield the address."""
+    command = [*TERTULIA, "view", "--no-open", "--port", "0", "--store", str(store), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PICTURES.parents[1]) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+        server.terminate()
+
+
+@contextmanager
+def browsing(theme: str = "light", scale: float = 1.0) -> Iterator[Page]:
+    """Open a page of the recording's size."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        width, height = SIZE
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme, device_scale_factor=scale
+        )
+        yield context.new_page()
+        browser.close()
+
+
+class Recording:
+    """Frames of a page, each with the milliseconds that it is shown."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.frames: list[tuple[Image.Image, int]] = []
+
+    def hold(self, seconds: float = 1 / RATE) -> None:
+        """Show what is there now for so long."""
+        picture = Image.open(BytesIO(self.page.screenshot())).convert("RGB")
+        if self.frames and self.frames[-1][0].tobytes() == picture.tobytes():
+            before, shown = self.frames.pop()
+            self.frames.append((before, shown + round(seconds * 1000)))
+        else:
+            self.frames.append((picture, round(seconds * 1000)))
+
+    def type(self, lines: list[str], command: str) -> None:
+        """Show a command being typed below lines of a terminal."""
+        for end in range(0, len(command) + 1, 4):
+            self.terminal([*lines, f"$ {command[:end]}▌"])
+            self.hold()
+        self.terminal([*lines, f"$ {command}"])
+        self.hold()
+
+    def terminal(self, lines: list[str]) -> None:
+        self.page.set_content(_TERMINAL.format(escape("\n".join(lines))))
+
+    def save(self, file: Path) -> None:
+        first, *others = (picture for picture, _ in self.frames)
+        durations = [shown for _, shown in self.frames]
+        first.save(file, save_all=True, append_images=others, duration=durations, loop=0, quality=60, method=6)
+        print(f"{file.name}: {sum(durations) / 1000:.1f} s, {len(durations)} frames, {file.stat().st_size / 1e6:.2f} MB")
+
+
+def record(store: Path) -> None:
+    """Record run → look → λ → fork → compare."""
+    run = tt.run("tidewell", removal_factor=0.5, rounds=6, seed=10, store=store, progress=False)
+    with viewing(store, "--allow-runs") as address, browsing() as page:
+        film = Recording(page)
+        show_the_run(film, run)
+        page.goto(f"{address.partition('#')[0]}#/runs/{run.id}?turn=1")
+        page.locator(".making[aria-busy=false]").wait_for()
+        film.hold(1.2)
+        for turn in (2, 3):
+            page.keyboard.press("ArrowRight")
+            page.get_by_role("heading", name=f"Turn {turn}", exact=True).wait_for()
+            page.locator(".making[aria-busy=false]").wait_for()
+            film.hold(0.7)
+        drag(film, [0.5, *(step / 100 for step in range(50, 96, 5)), *(step / 100 for step in range(90, 9, -5)), 0.9])
+        fork = fork_from_here(film)
+        compare(film, run.id, fork)
+        film.save(PICTURES / "viewer.webp")
+
+
+def show_the_run(film: Recording, run: tt.Run) -> None:
+    """Show the commands, and the lines as they come."""
+    command = "tertulia run tidewell --lambda 0.5 --rounds 6 --seed 10"
+    film.type([], command)
+    lines = [f"$ {command}", f"run {run.id}", ""]
+    for turn in run.turns:
+        lines.append(f"{turn.turn:>3}  {turn.speaker}: {turn.text}")
+        film.terminal(lines)
+        film.hold(0.35)
+    film.type([*lines, ""], "tertulia view @last")
+    film.hold(0.4)
+
+
+def drag(film: Recording, factors: list[float]) -> None:
+    """Move the slider, and stay a moment where it ends."""
+    slider = film.page.get_by_role("slider", name="λ", exact=True)
+    for factor in factors:
+        slider.evaluate(
+            """(input, value) => {
+                Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, value);
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+            }""",
+            str(factor),
+        )
+        film.page.wait_for_timeout(60)
+        film.hold()
+    film.hold(1.0)
+
+
+def fork_from_here(film: Recording) -> str:
+    """Fork with the page's panel, and return the new run's id."""
+    page = film.page
+    page.get_by_text("Fork from here").click()
+    film.hold(0.6)
+    page.locator(".actions input[type=number]").first.fill("0.9")
+    film.hold(0.9)
+    page.get_by_role("button", name="Start").click()
+    film.hold(0.5)
+    page.locator(".actions .tag.good").wait_for(timeout=300_000)
+    film.hold(1.0)
+    return page.locator(".actions a").inner_text().rpartition(" ")[2]
+
+
+def compare(film: Recording, run: str, fork: str) -> None:
+    """Show the two side by side, from where they part."""
+    page = film.page
+    page.evaluate("place => { location.hash = place }", f"#/compare/{run}/{fork}")
+    page.get_by_role("heading", name="They part at").wait_for()
+    film.hold(2.0)
+    for _ in range(2):
+        page.keyboard.press("n")
+        page.wait_for_timeout(300)
+        film.hold(1.2)
+
+
+def make_stills(store: Path) -> None:
+    """Make the two still pictures: how a line came about, and the race of a meeting."""
+    run = tt.run("tidewell", removal_factor=0.5, rounds=4, seed=10, store=store, progress=False)
+    meeting = tt.run("team_building", rounds=8, removal_factor=0.4, rehearse=True, store=store, progress=False)
+    with viewing(store) as address:
+        for name, place, theme in (
+            ("viewer_turn", f"#/runs/{run.id}?turn=3&lambda=0.7", "light"),
+            ("viewer_minds", f"#/runs/{meeting.id}?turn=7&pane=minds&thoughts=1", "dark"),
+        ):
+            with browsing(theme, scale=1.25) as page:
+                page.goto(f"{address}{place}")
+                page.locator(".making[aria-busy=false]").wait_for()
+                page.wait_for_timeout(500)
+                picture = Image.open(BytesIO(page.screenshot()))
+                picture.save(PICTURES / f"{name}.webp", quality=82, method=6)
+                print(json.dumps({name: (PICTURES / f"{name}.webp").stat().st_size}))
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or ["stills", "recording"]
+    with tempfile.TemporaryDirectory() as folder:
+        if "stills" in wanted:
+            make_stills(Path(folder) / "stills.db")
+        if "recording" in wanted:
+            record(Path(folder) / "tertulia.db")
