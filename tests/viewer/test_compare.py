@@ -139,7 +139,7 @@ def test_runs_that_are_the_same_or_of_different_kinds_or_unknown_say_so(page: Pa
     expect(page.get_by_text("A is a meeting, B is a dialogue: what both have is compared.")).to_be_visible()
     page.goto(f"{address}#/compare/{meeting}/zzzz")
     expect(page.get_by_text("no run 'zzzz'")).to_be_visible()
-    expect(page.get_by_role("link", name="Choose two runs of the list")).to_be_visible()
+    expect(page.get_by_role("link", name="Choose two runs from the list")).to_be_visible()
 
 
 def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
