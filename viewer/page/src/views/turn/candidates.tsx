@@ -59,7 +59,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
       {candidate.as_written !== null && <p class="small muted">as written: <LongText text={candidate.as_written} /></p>}
       {candidate.inconsistency !== null && <Judged candidate={candidate} threshold={making.threshold} least={least} most={most} />}
       {candidate.rewritable !== null && (
-        <p class="small">The removed units {candidate.rewritable ? "suffice" : "do not suffice"} to rewrite it.</p>
+        <p class="small">What was removed {candidate.rewritable ? "suffices" : "does not suffice"} to rewrite it.</p>
       )}
       {candidate.comment && <p class="small comment"><span class="muted">The judge:</span> <LongText text={candidate.comment} most={1000} /></p>}
       {candidate.information !== null && (
