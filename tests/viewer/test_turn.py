@@ -217,7 +217,7 @@ def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_pa
     assert (scorer["run"], scorer["scores"]) == (fork.id, scores)
     with serving(path) as address:
         open_turn(page, address, album.id, 1, "&part=answer&lambda=0.5")
-        expect(page.get_by_text(f"These scores are those of run {fork.id}")).to_be_visible()
+        expect(page.get_by_text(f"These scores are from run {fork.id}")).to_be_visible()
         assert any(struck_units(page, [0.5])[0])
 
 
