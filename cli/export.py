@@ -30,9 +30,7 @@ def export(
     html: Annotated[
         Path | None,
         typer.Option(
-            "--html",
-            metavar="FILE",
-            help="Write the page of `view` as one file that works offline; -: standard output.",
+            "--html", metavar="FILE", help="Write the page of `view` as one file to open offline; -: standard output."
         ),
     ] = None,
     thoughts: Annotated[

@@ -18,9 +18,7 @@ from tertulia.documents import SCHEMA_VERSION
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="RUN",
-        help="The run or simulation to show first: an id, the beginning of one, or @last. None: all runs.",
-        autocompletion=complete_run,
+        metavar="RUN", help="The run or simulation to show first: an id or @last.", autocompletion=complete_run
     ),
 ]
 PortOption = Annotated[
@@ -32,10 +30,7 @@ AllowRunsOption = Annotated[
     bool, typer.Option("--allow-runs", help="Let the page start forks and resume runs; implies --token.")
 ]
 TokenOption = Annotated[
-    bool,
-    typer.Option(
-        "--token", help="Answer only requests with a token, which the printed address has; for shared machines."
-    ),
+    bool, typer.Option("--token", help="Answer only requests with the token of the printed address.")
 ]
 
 
@@ -50,8 +45,7 @@ def view(
 ) -> None:
     """Show the runs of a store as a page in the browser, also while they go on; Ctrl-C ends it.
 
-    Why each utterance was said, a slider for λ, minds, two runs side by side, towns, albums, figures. It is served
-    on this machine only (docs/viewer.md).
+    It shows why each utterance was said, and is served on this machine only (docs/viewer.md).
 
     Example: tertulia view @last
     """
