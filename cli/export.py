@@ -30,7 +30,7 @@ def export(
     html: Annotated[
         Path | None,
         typer.Option(
-            "--html", metavar="FILE", help="Write the page of `view` with the run inside, one file; -: standard output."
+            "--html", metavar="FILE", help="Write the page of `view` as one file to open offline; -: standard output."
         ),
     ] = None,
     thoughts: Annotated[
@@ -55,7 +55,7 @@ def export(
 ) -> None:
     """Write runs to files: JSON lines for programs, a transcript or a page for people, dialogues for other tools.
 
-    `tertulia metrics` reads every format but the transcript.
+    `tertulia metrics` reads every format but the transcript and the page.
 
     Example: tertulia export @last --jsonl run.jsonl --markdown run.md --thoughts
     """

@@ -18,21 +18,19 @@ from tertulia.documents import SCHEMA_VERSION
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="RUN", help="The run, or simulation, that the page opens at, or @last.", autocompletion=complete_run
+        metavar="RUN", help="The run or simulation to show first: an id or @last.", autocompletion=complete_run
     ),
 ]
 PortOption = Annotated[
     int,
-    typer.Option(
-        metavar="N", min=0, max=65535, help="The port; the next free one where it is in use. 0 for any free one."
-    ),
+    typer.Option(metavar="N", min=0, max=65535, help="The port; if it is in use, the next free one. 0: any free port."),
 ]
 NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
 AllowRunsOption = Annotated[
-    bool, typer.Option("--allow-runs", help="Let the page fork and resume runs; its address has a token then.")
+    bool, typer.Option("--allow-runs", help="Let the page start forks and resume runs; implies --token.")
 ]
 TokenOption = Annotated[
-    bool, typer.Option("--token", help="Let nobody read without the token in the address, as on a shared machine.")
+    bool, typer.Option("--token", help="Answer only requests with the token of the printed address.")
 ]
 
 
@@ -45,7 +43,9 @@ def view(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show runs as a page in the browser, also while they go on; Ctrl-C ends it.
+    """Show the runs of a store as a page in the browser, also while they go on; Ctrl-C ends it.
+
+    It shows why each utterance was said, and is served on this machine only (docs/viewer.md).
 
     Example: tertulia view @last
     """

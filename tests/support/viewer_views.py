@@ -14,7 +14,7 @@ from benchmarks.in_process import command
 PANES = ("prompt", "candidates", "minds", "states", "cost")
 
 #: Shown while a document is read.
-_READING = "Reading the store"
+_READING = "Reading…"
 
 _SETTLED = """async (reading) => {
     const text = () => document.querySelector("main")?.innerText ?? reading;

@@ -158,7 +158,7 @@ def test_a_run_that_stopped_can_be_resumed_while_the_server_comes_and_goes(
     with serving(copy) as address:
         page.goto(f"{address}#/runs/{run}")
         page.get_by_text("Resume", exact=True).click()
-        expect(page.get_by_text("Its process ended without a word.")).to_be_visible()
+        expect(page.get_by_text("The run is stored as running, but its process has ended.")).to_be_visible()
         assert _command(page) == ["tertulia", "resume", run, "--store", str(copy)]
     expect(gone).to_be_visible()
     with SqliteStore.open(copy) as opened:

@@ -136,10 +136,10 @@ def test_runs_that_are_the_same_or_of_different_kinds_or_unknown_say_so(page: Pa
     page.goto(f"{address}#/compare/{meeting}/{runs['nothing'].id}")
     expect(page.get_by_text("are identical: 6 turns, to the last record")).to_be_visible()
     page.goto(f"{address}#/compare/{meeting}/{runs['dialogue'].id}")
-    expect(page.get_by_text("A is a meeting, B is a dialogue: what both have is compared.")).to_be_visible()
+    expect(page.get_by_text("A is a meeting, B is a dialogue: only what both have is compared.")).to_be_visible()
     page.goto(f"{address}#/compare/{meeting}/zzzz")
     expect(page.get_by_text("no run 'zzzz'")).to_be_visible()
-    expect(page.get_by_role("link", name="Choose two runs of the list")).to_be_visible()
+    expect(page.get_by_role("link", name="Choose two runs from the list")).to_be_visible()
 
 
 def test_runs_without_turns_are_compared(tmp_path: Path) -> None:

@@ -95,5 +95,5 @@ def test_how_a_meeting_opened_leads_to_who_came(page: Page, meeting: tuple[str, 
     address, run, _ = meeting
     page.goto(f"{address}#/runs/{run}?turn=0")
     expect(page.get_by_role("heading", name="How the meeting opened")).to_be_visible()
-    page.get_by_role("link", name="Who came to it").click()
+    page.get_by_role("link", name="Who took part").click()
     expect(page.get_by_text("goals", exact=True)).to_be_visible()

@@ -217,7 +217,7 @@ def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_pa
     assert (scorer["run"], scorer["scores"]) == (fork.id, scores)
     with serving(path) as address:
         open_turn(page, address, album.id, 1, "&part=answer&lambda=0.5")
-        expect(page.get_by_text(f"These scores are those of run {fork.id}")).to_be_visible()
+        expect(page.get_by_text(f"These scores are from run {fork.id}")).to_be_visible()
         assert any(struck_units(page, [0.5])[0])
 
 
@@ -265,7 +265,7 @@ def test_the_state_stands_before_and_after_every_step(page: Page, served: Served
     with SqliteStore.open(served.path) as store:
         visits = document_at(store, f"runs/{served.meeting}/turns/1/states")["visits"]
     open_turn(page, served.address, served.meeting, 1, "&pane=states")
-    buttons = page.get_by_label("Steps of the turn").get_by_role("button")
+    buttons = page.get_by_label("Nodes of the turn").get_by_role("button")
     expect(buttons).to_have_text([visit["node"].replace("_", " ") for visit in visits])
     place = next(i for i, visit in enumerate(visits) if visit["node"] == "race")
     buttons.nth(place - 1).click()

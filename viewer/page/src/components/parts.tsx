@@ -23,7 +23,7 @@ interface WithDocumentProps<T> {
 
 /** A document once it is there; until then that it is being read, or why it can't be. */
 export function WithDocument<T>({ of, heading, children }: WithDocumentProps<T>) {
-  if (of.state === "loading") return <p class="muted" role="status">Reading the store…</p>;
+  if (of.state === "loading") return <p class="muted" role="status">Reading…</p>;
   if (of.state === "failed") {
     return (
       <>

@@ -71,12 +71,12 @@ export function ResumePanel({ run }: { run: Run }) {
   const actions = useDocument<Actions>(source.isFile ? null : actionsPath(run), version);
   const store = actions.state === "ready" ? actions.value.store : [];
   const isResumable = source.isFile ? run.status !== "finished" : actions.state === "ready" && actions.value.resume !== null;
-  if (change.driven) return <p class="small">It goes on now; it can be resumed when its process has ended.</p>;
+  if (change.driven) return <p class="small">A process is continuing this run. It can be resumed once that process has ended.</p>;
   if (!isResumable || change.status === "finished") return null;
-  const why = change.status === "running" ? "Its process ended without a word." : `The run is ${change.status}.`;
+  const why = change.status === "running" ? "The run is stored as running, but its process has ended." : `The run is ${change.status}.`;
   return (
-    <section class="actions stack" aria-label="Go on with this run">
-      <p class="small">{why} What it has is kept; this goes on with it:</p>
+    <section class="actions stack" aria-label="Resume this run">
+      <p class="small">{why} Its turns are kept. This command continues it:</p>
       <Do words={["resume", run.run, ...store]} asked={{ action: "resume", run: run.run }} />
     </section>
   );
@@ -106,10 +106,10 @@ function ForkForm({ run, at, parameters, store }: Form & { parameters: readonly 
     ...(isNew(seed, run.seed) ? { seed: seed.trim() } : {}),
     ...Object.fromEntries(changed),
   };
-  const kept = at === 1 ? "Nothing is kept: the fork begins anew." : at === 2 ? "Turn 1 is kept." : `Turns 1 to ${at - 1} are kept.`;
+  const kept = at === 1 ? "No turn is kept: the fork starts from the beginning." : at === 2 ? "Turn 1 is kept." : `Turns 1 to ${at - 1} are kept.`;
   return (
     <div class="stack">
-      <p class="small muted">{kept} The run stays as it is; the fork is a run of its own.</p>
+      <p class="small muted">{kept} The fork is a new run; this one is not changed.</p>
       <div class="row">
         <label>
           λ{" "}
@@ -168,7 +168,7 @@ function Setting({ parameter, value, set, drop }: { parameter: Parameter; value:
         ) : (
           <input id={field} value={value} onInput={(event) => set(event.currentTarget.value)} aria-describedby={described} />
         )}
-        <button onClick={drop} aria-label={`Leave ${name} as it is`}>Leave it</button>
+        <button onClick={drop} aria-label={`Leave ${name} as it is`}>Leave as it is</button>
       </div>
       <p id={described} class="small muted data">{[description, values].filter(Boolean).join("; ")}</p>
     </div>
@@ -218,7 +218,7 @@ function Started({ command }: { command: Command | string }) {
           ? !hasFailed && "Starting…"
           : <a href={hrefOf(["runs", command.run])}>{`Show run ${command.run}`}</a>}
       </p>
-      {hasFailed && <pre class="command data small">{command.lines.join("\n") || `It ended without a word, with exit code ${command.exit_code}.`}</pre>}
+      {hasFailed && <pre class="command data small">{command.lines.join("\n") || `The command printed nothing and ended with exit code ${command.exit_code}.`}</pre>}
     </div>
   );
 }

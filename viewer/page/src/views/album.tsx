@@ -31,7 +31,7 @@ function Shown({ album }: { album: Album }) {
   return (
     <div class="stack album">
       <h2>Who has seen which picture</h2>
-      {album.rounds === 0 && <Notice><p>No exchange has taken place yet: everybody has seen the pictures of their album alone.</p></Notice>}
+      {album.rounds === 0 && <Notice><p>No exchange has taken place yet: everybody has seen only the pictures of their own album.</p></Notice>}
       <RoundSlider rounds={album.rounds} round={round} />
       <Matrix album={album} round={round} chosen={picture} />
       {query.picture !== undefined && picture === null && <Notice><p class="data">There is no picture {query.picture} in these albums.</p></Notice>}
@@ -81,7 +81,7 @@ function Matrix({ album, round, chosen }: { album: Album; round: number; chosen:
   return (
     <section class="stack">
       <p class="small muted">
-        A number is the round in which somebody first saw a picture, darker the earlier; “had” is who had it in their album at first; “·” has not seen it. Those that most people saw come first.
+        A number is the round in which the person first saw the picture (darker is earlier). “had”: it was in their album from the start. “·”: not seen. Pictures that most people saw come first.
       </p>
       <div class="scroller" tabIndex={0} role="region" aria-label="Who has seen which picture">
         <table class="matrix seen">
@@ -190,7 +190,7 @@ function Curves({ album, picture, round }: { album: Album; picture: AlbumPicture
     <Plot
       title="How many have seen a picture"
       name={`${album.run}-seen`}
-      note={`by the end of each round, of ${album.people.length} people${album.pictures.length > drawn.length ? `; drawn are ${drawn.length} of ${album.pictures.length} pictures, the table has all` : ""}`}
+      note={`by the end of each round, of ${album.people.length} people${album.pictures.length > drawn.length ? `; ${drawn.length} of ${album.pictures.length} pictures are drawn, the table has all` : ""}`}
       columns={["picture", "caption", "round", "seen_by"]}
       rows={rows}
       width={640}

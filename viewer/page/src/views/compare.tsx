@@ -23,7 +23,7 @@ export function CompareView({ a, b }: { a: string; b: string }) {
   return (
     <main class="view compare">
       <h1>Compare <span class="code data">{a}</span> and <span class="code data">{b}</span></h1>
-      {compared.state === "failed" && <p><a href={hrefOf(["runs"])}>Choose two runs of the list</a></p>}
+      {compared.state === "failed" && <p><a href={hrefOf(["runs"])}>Choose two runs from the list</a></p>}
       <WithDocument of={compared}>{(compared) => <Shown compared={compared} />}</WithDocument>
     </main>
   );
@@ -31,7 +31,7 @@ export function CompareView({ a, b }: { a: string; b: string }) {
 
 function Shown({ compared }: { compared: Comparison }) {
   const { a, b, settings, turns, parting, summary } = compared;
-  const mixed = a.kind !== b.kind && `A is ${KINDS[a.kind]}, B is ${KINDS[b.kind]}: what both have is compared.`;
+  const mixed = a.kind !== b.kind && `A is ${KINDS[a.kind]}, B is ${KINDS[b.kind]}: only what both have is compared.`;
   return (
     <>
       <div class="sides">
@@ -43,7 +43,7 @@ function Shown({ compared }: { compared: Comparison }) {
       {settings.length > 0 && <Settings settings={settings} />}
       {summary !== null && <Notice title="Nothing differs"><p class="data">{summary}.</p></Notice>}
       {summary === null && parting === null && (
-        <Notice title="All turns are the same"><p>The two were made with different settings, and nothing came of it.</p></Notice>
+        <Notice title="All turns are the same"><p>Their settings differ, but nothing in the turns does.</p></Notice>
       )}
       {turns.length > 0 && <Differences compared={compared} />}
     </>
@@ -78,7 +78,7 @@ function Settings({ settings }: { settings: readonly Setting[] }) {
   const [isAll, showAll] = useState(settings.length <= SETTINGS_SHOWN + 2);
   return (
     <section class="stack">
-      <h2>What they were made with</h2>
+      <h2>Settings that differ</h2>
       <div class="scroller" tabIndex={0} role="region" aria-label="Settings that differ">
         <table class="settings">
           <thead><tr><th scope="col">setting</th><th scope="col">A</th><th scope="col">B</th></tr></thead>
@@ -288,7 +288,7 @@ function SaidBy({ name, run, turn, said, pieces }: {
   return (
     <div class="said">
       <strong class={`side-${name}`} aria-label={`Run ${name}`}>{name}</strong>
-      {said === null && <p class="muted">{name} has no turn {turn}.</p>}
+      {said === null && <p class="muted">Run {name} has no turn {turn}.</p>}
       {said !== null && (
         <div class="stack">
           <Utterance said={said} silence_s={run.silence_s}>

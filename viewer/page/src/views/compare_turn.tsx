@@ -73,7 +73,7 @@ function Removed({ name, units, texts }: { name: string; units: readonly string[
   const shown = isAll ? units : units.slice(0, UNITS_SHOWN);
   return (
     <section class="stack" aria-label={`Removed only in ${name}`}>
-      <h4><span class={`side-${name}`}>{name}</span> removed only here: {units.length}</h4>
+      <h4><span class={`side-${name}`}>{name}</span> removed only in {name}: {units.length}</h4>
       {units.length > 0 && (
         <ul class="units">
           {shown.map((unit) => (
@@ -133,8 +133,8 @@ function Minds({ minds }: { minds: readonly Mind[] }) {
               <th scope="col" class="number">B</th>
               <th scope="col" class="number">latency in s A</th>
               <th scope="col" class="number">B</th>
-              <th scope="col">mechanisms on in A alone</th>
-              <th scope="col">in B alone</th>
+              <th scope="col">mechanisms on only in A</th>
+              <th scope="col">only in B</th>
             </tr>
           </thead>
           <tbody>

@@ -113,7 +113,7 @@ function ChosenTurn({ run, turns, turn }: { run: RunInFull; turns: readonly Conv
       <h2>How the meeting opened</h2>
       <p>{found.speaker && <Speaker people={run.people} name={found.speaker} />} <span class="words data">{found.text}</span></p>
       <p class="small muted">The scenario gives these words; no model wrote them.</p>
-      <p><a href={hrefOf(["runs", run.run, "minds"])}>Who came to it, with which traits and goals</a></p>
+      <p><a href={hrefOf(["runs", run.run, "minds"])}>Who took part, with which traits and goals</a></p>
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Lines, type Line, Points } from "./figures_plots";
 import { ParticipationFigures } from "./participation";
 
 const MOST_BESIDE = 6;
-const DISTINCT = [["dist1", "dist-1", "words"], ["dist2", "dist-2", "pairs of words"], ["dist3", "dist-3", "triples of words"]] as const;
+const DISTINCT = [["dist1", "dist-1"], ["dist2", "dist-2"], ["dist3", "dist-3"]] as const;
 
 const pathOf = (run: string) => `runs/${encodeURIComponent(run)}/figures`;
 const listed = (text: string | undefined) => (text ? text.split(",").map(decodeURIComponent) : []);
@@ -56,7 +56,7 @@ function Beside({ run, beside }: { run: Run; beside: readonly string[] }) {
         type("");
       }}
     >
-      <span class="muted">beside it</span>
+      <span class="muted">compare with</span>
       {beside.map((id) => (
         <button type="button" key={id} onClick={() => show(beside.filter((other) => other !== id))} aria-label={`Take ${id} away`}>
           <span class="code data">{id}</span> <span aria-hidden="true">×</span>
@@ -107,12 +107,12 @@ function Shown({ all }: { all: readonly Figures[] }) {
       </div>
       {!isScored(own) && (
         <p class="small muted">
-          {own.run} was not scored: with λ = 0 nothing is removed, and scores are recorded only where <code>--set record_scores=true</code> asks for them.
+          {own.run} was not scored: with λ = 0 nothing is removed, and scores are recorded only with <code>--set record_scores=true</code>.
         </p>
       )}
       {own.participation
         ? <ParticipationFigures run={own.run} kind={own.kind} people={own.people} participation={own.participation} />
-        : <p>Who met how many, and who saw which picture: <a href={hrefOf(["runs", own.run, "album"])}>the album</a>.</p>}
+        : <p>Who talked with whom, and who saw which picture: <a href={hrefOf(["runs", own.run, "album"])}>the album</a>.</p>}
     </>
   );
 }
@@ -147,10 +147,10 @@ function Totals({ all }: { all: readonly Figures[] }) {
         </table>
       </div>
       <p class="small muted">
-        dist-n: distinct n-grams of words over all n-grams, none of which goes beyond an utterance. It falls as a conversation grows, so compare runs of equal length.{" "}
+        dist-n: distinct n-grams of words over all n-grams; no n-gram crosses the end of an utterance. dist-n falls as a conversation grows, so compare runs of equal length.{" "}
         {all.length > 1
-          ? <>How similar they are (sim) is measured with an embedding model, which this page does without: <code class="data">tertulia metrics {ids}</code></>
-          : <>Similarity (sim) is a figure of two runs or more, measured with an embedding model: <code class="data">tertulia metrics {ids} OTHER</code></>}
+          ? <>Their similarity (sim) needs an embedding model, which this page does not load; measure it with <code class="data">tertulia metrics {ids}</code></>
+          : <>Similarity (sim) compares two or more runs and needs an embedding model; measure it with <code class="data">tertulia metrics {ids} OTHER</code></>}
       </p>
     </section>
   );
@@ -184,7 +184,7 @@ function Diversity({ all }: { all: readonly Figures[] }) {
       <Lines
         title={all.length === 1 ? "Diversity so far" : `${chosen[1]} so far`}
         name={`${all.map(({ run }) => run).join("-")}-diversity`}
-        note={`at each turn, distinct ${all.length === 1 ? "words, pairs and triples of words" : chosen[2]} over all of them in the utterances up to it`}
+        note="distinct n-grams over all n-grams, in the utterances up to each turn"
         columns={["run", "turn", "speaker", "dist1", "dist2", "dist3"]}
         rows={rows}
         lines={lines}
@@ -230,7 +230,7 @@ function Removal({ all }: { all: readonly Figures[] }) {
     <Points
       title="Removed from each prompt"
       name={`${scored.map(({ run }) => run).join("-")}-removed`}
-      note={`removed units over those that λ may remove${scored.some(({ kind }) => kind === "album_chat") ? "; in an album chat, of the question’s prompt" : ""}`}
+      note={`removed items over removable items${scored.some(({ kind }) => kind === "album_chat") ? "; in an album chat, of the question’s prompt" : ""}`}
       columns={["run", "turn", "removed", "removable", "share"]}
       rows={rowsOf(scored, (figures) => [figures.making.turn, figures.making.removed, figures.making.removable, share(figures)])}
       lines={scored.map((figures) => ({ label: nameOf(figures), points: share(figures).map((value, index) => [figures.making.turn[index]!, value] as const) }))}
@@ -248,7 +248,7 @@ function Rollbacks({ all }: { all: readonly Figures[] }) {
     <Points
       title="Rollbacks at each turn"
       name={`${judged.map(({ run }) => run).join("-")}-rollbacks`}
-      note="how often an utterance was rolled back before it was said"
+      note="how often the judge rolled a candidate back before the utterance was said"
       columns={["run", "turn", "rollbacks"]}
       rows={rowsOf(judged, ({ making }) => [making.turn, making.rollbacks])}
       lines={judged.map((figures) => ({ label: nameOf(figures), points: figures.making.rollbacks.map((count, index) => [figures.making.turn[index]!, count] as const) }))}

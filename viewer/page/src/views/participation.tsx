@@ -85,7 +85,7 @@ function Bars({ run, people, agents, columns }: { run: string; people: readonly 
     <Plot
       title="Words of everybody"
       name={`${run}-participation`}
-      note={`words in all, and utterances${agents.length > drawn.length ? `; the first ${drawn.length} of ${agents.length} people, the table has all` : ""}`}
+      note={`words in all, and utterances${agents.length > drawn.length ? `; the first ${drawn.length} of ${agents.length} people; the table has all` : ""}`}
       columns={["agent", ...columns.map(([, name]) => name)]}
       rows={agents.map((agent) => [agent.agent, ...columns.map(([, , value]) => value(agent))])}
       width={760}

@@ -68,7 +68,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   if (run.label) facts.push(["scenario", run.title ?? run.scenario]);
   facts.push(["people", <People run={run} />]);
   facts.push(["λ", Number(run.parameters.removal_factor.toPrecision(4))], ["seed", run.seed], ["model", run.model]);
-  facts.push(["begun", run.date]);
+  facts.push(["date", run.date]);
   if (run.parent) {
     facts.push(["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>]);
   }

@@ -177,7 +177,7 @@ function Filters({ runs, found, sort, isDown, filter }: {
       </button>
       <span class="muted small" role="status">
         {found === runs.length ? counted(runs.length, "run") : `${found.toLocaleString("en")} of ${counted(runs.length, "run")}`}
-        {sort !== "date" && "; forks stay under their parents"}
+        {sort !== "date" && "; forks stay below their parents"}
       </span>
     </form>
   );

@@ -133,7 +133,7 @@ function Encounters({ town, day, encounters }: { town: Town; day: number | null;
             <Activities encounter={encounter} />
             {encounter.run
               ? <a class="small" href={hrefOf(["runs", encounter.run])}>{counted(encounter.turns, "turn")} <span class="code data">{encounter.run}</span></a>
-              : <span class="small muted">their conversation has not begun</span>}
+              : <span class="small muted">their conversation has not started</span>}
           </li>
         ))}
       </ol>
@@ -160,7 +160,7 @@ function WhoMet({ town, day, encounters }: { town: Town; day: number | null; enc
     <section class="stack who-met">
       <h2>Who met whom</h2>
       {isGraph ? <Graph title={title} name={`${town.simulation}-who-met`} everybody={town.people} people={people} links={links} />
-        : <p class="muted">{counted(met.size, "person").replace("persons", "people")} met: a table of the pairs shows it better than a drawing.</p>}
+        : <p class="muted">{counted(met.size, "person").replace("persons", "people")} met, too many for a drawing: the table lists the pairs.</p>}
       {alone.length > 0 && <p class="small">Met nobody: <span class="data">{alone.slice(0, 30).join(", ")}{alone.length > 30 && ` and ${alone.length - 30} more`}</span></p>}
       <Pairs links={links} people={people} isOpen={!isGraph} />
     </section>
@@ -207,17 +207,17 @@ function Diversity({ town }: { town: Town }) {
   };
   return (
     <section class="stack varied">
-      <h2>How varied the days are</h2>
+      <h2>Diversity by day</h2>
       <div class="plots">
-        <Plot {...drawn} title="Diversity a day" name={`${town.simulation}-diversity`} note="distinct words, pairs and triples of words over all of them, of a day's conversations together; compare days with as many of them">
+        <Plot {...drawn} title="dist-n by day" name={`${town.simulation}-diversity`} note="distinct n-grams over all n-grams, in all conversations of a day; it falls with more text, so compare days with about as many turns">
           {(width, height) => lines(FIGURES.map(([name]) => name), 1, width, height, "")}
         </Plot>
-        <Plot {...drawn} title="Length a day" name={`${town.simulation}-length`} note="words per utterance, of a day's conversations together">
+        <Plot {...drawn} title="Length by day" name={`${town.simulation}-length`} note="words per utterance, in all conversations of a day">
           {(width, height) => lines(["len"], null, width, height, "words per utterance")}
         </Plot>
       </div>
       <p class="small muted">
-        Similarity (sim) is measured with an embedding model, which this page does without: <code class="data">tertulia days {town.simulation}</code> shows it.
+        Similarity (sim) needs an embedding model, which this page does not load; <code class="data">tertulia days {town.simulation}</code> measures it.
       </p>
     </section>
   );
@@ -241,7 +241,7 @@ function Memories({ town }: { town: Town }) {
           {town.people.map((name) => <option key={name} value={name}>{name}</option>)}
         </select>
       </label>
-      {person !== undefined && known === null && <p class="data">Nobody named {person} lives there.</p>}
+      {person !== undefined && known === null && <p class="data">Nobody in this town is named {person}.</p>}
       {path !== null && <WithDocument of={memories}>{(document) => <Remembered person={document} begins={town.begins} />}</WithDocument>}
     </section>
   );
@@ -265,7 +265,7 @@ function Remembered({ person, begins }: { person: Person; begins: string }) {
   const count = person.memories.length;
   return (
     <>
-      <p class="small muted">{count === 1 ? "1 memory" : `${count.toLocaleString("en")} memories`} of these days, beside {person.before.toLocaleString("en")} from before</p>
+      <p class="small muted">{count === 1 ? "1 memory" : `${count.toLocaleString("en")} memories`} of these days, and {person.before.toLocaleString("en")} from before</p>
       <div class="memories">
         {[...days].map(([day, memories]) => (
           <section key={day} class="stack">

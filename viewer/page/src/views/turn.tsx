@@ -45,7 +45,7 @@ function Turn({ run, document }: { run: Run; document: TurnDocument }) {
       {document.parts && <PartChooser document={document} chosen={query.part} />}
       <Tabs label="How the turn came about" links={links} shown={TITLES[pane]} />
       <div class="pane stack">
-        {asked !== pane && <Notice><p>This turn has no {asked}: shown is its prompt.</p></Notice>}
+        {asked !== pane && <Notice><p>This turn has no {asked}; its prompt is shown instead.</p></Notice>}
         {pane === "prompt" && <PromptPane key={making.prompt} run={run} making={making} />}
         {pane === "candidates" && <CandidatesPane making={making} />}
         {pane === "minds" && <RoundMinds run={run} turn={document.turn} />}

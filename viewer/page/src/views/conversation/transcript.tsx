@@ -146,7 +146,7 @@ function Said({ run, speaker, text, term }: { run: RunInFull; speaker: string; t
     <p class="said">
       <Speaker people={run.people} name={speaker} />{" "}
       <span class="words data">{highlighted(isLong ? text.slice(0, SHOWN) : text, term)}</span>
-      {isLong && <span class="muted small"> … {text.length.toLocaleString("en")} characters in all: the turn has them</span>}
+      {isLong && <span class="muted small"> … {text.length.toLocaleString("en")} characters in all; open the turn to read them</span>}
     </p>
   );
 }

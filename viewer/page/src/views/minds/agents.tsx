@@ -20,7 +20,7 @@ export function AgentsView({ run, live }: { run: RunInFull; live: Standing | nul
   const document = useDocument<AgentInRun>(runPath(run.run, "agents", agent), isOver ? 0 : (live?.turns ?? 0));
   const opening = useDocument<Opening>(runPath(run.run, "opening"));
   if (run.kind !== "group_chat") {
-    return <Notice title="This run has no minds"><p>Only in a meeting do people think before they speak.</p></Notice>;
+    return <Notice title="This run has no minds"><p>Only agents of a meeting think before they speak.</p></Notice>;
   }
   const stay = run.stays.find((stay) => stay.agent === agent);
   return (
@@ -48,7 +48,7 @@ export function AgentsView({ run, live }: { run: RunInFull; live: Standing | nul
                 <Rounds key={agent} run={run} document={document} />
               </>
             ) : (
-              <Notice><p><bdi class="data">{agent}</bdi> was in no round that is stored.</p></Notice>
+              <Notice><p><bdi class="data">{agent}</bdi> took part in no stored round.</p></Notice>
             )
           }
         </WithDocument>
@@ -79,7 +79,7 @@ function Came({ opening, agent }: { opening: Opening; agent: string }) {
   const facts: [string, ComponentChildren][] = [
     ["traits", character?.big_five.join(", ") || person?.traits],
     ["background", person?.background],
-    ["here", person?.setting],
+    ["in this meeting", person?.setting],
     ["interests", person?.interests.join(", ")],
     ["relations", person?.relations.length ? person.relations.map(({ agent, relation }) => <p key={agent} class="data">{agent}: {relation}</p>) : null],
     ["model", person?.model],
@@ -102,7 +102,7 @@ function Came({ opening, agent }: { opening: Opening; agent: string }) {
       </dl>
       {character && character.descriptions.length > 0 && (
         <details>
-          <summary>How the model was told who they are</summary>
+          <summary>Descriptions in the prompt</summary>
           {character.descriptions.map((text, index) => <p key={index} class="data">{text}</p>)}
         </details>
       )}

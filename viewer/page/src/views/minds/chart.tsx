@@ -31,7 +31,7 @@ export function AgentChart({ run, document }: { run: RunInFull; document: AgentI
   };
   return (
     <figure class="plot agent-chart" ref={box}>
-      <figcaption>Willingness W by round against θ {document.threshold}, and what was on; ◆ got the floor. A click leads to the turn.</figcaption>
+      <figcaption>Willingness W by round against θ {document.threshold}, with mechanisms and emotion below; ◆ got the floor. Click a round to open its turn.</figcaption>
       <svg width={width} height={bottom + AXIS} role="img" aria-label={`Willingness of ${document.agent} in ${rounds.length} rounds; each stands in the list below`} onClick={onClick}>
         <g class="grid">{[0, highest / 2, highest].map((value) => <line key={value} x1={names} x2={width - 12} y1={y(value)} y2={y(value)} />)}</g>
         {[0, highest].map((value) => <text key={value} x={names - 6} y={y(value) + 4} text-anchor="end">{value.toFixed(1)}</text>)}

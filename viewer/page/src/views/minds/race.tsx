@@ -36,8 +36,8 @@ export function Race({ minds, people, parameters, looks }: RaceProps) {
   return (
     <figure class="plot race" ref={box}>
       <figcaption>
-        Latencies that were drawn, in seconds{looks > 1 && " from the last look at willingness"}, over the distributions that
-        they were drawn from
+        Drawn latencies in seconds{looks > 1 && ", counted from the last look at willingness"}, on the distributions that they were
+        drawn from
       </figcaption>
       <svg width={width} height={height} role="img" aria-label={described(racers, winner)}>
         <g class="grid">{ticks.map((tick) => <line key={tick} x1={x(tick)} x2={x(tick)} y1={0} y2={height - AXIS} />)}</g>

@@ -22,7 +22,7 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
     <WithDocument of={document}>
       {({ cognition, floor }) => {
         if (!cognition) {
-          return <Notice><p>Only a meeting has minds: in this run a model is asked for words alone.</p></Notice>;
+          return <Notice><p>Only a meeting has minds: in this run the model is asked only for utterances.</p></Notice>;
         }
         const minds = fastestFirst(cognition);
         const winner = minds.find((mind) => mind.won);

@@ -30,8 +30,8 @@ function figure(value: number | null): string {
 function judgedInWords(making: Making): string {
   if (!making.judged_by) {
     return making.prompt === null
-      ? "Written by hand: nobody judged it."
-      : "Not judged: where nothing is removed there is nothing to contradict.";
+      ? "Written by hand, so not judged."
+      : "Not judged: nothing was removed, so there is nothing to contradict.";
   }
   const rewritten = making.rewritings ? `, ${making.rewritings} rewritten` : "";
   const off = making.revision === "off" ? " (revision=off: nothing is revised)" : "";
@@ -50,7 +50,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
   return (
     <li class={`candidate card stack ${chosen ? "chosen" : ""}`}>
       <div class="row">
-        <h4>Attempt {attempt}</h4>
+        <h4>Candidate {attempt + 1}</h4>
         <span class="tag">{inWords(origin)}</span>
         {chosen && <span class="tag good">→ said</span>}
         <span class="small muted">{fateOf(candidate, making)}</span>
@@ -72,14 +72,14 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
 /** Return why a candidate was said, or not. */
 function fateOf(candidate: Candidate, making: Making): string {
   const { threshold } = making;
-  if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier one was taken" : "";
+  if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier candidate was said" : "";
   if (threshold === null) return "";
   const isConflict = candidate.inconsistency > threshold;
-  if (!candidate.chosen) return isConflict ? "above θ: set aside" : "not above θ, and not taken";
+  if (!candidate.chosen) return isConflict ? "above θ: set aside" : "not above θ, but another was said";
   if (!isConflict) return making.rollbacks ? `not above θ, after ${counted(making.rollbacks, "rollback")}` : "not above θ";
   return making.candidates.filter((other) => other.inconsistency !== null).length > 1
-    ? "all that were judged are above θ: it has the lowest figure"
-    : "above θ, with nothing to take its place";
+    ? "all that were judged are above θ; this one has the lowest inconsistency"
+    : "above θ, but there was no other candidate";
 }
 
 /** The figures of the judge's runs as dots, and their mean, against θ. */

@@ -18,8 +18,8 @@ function Cost({ run, document }: { run: Run; document: CostDocument }) {
   if (!total.calls) return <p>No model was called in this turn.</p>;
   return (
     <>
-      <h3>What it took</h3>
-      {run.rehearsed && <p class="small muted">Rehearsed: no model was called, so there are no seconds; tokens are those of the stand-in.</p>}
+      <h3>Cost of this turn</h3>
+      {run.rehearsed && <p class="small muted">Rehearsed: a stand-in answered, not a model. Tokens are the stand-in's, and there are no times.</p>}
       <div class="scroller" tabIndex={0} role="region" aria-label="Cost by step">
         <table class="cost">
           <thead>
@@ -32,7 +32,7 @@ function Cost({ run, document }: { run: Run; document: CostDocument }) {
           <tbody>
             {cost.map((row) => (
               <tr key={`${row.agent}/${row.node}`}>
-                {hasAgents && <td class="data">{row.agent || "everybody"}</td>}
+                {hasAgents && <td class="data">{row.agent || "(the group)"}</td>}
                 <th scope="row" class="data">{inWords(row.node)}</th>
                 <Figures of={row} most={most} />
               </tr>
@@ -41,7 +41,7 @@ function Cost({ run, document }: { run: Run; document: CostDocument }) {
           <tfoot>
             <tr>
               {hasAgents && <td />}
-              <th scope="row">all</th>
+              <th scope="row">in all</th>
               <Figures of={total} most={0} />
             </tr>
           </tfoot>

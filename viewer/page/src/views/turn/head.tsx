@@ -51,12 +51,12 @@ function tagsOf(run: Run, making: Making): string[] {
   const removable = making.units.filter((unit) => unit.removable).length;
   const { factor, retained } = making.removal;
   const tags = [retained && factor === null ? `retained: ${retained}` : `λ = ${rounded(making.removal_factor)}`];
-  if (making.scored_by) tags.push(`removed ${making.removed_items} of ${removable}`, `scored by ${making.scored_by}`);
+  if (making.scored_by) tags.push(`removed ${making.removed_items} of ${removable} items`, `scored by ${making.scored_by}`);
   else tags.push("not scored");
   if (making.judged_by) {
     tags.push(rollbacksInWords(making.rollbacks));
     if (making.rewritings) tags.push(`${making.rewritings} rewritten`);
-    tags.push(`judged by ${making.judged_by}`);
+    tags.push(`judge: ${making.judged_by}`);
   } else tags.push("not judged");
   if (making.ended) tags.push("ended the conversation");
   return [...tags, ...variationsOf(run, making)];

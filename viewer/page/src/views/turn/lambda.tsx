@@ -62,8 +62,8 @@ export function Legend() {
   return (
     <p class="small muted legend">
       For every λ: <span><i class="line share" /> share of the attention</span> and{" "}
-      <span><i class="line count" /> share of the items</span> removed. Below it the items as they are visited, as wide as
-      their attention: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
+      <span><i class="line count" /> share of the items</span> removed. Below it the items in the order in which they are visited,
+      each as wide as its share: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
     </p>
   );
 }

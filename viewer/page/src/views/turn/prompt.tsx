@@ -18,10 +18,10 @@ const WALKS: readonly Walk[] = ["paper", "first_overshoot", "nearest"];
 
 export function PromptPane({ run, making }: { run: Run; making: Making }) {
   if (making.speaker === null) {
-    return <Notice><p>Nobody spoke in this turn, so there was no prompt. Look into a turn in which somebody speaks.</p></Notice>;
+    return <Notice><p>Nobody spoke in this turn, so there was no prompt. Choose a turn in which somebody speaks.</p></Notice>;
   }
   if (making.prompt === null) {
-    return <Notice><p>This turn was written by hand: there was no prompt, and nobody judged it. Look into a turn that a model has made.</p></Notice>;
+    return <Notice><p>This turn was written by hand, so there was no prompt and no judge. Choose a turn that a model wrote.</p></Notice>;
   }
   return <WithPrompt run={run} making={making} />;
 }
@@ -39,11 +39,11 @@ function isComplete(making: Making, scorer: Scorer): boolean {
 function Unscored({ run, making }: { run: Run; making: Making }) {
   return (
     <>
-      <h3>The prompt, not scored</h3>
+      <h3>The prompt (not scored)</h3>
       <Notice>
         {making.scored_by
-          ? <p>The scores of {making.scored_by} lack units that λ may remove: there is nothing to show for another λ.</p>
-          : <p>Nothing was scored and nothing removed, as λ was {rounded(making.removal_factor)}. A fork that records scores has the same prompt here:</p>}
+          ? <p>The scores of {making.scored_by} do not cover all removable units, so other values of λ can't be tried here.</p>
+          : <p>Nothing was scored and nothing removed, because λ was {rounded(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
         {making.pace && <p class="small data">{making.pace}</p>}
         {!making.scored_by && <p><code class="data">tertulia fork {run.run} --at {making.turn} --set record_scores=true</code></p>}
       </Notice>
@@ -81,7 +81,7 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
         <div class="controls">
           {!isOwn && (
             <p class="small">
-              Nothing was scored in this run. These scores are those of run {scorers[0]!.run}, by{" "}
+              Nothing was scored in this run. These scores are from run {scorers[0]!.run}, by{" "}
               <span class="data">{scorers[0]!.scored_by}</span>, which had the same prompt.
             </p>
           )}
@@ -95,11 +95,11 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
             <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>
           )}
           <details class="small how" open={isOther}>
-            <summary>What is drawn, and other orders and walks</summary>
+            <summary>Legend, and other orders and walks</summary>
             <Legend />
             <Settings order={order} walk={walk} />
           </details>
-          {run.rehearsed && <p class="small muted">This run was rehearsed: no model attended to anything, its scores were drawn.</p>}
+          {run.rehearsed && <p class="small muted">This run was rehearsed: a stand-in spoke, and the scores are random.</p>}
           <ScorersInWords scorers={scorers} removals={removals} run={run.run} turn={making.turn} isOwn={isOwn} />
         </div>
         <Units making={making} scorers={scorers} prunings={prunings} removals={removals} isWhatIf={isWhatIf && isOwn} />
@@ -121,18 +121,18 @@ function Settings({ order, walk }: { order: Order; walk: Walk }) {
   return (
     <div class="row small walk">
       <label>
-        Taken from the{" "}
+        Units are visited from the{" "}
         <select value={order} onChange={choose("order")}>
           <option value="descending">highest score down</option>
           <option value="ascending">lowest score up</option>
         </select>
       </label>
       <label>
-        one that would overshoot λ{" "}
+        a unit that would overshoot λ{" "}
         <select value={walk} onChange={choose("walk")}>
-          <option value="paper">is passed over (paper)</option>
+          <option value="paper">is skipped (paper)</option>
           <option value="first_overshoot">ends the walk (first_overshoot)</option>
-          <option value="nearest">ends it at the nearest sum (nearest)</option>
+          <option value="nearest">ends it, removed if that is nearer to λ (nearest)</option>
         </select>
       </label>
     </div>

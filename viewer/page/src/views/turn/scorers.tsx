@@ -23,7 +23,7 @@ export function ScorersInWords({ scorers, removals, run, turn, isOwn }: Props) {
     return isOwn && !source.isFile ? (
       <details class="small another">
         <summary>Compare with another scorer</summary>
-        <p>A fork with another scorer has the same prompt here, and its scores stand beside these:</p>
+        <p>This fork scores the same prompt with another scorer; its scores are then shown beside these:</p>
         <p><code class="data">tertulia fork {run} --at {turn} --rounds {turn} --set nodes.score=embedding_similarity</code></p>
       </details>
     ) : null;
@@ -50,7 +50,7 @@ function Overlap({ a, b, letter }: { a: Removal; b: Removal; letter: string }) {
   const both = [...a.items].filter((id) => b.items.has(id)).length;
   return (
     <>
-      {b.items.size} items removed, {both} of them by A, too; A alone removes {a.items.size - both}, {letter} alone {b.items.size - both}
+      {b.items.size} items removed, {both} of them also by A; only by A: {a.items.size - both}, only by {letter}: {b.items.size - both}
     </>
   );
 }

@@ -22,8 +22,8 @@ function Visits({ visits }: { visits: readonly Visit[] }) {
   const visit = visits[chosen - 1];
   return (
     <>
-      <h3>What was executed</h3>
-      <p class="small muted">The steps of the turn in their order; choose one to see the state before and after it.</p>
+      <h3>Nodes that were executed</h3>
+      <p class="small muted">In order of execution. Choose a node to see the state before and after it.</p>
       <Strip visits={visits} chosen={chosen} />
       {visit && <State visit={visit} place={chosen} isAll={query.keys === "all"} />}
     </>
@@ -75,7 +75,7 @@ function Strip({ visits, chosen }: { visits: readonly Visit[]; chosen: number })
   const isCrowd = minds.length > AGENTS_AT_ONCE;
   const first = groups.findIndex((group) => group.agent);
   return (
-    <div class="steps" role="group" aria-label="Steps of the turn" onKeyDown={move}>
+    <div class="steps" role="group" aria-label="Nodes of the turn" onKeyDown={move}>
       {groups.map((group, place) => {
         if (!isCrowd || !group.agent) return <Steps key={place} group={group} chosen={chosen} />;
         if (place !== first) return null;
@@ -118,9 +118,9 @@ function State({ visit, place, isAll }: { visit: Visit; place: number; isAll: bo
   const changed = entries.filter(isChanged);
   const shown = isAll ? entries : changed;
   return (
-    <section class="stack" aria-label="State of the chosen step">
+    <section class="stack" aria-label="State of the chosen node">
       <h4>{place}. {inWords(visit.node)}{visit.agent && <>, <bdi class="data">{visit.agent}</bdi></>}</h4>
-      {changed.length === 0 && <p class="small">It wrote nothing new into the state: what it made stands in the store, as candidates and calls do.</p>}
+      {changed.length === 0 && <p class="small">This node changed nothing in the state: what it made is stored elsewhere, as candidates or calls of the model.</p>}
       <div class="row small">
         <span>{changed.length} of {entries.length} values changed</span>
         <button class="plain" onClick={() => goWith({ keys: isAll ? null : "all" })}>{isAll ? "Show what changed" : "Show all values"}</button>
