@@ -42,7 +42,7 @@ def actions_page(store: SqliteStore, run: str) -> Document:
         "driven": is_driven,
         "fork": ["fork", record.run],
         "resume": resume_words(record.run) if can_go_on else None,
-        "store": [] if Path(store.path) == _DEFAULT_STORE else ["--store", str(store.path)],
+        "store": store_words(store),
         "parameters": [
             _parameter_document(group, parameter, record.parameters)
             for group in parameter_groups()
@@ -50,6 +50,16 @@ def actions_page(store: SqliteStore, run: str) -> Document:
             if parameter.name not in _NOT_OFFERED
         ],
     }
+
+
+def store_page(store: SqliteStore) -> Document:
+    """Return the words by which a command names the store."""
+    return {"schema_version": SCHEMA_VERSION, "words": store_words(store)}
+
+
+def store_words(store: SqliteStore) -> list[str]:
+    """Return the arguments that name the store; none where it is the default one."""
+    return [] if Path(store.path) == _DEFAULT_STORE else ["--store", str(store.path)]
 
 
 def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:

@@ -35,6 +35,7 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 #: By pattern, in which `*` stands for a part of the path, what reads the document.
 READERS: dict[str, Reader] = {
+    "store": lambda store, _parts, _query: actions.store_page(store),
     "runs": lambda store, _parts, _query: runs.runs_page(store),
     "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
     "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], _after(query)),

@@ -157,9 +157,21 @@ def _document(store: SqliteStore, run: RunRecord, path: str) -> Document:
     document = document_at(store, path)
     if path.endswith("/actions"):
         return document | {"store": []}
-    if path != "runs":
-        return document
-    return document | {"runs": [row for row in document["runs"] if row["run"] == run.run], "simulations": []}
+    if path == "runs":
+        return document | {"runs": [row for row in document["runs"] if row["run"] == run.run], "simulations": []}
+    return _without_others(document, run.run)
+
+
+def _without_others(document: Document, run: str) -> Document:
+    """Return a document without the forks of the run, and without scores that other runs have of its prompts."""
+    document = dict(document)
+    if "forks" in document:
+        document |= {"forks": [], "more_forks": 0}
+    if "scorers" in document:
+        document["scorers"] = [scorer for scorer in document["scorers"] if scorer["run"] == run]
+    if "parts" in document:
+        document["parts"] = {part: _without_others(making, run) for part, making in document["parts"].items()}
+    return document
 
 
 def _paths(store: SqliteStore, run: RunRecord, patterns: list[str]) -> Iterator[str]:

@@ -67,6 +67,12 @@ def test_every_document_of_a_run_is_in_its_file_as_the_server_answers_it(store: 
             answered = {path: document_at(opened, path) for path in documents}
             for path in [path for path in answered if path.endswith("/actions")]:
                 answered[path]["store"] = []  # where the store lies on this machine concerns nobody else
+            for making in [
+                making for answer in answered.values() for making in (answer, *answer.get("parts", {}).values())
+            ]:
+                making |= {"forks": [], "more_forks": 0} if "forks" in making else {}
+                if "scorers" in making:
+                    making["scorers"] = [scorer for scorer in making["scorers"] if scorer["run"] == run]
             assert answered == documents
             assert str(store) not in json.dumps(documents)
             numbers = [turn.turn for turn in opened.turns(run)]
@@ -80,6 +86,19 @@ def test_every_document_of_a_run_is_in_its_file_as_the_server_answers_it(store: 
         }
         assert documents.keys() | missing.keys() == expected
         assert not documents.keys() & missing.keys()
+
+
+def test_a_file_has_nothing_of_other_runs_but_the_id_of_its_parent(tmp_path: Path) -> None:
+    path, length = tmp_path / "t.db", {"nodes.score": "length"}
+    run = tertulia.run("tidewell", rounds=3, rehearse=True, removal_factor=0.5, store=path, progress=False)
+    alone = exported(path, run.id)
+    fork = run.fork(at=2, settings=length, label="by length", progress=False)
+    with SqliteStore.open(path) as opened:
+        scorers = document_at(opened, f"runs/{run.id}/turns/2")["scorers"]
+    assert {scorer["run"] for scorer in scorers} == {run.id, fork.id}
+    assert exported(path, run.id) == alone
+    documents, _ = read_exported(exported(path, fork.id))
+    assert documents[f"runs/{fork.id}"]["parent"] == {"run": run.id, "turn": 2}
 
 
 def test_a_file_is_the_same_every_time(cli: Cli, store: Path, tmp_path: Path) -> None:

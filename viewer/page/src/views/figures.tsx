@@ -1,5 +1,6 @@
 /** Figures of a run, and of others beside it: diversity, length, what was removed, participation. */
 
+import { Command } from "../components/command";
 import { useMemo, useState } from "preact/hooks";
 import { Notice, WithDocument } from "../components/parts";
 import type { Run, RunRow } from "../documents";
@@ -118,7 +119,6 @@ function Shown({ all }: { all: readonly Figures[] }) {
 }
 
 function Totals({ all }: { all: readonly Figures[] }) {
-  const ids = all.map(({ run }) => run).join(" ");
   return (
     <section class="stack">
       <h2>Diversity and length</h2>
@@ -149,8 +149,8 @@ function Totals({ all }: { all: readonly Figures[] }) {
       <p class="small muted">
         dist-n: distinct n-grams of words over all n-grams; no n-gram crosses the end of an utterance. dist-n falls as a conversation grows, so compare runs of equal length.{" "}
         {all.length > 1
-          ? <>Their similarity (sim) needs an embedding model, which this page does not load; measure it with <code class="data">tertulia metrics {ids}</code></>
-          : <>Similarity (sim) compares two or more runs and needs an embedding model; measure it with <code class="data">tertulia metrics {ids} OTHER</code></>}
+          ? <>Their similarity (sim) needs an embedding model, which this page does not load; measure it with <Command words={["metrics", ...all.map(({ run }) => run)]} /></>
+          : <>Similarity (sim) compares two or more runs and needs an embedding model; measure it with <Command words={["metrics", ...all.map(({ run }) => run), "OTHER"]} /></>}
       </p>
     </section>
   );

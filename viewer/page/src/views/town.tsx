@@ -1,5 +1,6 @@
 /** Days of a town: who met whom, how varied the days are, and what its people remember. */
 
+import { Command } from "../components/command";
 import { scaleLinear, scalePoint } from "d3-scale";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
@@ -63,7 +64,7 @@ function Shown({ town }: { town: Town }) {
       {town.error && <Notice isBad><p class="data">{town.error}</p></Notice>}
       {town.status !== "finished" && town.status !== "running" && (
         <Notice title={`The simulation is ${town.status}`}>
-          <p>To go on: <code class="data">tertulia simulate --resume {town.simulation}</code></p>
+          <p>To go on: <Command words={["simulate", "--resume", town.simulation]} /></p>
         </Notice>
       )}
       {town.encounters.length === 0 && <Notice title="Nobody has met yet"><p>The first encounter appears here as soon as it is over.</p></Notice>}
@@ -217,7 +218,7 @@ function Diversity({ town }: { town: Town }) {
         </Plot>
       </div>
       <p class="small muted">
-        Similarity (sim) needs an embedding model, which this page does not load; <code class="data">tertulia days {town.simulation}</code> measures it.
+        Similarity (sim) needs an embedding model, which this page does not load; <Command words={["days", town.simulation]} /> measures it.
       </p>
     </section>
   );

@@ -1,5 +1,6 @@
 /** The prompt of an utterance: every unit with its score, and what λ removes, as it was and as it would be. */
 
+import { Command } from "../../components/command";
 import { useMemo } from "preact/hooks";
 import { Notice } from "../../components/parts";
 import type { Run } from "../../documents";
@@ -45,7 +46,7 @@ function Unscored({ run, making }: { run: Run; making: Making }) {
           ? <p>The scores of {making.scored_by} do not cover all removable units, so other values of λ can't be tried here.</p>
           : <p>Nothing was scored and nothing removed, because λ was {rounded(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
         {making.pace && <p class="small data">{making.pace}</p>}
-        {!making.scored_by && <p><code class="data">tertulia fork {run.run} --at {making.turn} --set record_scores=true</code></p>}
+        {!making.scored_by && <p><Command words={["fork", run.run, "--at", `${making.turn}`, "--set", "record_scores=true"]} /></p>}
       </Notice>
       <Units making={making} scorers={[]} prunings={[]} removals={[]} isWhatIf={false} />
     </>

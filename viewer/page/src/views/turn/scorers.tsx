@@ -1,5 +1,6 @@
 /** Scorers of one prompt side by side: who they are, and how much of what they remove is the same. */
 
+import { Command } from "../../components/command";
 import { hrefOf } from "../../router";
 import type { Removal } from "../../pruning";
 import { source } from "../../source";
@@ -24,7 +25,7 @@ export function ScorersInWords({ scorers, removals, run, turn, isOwn }: Props) {
       <details class="small another">
         <summary>Compare with another scorer</summary>
         <p>This fork scores the same prompt with another scorer; its scores are then shown beside these:</p>
-        <p><code class="data">tertulia fork {run} --at {turn} --rounds {turn} --set nodes.score=embedding_similarity</code></p>
+        <p><Command words={["fork", run, "--at", `${turn}`, "--rounds", `${turn}`, "--set", "nodes.score=embedding_similarity"]} /></p>
       </details>
     ) : null;
   }
