@@ -9,6 +9,7 @@ import zlib
 from base64 import b64encode
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii
+from math import isfinite
 from typing import Any
 
 #: In place of a value, its number follows this sign; a text that begins with it gets another one.
@@ -69,6 +70,8 @@ class ValueTable:
             text = f"{{{','.join(members)}}}"
         elif isinstance(value, list | tuple):
             text = f"[{','.join(map(self._encoded, value))}]"
+        elif isinstance(value, float) and isfinite(value):
+            return repr(value)  # as JSON has it, in a tenth of the time: states are full of figures
         else:
             return json.dumps(value, allow_nan=False)
         return text if len(text) < SHARED_FROM else f'"{REFERENCE}{_base36(self._number(text))}"'

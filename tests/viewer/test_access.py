@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 from support.viewer_page import serving
 from support.viewer_views import Runs, rehearse_all, text_at, text_of, watched
 
@@ -20,8 +20,8 @@ IN_FILE = ("meeting", "minds", "figures", "no run")
 
 WIDTHS = (360, 768, 1280, 2560)
 
-#: Where axe is asked: in both themes, wide and narrow.
-ASKED: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("dark", 360))
+#: Where axe is asked, by width: in both themes, wide and narrow.
+ASKED: dict[int, tuple[Literal["light", "dark"], ...]] = {360: ("dark",), 1280: ("light",)}
 
 _FOUND = """async () => {
     const shown = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
@@ -63,12 +63,45 @@ def file(store: Path, runs: Runs) -> str:
     return exported.as_uri()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def places(address: str, file: str, runs: Runs) -> dict[str, str]:
     """The address of every view, those of the file last, so that pages are loaded twice in all."""
     return {name: f"{address}{place}" for name, place in runs.views().items()} | {
         f"file, {name}": f"{file}{place}" for name, place in runs.views().items() if name in IN_FILE
     }
+
+
+class Visited(NamedTuple):
+    """What was noted in one visit of every view."""
+
+    texts: dict[str, str]
+    violations: list[str]
+    wider: list[str]
+    requests: list[str]
+
+
+@pytest.fixture(scope="module")
+def visited(browser: Browser, places: dict[str, str]) -> Visited:
+    """Every view is opened once for all tests, and looked at in each width and theme."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page, errors = context.new_page(), list[Error]()
+    page.on("pageerror", lambda error: errors.append(error))
+    noted = Visited({}, [], [], watched(page))
+    for name, place in places.items():
+        noted.texts[place] = text_at(page, place)
+        if AXE.is_file() and page.evaluate("typeof axe") == "undefined":
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+        for width in WIDTHS:
+            resize(page, width)
+            if wider := page.evaluate(_WIDER):
+                noted.wider.append(f"{name}, {width}: {wider}")
+            for theme in ASKED.get(width, ()) if AXE.is_file() else ():
+                page.emulate_media(color_scheme=theme)
+                noted.violations.extend(f"{name}, {theme}, {width}: {line}" for line in page.evaluate(_FOUND))
+        resize(page, 1280)
+    context.close()
+    assert not errors
+    return noted
 
 
 def resize(page: Page, width: int) -> None:
@@ -77,38 +110,20 @@ def resize(page: Page, width: int) -> None:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
 
 
-def test_axe_finds_nothing_in_either_theme(page: Page, places: dict[str, str]) -> None:
+def test_axe_finds_nothing_in_either_theme(visited: Visited) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not installed; install it with: make viewer-packages")
-    found = []
-    for name, place in places.items():
-        text_at(page, place)
-        if page.evaluate("typeof axe") == "undefined":
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-        for theme, width in ASKED:
-            page.emulate_media(color_scheme=theme)
-            resize(page, width)
-            found += [f"{name}, {theme}, {width}: {line}" for line in page.evaluate(_FOUND)]
-    assert not found, "\n".join(found)
+    assert not visited.violations, "\n".join(visited.violations)
 
 
-def test_no_view_is_wider_than_the_window(page: Page, places: dict[str, str]) -> None:
-    wider = []
-    for name, place in places.items():
-        text_at(page, place)
-        for width in WIDTHS:
-            resize(page, width)
-            wider += [f"{name}, {width}: {found}" for found in [page.evaluate(_WIDER)] if found]
-    assert not wider, "\n".join(wider)
+def test_no_view_is_wider_than_the_window(visited: Visited) -> None:
+    assert not visited.wider, "\n".join(visited.wider)
 
 
-def test_nothing_is_asked_of_anybody_else(page: Page, places: dict[str, str], address: str, file: str) -> None:
-    requests = watched(page)
-    for place in places.values():
-        text_at(page, place)
-    foreign = [url for url in requests if not url.startswith((address, file, "data:", "blob:"))]
-    assert (foreign, len(requests) > len(places) / 2) == ([], True)
-    assert {url.partition("#")[0] for url in requests if url.startswith("file:")} == {file}
+def test_nothing_is_asked_of_anybody_else(visited: Visited, address: str, file: str) -> None:
+    foreign = [url for url in visited.requests if not url.startswith((address, file, "data:", "blob:"))]
+    assert (foreign, len(visited.requests) > len(visited.texts) / 2) == ([], True)
+    assert {url.partition("#")[0] for url in visited.requests if url.startswith("file:")} == {file}
 
 
 # --- the keyboard ---------------------------------------------------------------------------------------------------
@@ -174,13 +189,9 @@ def test_the_keyboard_alone_reaches_everything(page: Page, address: str, runs: R
 # --- addresses ------------------------------------------------------------------------------------------------------
 
 
-def test_any_address_reopens_the_same_view(page: Page, browser: Browser, places: dict[str, str]) -> None:
-    shown = {place: text_at(page, place) for place in places.values()}
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    fresh = context.new_page()
-    for place, text in reversed(shown.items()):
-        assert text_at(fresh, place) == text, place
-    context.close()
+def test_any_address_reopens_the_same_view(page: Page, visited: Visited) -> None:
+    for place, text in reversed(visited.texts.items()):
+        assert text_at(page, place) == text, place
 
 
 def test_what_was_clicked_stands_in_the_address(page: Page, browser: Browser, address: str, runs: Runs) -> None:
