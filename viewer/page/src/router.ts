@@ -43,7 +43,16 @@ function arrive(place: Place): void {
   for (const listener of listeners) listener();
 }
 
-addEventListener("hashchange", () => arrive(placeOf(location.hash)));
+/** Browsers refuse addresses that change more often than about three times a second for long: this is the pause between two. */
+const PAUSE_MS = 300;
+let written = -Infinity;
+let waiting: { href: string; timer: number } | null = null;
+
+addEventListener("hashchange", () => {
+  if (waiting) clearTimeout(waiting.timer);
+  waiting = null;
+  arrive(placeOf(location.hash));
+});
 
 /**
  * Whether the page has an address. In a notebook's cell it has none (`about:srcdoc`), and a link would resolve against the
@@ -53,9 +62,37 @@ const hasAddress = typeof location === "undefined" || location.protocol !== "abo
 
 /** Show another place; `replace`: without a step in the history, as for what changes while something is dragged. */
 export function go(href: string, replace = false): void {
-  if (hasAddress && replace) history.replaceState(null, "", href);
-  else if (hasAddress) history.pushState(null, "", href);
+  if (hasAddress && replace) replaceAddress(href);
+  else if (hasAddress) {
+    writeWaiting();
+    history.pushState(null, "", href);
+  }
   arrive(placeOf(href));
+}
+
+/** Have the address follow what is dragged: at once, and from then on after each pause. */
+function replaceAddress(href: string): void {
+  if (waiting) {
+    waiting.href = href;
+    return;
+  }
+  const pause = written + PAUSE_MS - performance.now();
+  waiting = { href, timer: window.setTimeout(writeWaiting, pause) };
+  if (pause <= 0) writeWaiting();
+}
+
+function writeWaiting(): void {
+  if (!waiting) return;
+  clearTimeout(waiting.timer);
+  history.replaceState(null, "", waiting.href);
+  written = performance.now();
+  waiting = null;
+}
+
+// What is left, by a link or for good, has the address of what it showed.
+if (hasAddress) {
+  addEventListener("click", writeWaiting, { capture: true });
+  addEventListener("pagehide", writeWaiting);
 }
 
 if (!hasAddress) {

@@ -64,6 +64,9 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
               <button aria-pressed={areThoughtsShown} onClick={() => goWith({ thoughts: areThoughtsShown ? null : 1 })}>Thoughts</button>
             )}
             {!isOver && !source.isFile && <FollowButton isFollowed={isFollowed} />}
+            <span class="muted small keys">
+              <kbd>←</kbd> <kbd>→</kbd> turn{hasClock && <>, <kbd>Space</kbd> plays</>}
+            </span>
             {areThoughtsShown && thoughts.state === "failed" && <span class="small data">{thoughts.error}</span>}
           </div>
           {!hasClock && (

@@ -43,9 +43,8 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
   const shown = { "": "Conversation", minds: "Minds", album: "Album", figures: "Figures" }[part];
   return (
     <>
-      <Heading run={run} status={status} />
-      {run.error && <Notice isBad><p class="data">{run.error}</p></Notice>}
-      <div class="run-tabs">
+      <div class="run-top">
+        <Heading run={run} status={status} />
         <Tabs label="Views of this run" links={links} shown={shown ?? ""} />
         {status !== "finished" && !source.isFile && (
           <details class="resume">
@@ -54,6 +53,7 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
           </details>
         )}
       </div>
+      {run.error && <Notice isBad><p class="data">{run.error}</p></Notice>}
       {part === "" && <ConversationView run={run} live={live} />}
       {part === "minds" && <MindsView run={run} live={live} />}
       {part === "album" && <AlbumView run={run} />}

@@ -102,10 +102,7 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
           </div>
         </div>
       </div>
-      <p class="muted small keys">
-        Keys: <kbd>←</kbd> <kbd>→</kbd> turn, <kbd>Home</kbd> <kbd>End</kbd> first and last, <kbd>Space</kbd> plays and pauses.
-        <WhoCame run={run} end={end} />
-      </p>
+      <WhoCame run={run} end={end} />
     </section>
   );
 }
@@ -228,15 +225,16 @@ function WhoCame({ run, end }: { run: RunInFull; end: number }) {
     ])
     .filter((change) => change.at <= end)
     .sort((a, b) => a.at - b.at);
+  if (!changes.length) return null;
   return (
-    <>
-      {changes.map(({ agent, at, did, why }) => (
+    <p class="muted small">
+      {changes.map(({ agent, at, did, why }, place) => (
         <span key={`${did} ${agent}`}>
-          {" · "}
+          {place ? " · " : ""}
           <bdi>{agent}</bdi> {did} at {timeOfDay(run.begins, at, false)}
           {why && <> (<bdi>{why}</bdi>)</>}
         </span>
       ))}
-    </>
+    </p>
   );
 }

@@ -35,10 +35,12 @@ export function Head({ run, document, making }: { run: Run; document: TurnDocume
       {making.speaker === null
         ? <p class="muted">… silence: nobody took the floor</p>
         : <blockquote class="utterance words"><LongText text={making.text} most={2000} /></blockquote>}
-      <ul class="tags" aria-label="What was done">
-        {tagsOf(run, making).map((tag) => <li key={tag} class="tag data">{tag}</li>)}
-      </ul>
-      <ForkPanel run={run} turn={document.turn} />
+      <div class="done">
+        <ul class="tags" aria-label="What was done">
+          {tagsOf(run, making).map((tag) => <li key={tag} class="tag data">{tag}</li>)}
+        </ul>
+        <ForkPanel run={run} turn={document.turn} />
+      </div>
     </header>
   );
 }

@@ -34,6 +34,10 @@ export function LambdaPanel(props: Props) {
       <div class="row">
         <label class="factor">λ = <input type="number" min="0" max="1" step="0.01" value={Number(at.toFixed(4))} onChange={move} aria-label="λ as a number" /></label>
         {reset && <button aria-pressed={!recorded} onClick={reset}>As it was{runFactor !== null && ` (λ = ${rounded(runFactor)})`}</button>}
+        <p class="words-of-removal">
+          {words}{" "}
+          {recorded && <Difference removal={removal} recorded={recorded} />}
+        </p>
       </div>
       <div class="scale">
         <div class="plots" aria-hidden="true">
@@ -49,10 +53,6 @@ export function LambdaPanel(props: Props) {
         />
         <div class="ticks number" aria-hidden="true"><span>0</span><span>0.25</span><span>0.5</span><span>0.75</span><span>1</span></div>
       </div>
-      <p class="words-of-removal">
-        {words}{" "}
-        {recorded && <Difference removal={removal} recorded={recorded} />}
-      </p>
     </div>
   );
 }

@@ -76,7 +76,7 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
   };
   return (
     <>
-      <h3>What λ removes</h3>
+      <h3 class="visually-hidden">What λ removes</h3>
       <div class="prompt">
         <div class="controls">
           {!isOwn && (
@@ -94,8 +94,11 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
           {remarks.length > 0 && (
             <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>
           )}
-          <Settings order={order} walk={walk} />
-          <Legend />
+          <details class="small how" open={isOther}>
+            <summary>What is drawn, and other orders and walks</summary>
+            <Legend />
+            <Settings order={order} walk={walk} />
+          </details>
           {run.rehearsed && <p class="small muted">This run was rehearsed: no model attended to anything, its scores were drawn.</p>}
           <ScorersInWords scorers={scorers} removals={removals} run={run.run} turn={making.turn} isOwn={isOwn} />
         </div>
