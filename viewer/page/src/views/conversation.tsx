@@ -47,7 +47,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
 
   const hasThoughts = run.kind === "group_chat";
   const areThoughtsShown = hasThoughts && query.thoughts === "1";
-  const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, isOver ? 0 : turns.length);
+  const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, `${turns.length}`);
   const isFollowed = query.follow === "1" && !source.isFile;
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);

@@ -5,7 +5,7 @@ import { Notice, WithDocument } from "../components/parts";
 import type { Run, RunRow } from "../documents";
 import { number } from "../format";
 import { idsOf, listOfIds } from "../id_list";
-import { versionOf } from "../live";
+import { type Standing, versionOf } from "../live";
 import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/figures.css";
@@ -19,9 +19,8 @@ const DISTINCT = [["dist1", "dist-1", "words"], ["dist2", "dist-2", "pairs of wo
 
 const pathOf = (run: string) => `runs/${encodeURIComponent(run)}/figures`;
 
-export function FiguresView({ run }: { run: Run }) {
-  const version = run.status === "running" ? run.turns : 0;
-  const figures = useDocument<Figures>(pathOf(run.run), version);
+export function FiguresView({ run, live }: { run: Run; live: Standing | null }) {
+  const figures = useDocument<Figures>(pathOf(run.run), versionOf(run, live));
   const beside = idsOf(usePlace().query.with).filter((other) => other !== run.run).slice(0, MOST_BESIDE);
   const read = useEach(beside);
   const ready = read.flatMap((one) => (one.state === "ready" ? [one.value] : []));
