@@ -27,8 +27,8 @@ export function ConversationView({ run, live }: { run: RunInFull; live: Standing
 
 function Empty({ run, isOver }: { run: RunInFull; isOver: boolean }) {
   return (
-    <Notice title="No turn is stored yet">
-      <p>{isOver ? `Run ${run.run} finished without a turn.` : "The first one is shown here as soon as it is stored."}</p>
+    <Notice title="No turn is stored">
+      <p>{isOver || source.isFile ? `Run ${run.run} ${isOver ? "finished" : `is ${run.status}`} without a turn.` : "The first one is shown here as soon as it is stored."}</p>
     </Notice>
   );
 }
