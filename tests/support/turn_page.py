@@ -59,6 +59,7 @@ def open_turn(page: Page, address: str, run: str, turn: int, query: str = "") ->
 
 
 def choose_settings(page: Page, order: str, walk: str) -> None:
+    page.locator(".making .how").evaluate("details => { details.open = true }")
     page.locator(".making .walk select").nth(0).select_option(order)
     page.locator(".making .walk select").nth(1).select_option(walk)
 

@@ -97,7 +97,7 @@ def test_the_command_that_is_shown_forks_as_told(page: Page, store: Path) -> Non
         page.goto(f"{address}#/runs/{parent.id}?turn=3")
         page.get_by_text("Fork from here").click()
         assert _command(page) == ["tertulia", "fork", parent.id, "--at", "3", "--store", str(store)]
-        page.get_by_label("λ", exact=True).fill("0.9")
+        page.get_by_role("spinbutton", name="λ", exact=True).fill("0.9")
         page.get_by_label("seed", exact=True).fill("8")
         page.get_by_label("Change another parameter").select_option("max_turns")
         page.get_by_label("max_turns", exact=True).fill("5")
@@ -128,7 +128,7 @@ def test_start_starts_the_fork_and_leads_to_it(page: Page, store: Path, address:
     parent = tertulia.open_store(store).run()
     page.goto(f"{address}?token={TOKEN}#/runs/{parent.id}?turn=2")
     page.get_by_text("Fork from here").click()
-    page.get_by_label("λ", exact=True).fill("0.2")
+    page.get_by_role("spinbutton", name="λ", exact=True).fill("0.2")
     page.get_by_role("button", name="Start").click()
     link = page.get_by_role("link", name="Show run")
     expect(link).to_be_visible(timeout=20_000)
@@ -141,7 +141,7 @@ def test_start_starts_the_fork_and_leads_to_it(page: Page, store: Path, address:
 def test_a_command_that_fails_shows_why(page: Page, address: str) -> None:
     page.goto(f"{address}?token={TOKEN}#/runs/@last?turn=2")
     page.get_by_text("Fork from here").click()
-    page.get_by_label("λ", exact=True).fill("7")
+    page.get_by_role("spinbutton", name="λ", exact=True).fill("7")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("Input should be less than or equal to 1")).to_be_visible(timeout=20_000)
 

@@ -11,7 +11,7 @@ from support.stored import a_case, a_run, a_turn_record, write_turns
 import tertulia
 from nodes.turns import speaking_time_s
 from state.cognition import Assessment, Bid, InformationNeed
-from state.errors import NotFoundError, UsageError
+from state.errors import SettingError, UsageError
 from state.parameters import Parameters
 from storage.store import SqliteStore
 from tertulia.documents import agent_in_run_document
@@ -56,7 +56,7 @@ def test_only_later_turns_are_read_where_only_those_are_asked_for(rehearsed: tup
     for after in (0, 4, 9, 10):
         later = document_at(store, f"runs/{run}/turns", {"after": str(after)})["turns"]
         assert later == [row for row in rows if row["turn"] > after]
-    with pytest.raises(NotFoundError):
+    with pytest.raises(SettingError, match="no number of a turn"):
         document_at(store, f"runs/{run}/turns", {"after": "x"})
 
 

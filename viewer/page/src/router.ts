@@ -43,9 +43,13 @@ function arrive(place: Place): void {
   for (const listener of listeners) listener();
 }
 
-/** Browsers refuse addresses that change more often than about three times a second for long: this is the pause between two. */
-const PAUSE_MS = 300;
-let written = -Infinity;
+/**
+ * Browsers refuse addresses that change too often for long (100 times in 30 seconds, for one of them): so many changes are
+ * written at once, and then one after each pause.
+ */
+const [AT_ONCE, PAUSE_MS] = [30, 450];
+let allowed = AT_ONCE;
+let counted = 0;
 let waiting: { href: string; timer: number } | null = null;
 
 addEventListener("hashchange", () => {
@@ -70,22 +74,24 @@ export function go(href: string, replace = false): void {
   arrive(placeOf(href));
 }
 
-/** Have the address follow what is dragged: at once, and from then on after each pause. */
+/** Have the address follow what is changed or dragged, at a pace that browsers allow. */
 function replaceAddress(href: string): void {
   if (waiting) {
     waiting.href = href;
     return;
   }
-  const pause = written + PAUSE_MS - performance.now();
-  waiting = { href, timer: window.setTimeout(writeWaiting, pause) };
-  if (pause <= 0) writeWaiting();
+  const now = performance.now();
+  allowed = Math.min(AT_ONCE, allowed + (now - counted) / PAUSE_MS);
+  counted = now;
+  waiting = { href, timer: window.setTimeout(writeWaiting, PAUSE_MS) };
+  if (allowed >= 1) writeWaiting();
 }
 
 function writeWaiting(): void {
   if (!waiting) return;
   clearTimeout(waiting.timer);
   history.replaceState(null, "", waiting.href);
-  written = performance.now();
+  allowed -= 1;
   waiting = null;
 }
 

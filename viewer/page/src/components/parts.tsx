@@ -1,6 +1,7 @@
 /** Small parts that several views share. */
 
 import type { ComponentChildren } from "preact";
+import { hrefOf } from "../router";
 import type { Loaded } from "../use_document";
 
 /** What a reader should know: that something is missing or went wrong, and what to do. */
@@ -13,10 +14,27 @@ export function Notice({ title, isBad, children }: { title?: string; isBad?: boo
   );
 }
 
+interface WithDocumentProps<T> {
+  readonly of: Loaded<T>;
+  /** The heading of a whole page that can't be shown; without it, a part of one. */
+  readonly heading?: string;
+  readonly children: (value: T) => ComponentChildren;
+}
+
 /** A document once it is there; until then that it is being read, or why it can't be. */
-export function WithDocument<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
+export function WithDocument<T>({ of, heading, children }: WithDocumentProps<T>) {
   if (of.state === "loading") return <p class="muted" role="status">Reading the store…</p>;
-  if (of.state === "failed") return <Notice isBad><p class="data">{of.error}</p></Notice>;
+  if (of.state === "failed") {
+    return (
+      <>
+        {heading && <h1>{heading}</h1>}
+        <Notice isBad>
+          <p class="data">{of.error}</p>
+          {heading && <a href={hrefOf(["runs"])}>Show all runs</a>}
+        </Notice>
+      </>
+    );
+  }
   return <>{children(of.value)}</>;
 }
 

@@ -22,7 +22,7 @@ export function RunView({ id, part }: { id: string; part: string }) {
   const [run, renew] = useRun(id);
   return (
     <main class="view run-view">
-      <WithDocument of={run}>{(run) => <Parts run={run} part={part} renew={renew} />}</WithDocument>
+      <WithDocument of={run} heading="This run can't be shown">{(run) => <Parts run={run} part={part} renew={renew} />}</WithDocument>
     </main>
   );
 }

@@ -17,7 +17,7 @@ import type { Day, Encounter, Memory, Person, Town } from "./town_documents";
 
 export function TownView({ simulation }: { simulation: string }) {
   const town = useDocument<Town>(`towns/${encodeURIComponent(simulation)}`, useChanges());
-  return <main class="view"><WithDocument of={town}>{(town) => <Shown town={town} />}</WithDocument></main>;
+  return <main class="view"><WithDocument of={town} heading="This town can't be shown">{(town) => <Shown town={town} />}</WithDocument></main>;
 }
 
 /** Return a number that grows when runs of the store have changed, at most every two seconds. */

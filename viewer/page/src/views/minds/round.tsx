@@ -86,7 +86,7 @@ function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
       {mind.thought !== null && (
         <p>
           <span class="muted small">thought</span> <span class="words data thought">{mind.thought || "–"}</span>{" "}
-          <span class="small muted">feels {mind.emotion}, {number(mind.emotion_strength, 1)}</span>
+          <span class="small muted data">feels {mind.emotion}, {number(mind.emotion_strength, 1)}</span>
         </p>
       )}
       <WillingnessBar mind={mind} parameters={parameters} />
