@@ -225,6 +225,12 @@ class Runs(Contents, RunStore):
             forks=tuple(row["run"] for row in forks), simulation=simulations[0]["simulation"] if simulations else None
         )
 
+    def forks_of(self, run: str) -> tuple[str, ...]:
+        """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
+        join = "lineage JOIN runs ON runs.run = lineage.run"
+        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth = 1 ORDER BY id", run)
+        return tuple(row["run"] for row in forks)
+
     @override
     def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
         with ExitStack() as locks, self.file.transaction():

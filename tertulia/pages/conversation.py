@@ -27,7 +27,7 @@ def run_page(store: SqliteStore, run: str) -> Document:
     record = store.run(run)
     start = store.start(record.run)
     parameters = Parameters.of_record(record.parameters)
-    forks = store.dependents_of(record.run).forks
+    forks = store.forks_of(record.run)
     return run_document(record, start) | {
         "kind": record.kind,
         "people": list(start.names),

@@ -88,6 +88,15 @@ def test_a_run_names_its_parent_and_its_forks(rehearsed: tuple[SqliteStore, str]
     ]
 
 
+def test_a_fork_of_a_fork_is_none_of_the_first(tmp_path: Path) -> None:
+    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+        store.create_run(a_run("a"), a_case())
+        store.create_run(a_run("b", parent=("a", 1)), a_case())
+        store.create_run(a_run("c", parent=("b", 1)), a_case())
+        forks = {run: [fork["run"] for fork in document_at(store, f"runs/{run}")["forks"]] for run in "abc"}
+    assert forks == {"a": ["b"], "b": ["c"], "c": []}
+
+
 def test_who_comes_late_and_leaves_early_is_told(tmp_path: Path) -> None:
     late = an_attendee("Bo", joins=at(5), leaves=at(20), leaves_for="a boat to catch")
     with SqliteStore.open(tmp_path / "t.db", create=True) as store:

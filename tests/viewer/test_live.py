@@ -87,6 +87,45 @@ def slow_run(path: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+def test_figures_follow_the_run_and_its_end(page: Page, store: SqliteStore) -> None:
+    with serving(Path(store.path)) as address:
+        page.goto(f"{address}#/runs/k3f9/figures")
+        expect(page.get_by_text("40 turns in")).to_be_visible()
+        store.save_turn("k3f9", a_turn_record(41))
+        expect(page.get_by_text("41 turns in")).to_be_visible()
+        page.get_by_role("link", name="Conversation").click()
+        expect(page.get_by_role("listbox")).to_be_visible()
+        store.save_turn("k3f9", a_turn_record(42))
+        store.set_status("k3f9", "finished")
+        expect(page.get_by_text("finished").first).to_be_visible()
+        page.get_by_role("link", name="Figures").click()
+        expect(page.get_by_text("42 turns in")).to_be_visible()
+
+
+def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, store: SqliteStore) -> None:
+    with serving(Path(store.path)) as address:
+        page.goto(f"{address}#/runs/k3f9")
+        expect(page.get_by_role("listbox")).to_be_visible()
+        store.set_status("k3f9", "finished")
+        store.remove_run("k3f9")
+        expect(page.get_by_text("no run 'k3f9'")).to_be_visible()
+        store.create_run(a_run("k3f9"), a_case())
+        store.save_turn("k3f9", a_turn_record(1))
+        expect(page.get_by_role("option").filter(has_text="Line 1.")).to_be_visible()
+
+
+def test_what_could_not_be_read_is_read_when_the_server_is_back(page: Page, store: SqliteStore) -> None:
+    with serving(Path(store.path)) as address:
+        page.goto(f"{address}#/runs/k3f9?turn=3")
+        expect(page.get_by_role("heading", name="Turn 3")).to_be_visible()
+    expect(page.get_by_text("Not connected.")).to_be_visible()
+    page.get_by_role("option").filter(has_text="Line 2.").click()
+    expect(page.get_by_text("The server does not answer.")).to_be_visible()
+    with serving(Path(store.path), port=int(address.split(":")[2].strip("/"))):
+        expect(page.get_by_role("heading", name="Turn 2")).to_be_visible(timeout=15_000)
+        expect(page.get_by_text("Not connected.")).to_be_hidden()
+
+
 def test_a_run_that_is_killed_and_resumed_goes_on_showing(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with slow_run(path) as process, serving(path) as address:

@@ -40,6 +40,14 @@ def names(page: Page) -> list[str]:
     return page.locator(".run .name > :first-child").all_inner_texts()
 
 
+def test_a_mistyped_address_shows_the_list_all_the_same(page: Page, path: Path) -> None:
+    with serving(path) as address:
+        page.goto(f"{address}#/runs?chosen=%25&toggled=%25zz&sort=none")
+        expect(page.get_by_text("12 runs")).to_be_visible()
+        page.goto(f"{address}#/runs/aaaa/figures?with=%25")
+        expect(page.get_by_text("no run '%'")).to_be_visible()
+
+
 def test_forks_stand_under_their_parents_and_many_runs_are_folded(page: Page, path: Path) -> None:
     with serving(path) as address:
         page.goto(address)

@@ -2,11 +2,15 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { source } from "./source";
-import { type Loaded, readDocument } from "./use_document";
-import { type ConversationTurn, type ConversationTurns, runPath } from "./views/conversation/documents";
+import { onRecovery } from "./server_request";
+import { type Loaded, readDocument, useDocument } from "./use_document";
+import { type ConversationTurn, type ConversationTurns, type RunInFull, runPath } from "./views/conversation/documents";
 
 /** Until turns are asked for again that could not be read. */
 const RETRY_MS = 1000;
+
+/** What a run that is no longer in the store has for a status. */
+const REMOVED = "removed";
 
 /** How a run stands. */
 export interface Standing {
@@ -20,8 +24,7 @@ export function useLive(run: string): Standing | null {
   useEffect(() => {
     if (source.isFile) return;
     return source.watch(run, (change) => {
-      const reported = change.run;
-      if (reported === null) return;
+      const reported = change.run ?? { status: REMOVED, turns: 0 };
       setStanding((held) => {
         const isSame = held?.run === run && held.is.status === reported.status && held.is.turns === reported.turns;
         return isSame ? held : { run, is: { status: reported.status, turns: reported.turns } };
@@ -29,6 +32,28 @@ export function useLive(run: string): Standing | null {
     });
   }, [run]);
   return standing?.run === run ? standing.is : null;
+}
+
+/** Return a version for what is read of a run as it stands: another one as soon as it has other turns or has ended. */
+export function versionOf(run: Standing, live: Standing | null = null): string {
+  const { status, turns } = live ?? run;
+  return `${status} ${turns}`;
+}
+
+/**
+ * Return a run as the store has it now, and what reads it anew. Where it is not there (any more), it is shown as soon as it
+ * is.
+ */
+export function useRun(id: string): [Loaded<RunInFull>, () => void] {
+  const [version, setVersion] = useState(() => Date.now()); // it may have gone on since it was read last
+  const renew = () => setVersion((version) => version + 1);
+  const run = useDocument<RunInFull>(runPath(id), version);
+  const live = useLive(run.state === "ready" ? run.value.run : id);
+  const isThere = live !== null && live.status !== REMOVED;
+  useEffect(() => {
+    if (isThere && run.state === "failed") renew();
+  }, [isThere, run.state]);
+  return [run, renew];
 }
 
 /**
@@ -39,6 +64,7 @@ export function useTurns(run: string, standing: Standing | null): Loaded<readonl
   const [held, hold] = useState<{ run: string; loaded: Loaded<readonly ConversationTurn[]> } | null>(null);
   const reading = useRef(false);
   const [tries, tryAgain] = useState(0);
+  const [starts, startAgain] = useState(0);
   const loaded = held?.run === run ? held.loaded : null;
   useEffect(() => {
     let isWanted = true;
@@ -47,7 +73,9 @@ export function useTurns(run: string, standing: Standing | null): Loaded<readonl
       (error: Error) => isWanted && hold({ run, loaded: { state: "failed", error: error.message } }),
     );
     return () => void (isWanted = false);
-  }, [run]);
+  }, [run, starts]);
+  const hasFailed = loaded?.state === "failed";
+  useEffect(() => (hasFailed ? onRecovery(() => startAgain((times) => times + 1)) : undefined), [hasFailed]);
   const turns = loaded?.state === "ready" ? loaded.value : null;
   const last = turns?.at(-1)?.turn ?? 0;
   useEffect(() => {

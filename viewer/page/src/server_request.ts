@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 /** What the printed address has after `?token=`; null where the server asks for none. */
-const token = new URLSearchParams(location.search).get("token");
+const token = new URLSearchParams(globalThis.location?.search).get("token");
 
 const START_AGAIN =
   "Not connected. Start the viewer again with: tertulia view" +
@@ -29,10 +29,19 @@ export async function request<T>(path: string, body?: unknown): Promise<T> {
 
 let problem: string | null = null;
 const listeners = new Set<() => void>();
+const recoveries = new Set<() => void>();
 
 function tell(now: string | null): void {
+  const isRecovery = problem !== null && now === null;
   problem = now;
   for (const listener of listeners) listener();
+  if (isRecovery) for (const recovered of [...recoveries]) recovered();
+}
+
+/** Call a function when the server answers again, or the store can be read again; returns what ends that. */
+export function onRecovery(recovered: () => void): () => void {
+  recoveries.add(recovered);
+  return () => void recoveries.delete(recovered);
 }
 
 /** Return what is wrong with the connection, or with the store; null where all is well. */

@@ -1,6 +1,7 @@
 /** Documents as a component reads them: kept once they are read, and read anew where they have changed. */
 
 import { useEffect, useState } from "preact/hooks";
+import { onRecovery } from "./server_request";
 import { source } from "./source";
 
 export type Loaded<T> =
@@ -8,42 +9,48 @@ export type Loaded<T> =
   | { readonly state: "ready"; readonly value: T }
   | { readonly state: "failed"; readonly error: string };
 
-const kept = new Map<string, Promise<unknown>>();
-const KEPT_AT_MOST = 400;
+/** What a document was read for: it is read anew for another version, and any is good enough for version 0. */
+type Version = string | number;
 
-/** Return the document of a path, from what was read before where that is there. */
-export function readDocument<T>(path: string): Promise<T> {
-  let document = kept.get(path) as Promise<T> | undefined;
-  if (document === undefined) {
-    document = source.read<T>(path);
-    kept.set(path, document);
-    document.catch(() => kept.delete(path));
-    if (kept.size > KEPT_AT_MOST) kept.delete(kept.keys().next().value!);
-  }
-  return document;
+interface Kept {
+  readonly version: Version;
+  readonly document: Promise<unknown>;
 }
 
-/** Forget a document, as it has changed. */
-export function forgetDocument(path: string): void {
-  kept.delete(path);
+const kept = new Map<string, Kept>();
+const KEPT_AT_MOST = 400;
+
+/** Return the document of a path, from what was read before where that is there and of the version that is wanted. */
+export function readDocument<T>(path: string, version: Version = 0): Promise<T> {
+  const found = kept.get(path);
+  if (found && (version === 0 || found.version === version)) return found.document as Promise<T>;
+  const document = source.read<T>(path);
+  kept.delete(path); // so that it counts as the newest
+  kept.set(path, { version, document });
+  document.catch(() => kept.get(path)?.document === document && kept.delete(path));
+  if (kept.size > KEPT_AT_MOST) kept.delete(kept.keys().next().value!);
+  return document;
 }
 
 /**
  * Return the document of a path, and draw anew once it is there; `null` reads nothing. While another one is read, the
- * state is `loading`; where `version` alone changes, the document is read anew and the former one stays meanwhile.
+ * state is `loading`; where `version` alone changes, the document is read anew and the former one stays meanwhile. One that
+ * could not be read is tried again when the server answers again.
  */
-export function useDocument<T>(path: string | null, version: string | number = 0): Loaded<T> {
+export function useDocument<T>(path: string | null, version: Version = 0): Loaded<T> {
+  const [tries, tryAgain] = useState(0);
   const [held, hold] = useState<{ path: string | null; loaded: Loaded<T> }>({ path, loaded: { state: "loading" } });
   useEffect(() => {
     if (path === null) return;
     let isWanted = true;
-    if (version !== 0) forgetDocument(path);
     const keep = (loaded: Loaded<T>) => isWanted && hold({ path, loaded });
-    readDocument<T>(path).then(
+    readDocument<T>(path, version).then(
       (value) => keep({ state: "ready", value }),
       (error: Error) => keep({ state: "failed", error: error.message }),
     );
     return () => void (isWanted = false);
-  }, [path, version]);
+  }, [path, version, tries]);
+  const hasFailed = held.path === path && held.loaded.state === "failed";
+  useEffect(() => (hasFailed ? onRecovery(() => tryAgain((times) => times + 1)) : undefined), [hasFailed]);
   return held.path === path ? held.loaded : { state: "loading" };
 }

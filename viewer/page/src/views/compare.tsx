@@ -6,6 +6,7 @@ import { Facts, Notice, Status, WithDocument } from "../components/parts";
 import type { Turns } from "../documents";
 import { counted, elapsed, inWords, number } from "../format";
 import { goWith, hrefOf, usePlace } from "../router";
+import { versionOf } from "../live";
 import "../styles/compare.css";
 import { useDocument } from "../use_document";
 import { wordDiff } from "../word_diff";
@@ -155,7 +156,7 @@ function Differences({ compared }: { compared: Comparison }) {
       {range[0] > 0 && <p><button onClick={() => setRange(([from, end]) => [Math.max(0, from - PAGE), end])}>Show earlier differences ({range[0]})</button></p>}
       {shown.map((entry) =>
         "same" in entry
-          ? <SameTurns key={`same ${entry.same[0]}`} run={compared.a.run} turns={entry.same} silence_s={compared.a.silence_s} isOpen={entry.same.includes(wanted)} />
+          ? <SameTurns key={`same ${entry.same[0]}`} run={compared.a} turns={entry.same} silence_s={compared.a.silence_s} isOpen={entry.same.includes(wanted)} />
           : <Turn
               key={entry.difference.turn}
               compared={compared}
@@ -203,7 +204,7 @@ function useKeys(next: () => void, previous: () => void): void {
 }
 
 /** Turns that are the same in both, folded. */
-function SameTurns({ run, turns, silence_s, isOpen }: { run: string; turns: readonly number[]; silence_s: number; isOpen: boolean }) {
+function SameTurns({ run, turns, silence_s, isOpen }: { run: Side; turns: readonly number[]; silence_s: number; isOpen: boolean }) {
   const [opened, open] = useState(isOpen);
   const [first, last] = [turns[0]!, turns[turns.length - 1]!];
   return (
@@ -214,8 +215,9 @@ function SameTurns({ run, turns, silence_s, isOpen }: { run: string; turns: read
   );
 }
 
-function SharedTexts({ run, first, last, silence_s }: { run: string; first: number; last: number; silence_s: number }) {
-  const read = useDocument<Turns>(`runs/${encodeURIComponent(run)}/turns`);
+function SharedTexts({ run: side, first, last, silence_s }: { run: Side; first: number; last: number; silence_s: number }) {
+  const { run } = side;
+  const read = useDocument<Turns>(`runs/${encodeURIComponent(run)}/turns`, versionOf(side));
   const [shown, show] = useState(100);
   return (
     <WithDocument of={read}>

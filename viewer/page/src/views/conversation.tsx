@@ -27,8 +27,8 @@ export function ConversationView({ run, live }: { run: RunInFull; live: Standing
 
 function Empty({ run, isOver }: { run: RunInFull; isOver: boolean }) {
   return (
-    <Notice title="No turn is stored yet">
-      <p>{isOver ? `Run ${run.run} finished without a turn.` : "The first one is shown here as soon as it is stored."}</p>
+    <Notice title="No turn is stored">
+      <p>{isOver || source.isFile ? `Run ${run.run} ${isOver ? "finished" : `is ${run.status}`} without a turn.` : "The first one is shown here as soon as it is stored."}</p>
     </Notice>
   );
 }
@@ -47,7 +47,8 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
 
   const hasThoughts = run.kind === "group_chat";
   const areThoughtsShown = hasThoughts && query.thoughts === "1";
-  const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, isOver ? 0 : turns.length);
+  const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, `${turns.length}`);
+  const wasGoingOn = useRef(!isOver && !source.isFile); // the bar keeps its height when the run ends under a reader
   const isFollowed = query.follow === "1" && !source.isFile;
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -63,7 +64,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
             {hasThoughts && (
               <button aria-pressed={areThoughtsShown} onClick={() => goWith({ thoughts: areThoughtsShown ? null : 1 })}>Thoughts</button>
             )}
-            {!isOver && !source.isFile && <FollowButton isFollowed={isFollowed} />}
+            {wasGoingOn.current && <FollowButton isFollowed={isFollowed} isOver={isOver} />}
             <span class="muted small keys">
               <kbd>←</kbd> <kbd>→</kbd> turn{hasClock && <>, <kbd>Space</kbd> plays</>}
             </span>

@@ -5,6 +5,8 @@ import { useMemo, useState } from "preact/hooks";
 import { Notice, WithDocument } from "../components/parts";
 import type { Run, RunRow } from "../documents";
 import { number } from "../format";
+import { idsOf, listOfIds } from "../id_list";
+import { type Standing, versionOf } from "../live";
 import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/figures.css";
@@ -17,12 +19,10 @@ const MOST_BESIDE = 6;
 const DISTINCT = [["dist1", "dist-1"], ["dist2", "dist-2"], ["dist3", "dist-3"]] as const;
 
 const pathOf = (run: string) => `runs/${encodeURIComponent(run)}/figures`;
-const listed = (text: string | undefined) => (text ? text.split(",").map(decodeURIComponent) : []);
 
-export function FiguresView({ run }: { run: Run }) {
-  const version = run.status === "running" ? run.turns : 0;
-  const figures = useDocument<Figures>(pathOf(run.run), version);
-  const beside = listed(usePlace().query.with).filter((other) => other !== run.run).slice(0, MOST_BESIDE);
+export function FiguresView({ run, live }: { run: Run; live: Standing | null }) {
+  const figures = useDocument<Figures>(pathOf(run.run), versionOf(run, live));
+  const beside = idsOf(usePlace().query.with).filter((other) => other !== run.run).slice(0, MOST_BESIDE);
   const read = useEach(beside);
   const ready = read.flatMap((one) => (one.state === "ready" ? [one.value] : []));
   return (
@@ -45,7 +45,7 @@ function Beside({ run, beside }: { run: Run; beside: readonly string[] }) {
   const all = useDocument<{ runs: readonly RunRow[] }>("runs");
   const [typed, type] = useState("");
   const near = useMemo(() => (all.state === "ready" ? suiting(run, all.value.runs) : []), [all, run.run]);
-  const show = (runs: readonly string[]) => goWith({ with: runs.map(encodeURIComponent).join(",") || null });
+  const show = (runs: readonly string[]) => goWith({ with: listOfIds(runs) });
   const add = (id: string) => id && id !== run.run && !beside.includes(id) && show([...beside, id].slice(-MOST_BESIDE));
   const left = near.filter(({ run }) => !beside.includes(run));
   return (

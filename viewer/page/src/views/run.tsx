@@ -1,18 +1,17 @@
 /** A run: what it is, and the views of it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Facts, Notice, Status, Tabs, WithDocument } from "../components/parts";
-import { useLive } from "../live";
+import { useLive, useRun } from "../live";
 import { isolated, listed } from "../format";
 import { hrefOf } from "../router";
 import { source } from "../source";
 import "../styles/run.css";
-import { useDocument } from "../use_document";
 import { ResumePanel } from "./actions";
 import { AlbumView } from "./album";
 import { ConversationView } from "./conversation";
-import { type RunInFull, runPath } from "./conversation/documents";
+import type { RunInFull } from "./conversation/documents";
 import { FiguresView } from "./figures";
 import { MindsView } from "./minds";
 
@@ -20,11 +19,10 @@ import { MindsView } from "./minds";
 const NAMED = 6;
 
 export function RunView({ id, part }: { id: string; part: string }) {
-  const [version, renew] = useState(0);
-  const run = useDocument<RunInFull>(runPath(id), version);
+  const [run, renew] = useRun(id);
   return (
     <main class="view run-view">
-      <WithDocument of={run} heading="This run can't be shown">{(run) => <Parts run={run} part={part} renew={() => renew((version) => version + 1)} />}</WithDocument>
+      <WithDocument of={run} heading="This run can't be shown">{(run) => <Parts run={run} part={part} renew={renew} />}</WithDocument>
     </main>
   );
 }
@@ -56,8 +54,8 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
       {run.error && <Notice isBad><p class="data">{run.error}</p></Notice>}
       {part === "" && <ConversationView run={run} live={live} />}
       {part === "minds" && <MindsView run={run} live={live} />}
-      {part === "album" && <AlbumView run={run} />}
-      {part === "figures" && <FiguresView run={run} />}
+      {part === "album" && <AlbumView run={run} live={live} />}
+      {part === "figures" && <FiguresView run={run} live={live} />}
       {shown === undefined && <Notice title="There is no such view"><a href={at("")}>Show the conversation</a></Notice>}
     </>
   );

@@ -4,6 +4,7 @@ import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Notice, Status, WithDocument } from "../components/parts";
 import { counted, inWords } from "../format";
+import { idsOf, listOfIds } from "../id_list";
 import { go, goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/runs.css";
@@ -69,9 +70,6 @@ function Empty() {
   );
 }
 
-const listed = (text: string | undefined) => (text ? text.split(",").map(decodeURIComponent) : []);
-const asList = (ids: readonly string[]) => ids.map(encodeURIComponent).join(",");
-
 /** Return ids with one of them taken away, or added at the end. */
 const switched = (ids: readonly string[], id: string) => (ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id]);
 
@@ -79,11 +77,11 @@ function Tree({ runs, simulations }: Runs) {
   const { path, query } = usePlace();
   const sort = SORTS.find(([name]) => name === query.sort)?.[0] ?? "date";
   const isDown = (query.order ?? (sort === "scenario" ? "up" : "down")) !== "up";
-  const chosen = listed(query.chosen);
+  const chosen = idsOf(query.chosen);
   const filter = { text: query.find ?? "", status: query.status ?? "", scenario: query.scenario ?? "" };
   const roots = useMemo(() => treeOf(runs, simulations), [runs, simulations]);
   const rows = useMemo(
-    () => rowsOf(roots, sort, isDown, new Set(listed(query.toggled)), filter),
+    () => rowsOf(roots, sort, isDown, new Set(idsOf(query.toggled)), filter),
     [roots, sort, isDown, query.toggled, filter.text, filter.status, filter.scenario],
   );
   const levels = useMemo(() => depths(rows, roots), [rows, roots]);
@@ -95,8 +93,8 @@ function Tree({ runs, simulations }: Runs) {
   const [shown, more] = useShown(rows.length, hrefOf(path, query));
   const held = useRef(query); // rows are not drawn anew for what is chosen elsewhere
   held.current = query;
-  const toggle = (id: string) => goWith({ toggled: asList(switched(listed(held.current.toggled), id)) });
-  const choose = (id: string) => goWith({ chosen: asList(switched(listed(held.current.chosen), id).slice(-2)) });
+  const toggle = (id: string) => goWith({ toggled: listOfIds(switched(idsOf(held.current.toggled), id)) });
+  const choose = (id: string) => goWith({ chosen: listOfIds(switched(idsOf(held.current.chosen), id).slice(-2)) });
   return (
     <>
       <Filters runs={runs} found={found} sort={sort} isDown={isDown} filter={filter} />

@@ -23,7 +23,7 @@ export function TownView({ simulation }: { simulation: string }) {
 
 /** Return a number that grows when runs of the store have changed, at most every two seconds. */
 function useChanges(): number {
-  const [version, setVersion] = useState(0);
+  const [version, setVersion] = useState(() => Date.now()); // days may have passed since it was read last
   useEffect(() => {
     let last: string | number | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -231,7 +231,7 @@ function Memories({ town }: { town: Town }) {
   const known = person !== undefined && town.people.includes(person) ? person : null;
   const path = known === null ? null : `towns/${encodeURIComponent(town.simulation)}/people/${encodeURIComponent(known)}`;
   // What is remembered grows with the encounters.
-  const memories = useDocument<Person>(path, town.status === "finished" ? 0 : town.encounters.length);
+  const memories = useDocument<Person>(path, `${town.status} ${town.encounters.length}`);
   return (
     <section class="stack">
       <h2>What they remember</h2>

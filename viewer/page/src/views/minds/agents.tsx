@@ -6,7 +6,7 @@ import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import { useVirtualRows } from "../../components/virtual";
 import { counted, inWords, isolated, number, percent } from "../../format";
-import type { Standing } from "../../live";
+import { type Standing, versionOf } from "../../live";
 import { hrefOf, usePlace } from "../../router";
 import { useDocument } from "../../use_document";
 import { type RunInFull, runPath } from "../conversation/documents";
@@ -16,8 +16,7 @@ import type { AgentInRun, Opening, RoundInShort } from "./documents";
 export function AgentsView({ run, live }: { run: RunInFull; live: Standing | null }) {
   const { query } = usePlace();
   const agent = run.people.find((name) => name === query.agent) ?? run.people[0]!;
-  const isOver = (live?.status ?? run.status) === "finished";
-  const document = useDocument<AgentInRun>(runPath(run.run, "agents", agent), isOver ? 0 : (live?.turns ?? 0));
+  const document = useDocument<AgentInRun>(runPath(run.run, "agents", agent), versionOf(run, live));
   const opening = useDocument<Opening>(runPath(run.run, "opening"));
   if (run.kind !== "group_chat") {
     return <Notice title="This run has no minds"><p>Only agents of a meeting think before they speak.</p></Notice>;
