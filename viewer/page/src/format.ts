@@ -5,6 +5,13 @@ export function number(value: number | null | undefined, digits = 2): string {
   return value === null || value === undefined ? "–" : value.toFixed(digits);
 }
 
+/** Return a number with as many digits, two or more, as it takes to see that it is not the other one. */
+export function besides(value: number | null | undefined, other: number): string {
+  let digits = 2;
+  while (value !== other && digits < 6 && number(value, digits) === number(other, digits)) digits += 1;
+  return number(value, digits);
+}
+
 /** Return a share in [0, 1] as a percentage. */
 export function percent(share: number | null | undefined, digits = 0): string {
   return share === null || share === undefined ? "–" : `${(share * 100).toFixed(digits)} %`;

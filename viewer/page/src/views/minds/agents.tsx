@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import { useVirtualRows } from "../../components/virtual";
-import { counted, inWords, isolated, number, percent } from "../../format";
+import { besides, counted, inWords, isolated, number, percent } from "../../format";
 import { type Standing, versionOf } from "../../live";
 import { hrefOf, usePlace } from "../../router";
 import { useDocument } from "../../use_document";
@@ -145,7 +145,7 @@ function RoundRow({ run, round, words, threshold }: { run: RunInFull; round: Rou
     <>
       <p class="small">
         <a href={hrefOf(["runs", run.run], { turn: round.round, pane: "minds" })}>turn {round.round}</a>{" "}
-        <span class="number">{round.willingness === null ? "" : `W ${number(round.willingness)} ${sign} θ ${threshold}`}</span>{" "}
+        <span class="number">{round.willingness === null ? "" : `W ${besides(round.willingness, threshold)} ${sign} θ ${threshold}`}</span>{" "}
         {round.won ? <span class="tag live">→ got the floor</span> : round.latency_s !== null ? <span class="muted"> raced: {number(round.latency_s)} s</span> : null}
         {round.emotion && <span class="muted"> · {round.emotion}, {number(round.emotion_strength, 1)}</span>}
         {!round.noticed && <span class="muted"> · did not notice what was said</span>}

@@ -59,6 +59,9 @@ describe("a round in words", () => {
     expect(standingInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.3 }, MIND, PARAMETERS)).toBe(
       "not willing: W 0.30 < θ 0.5",
     );
+    expect(standingInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.4992 }, MIND, PARAMETERS)).toBe(
+      "not willing: W 0.499 < θ 0.5",
+    );
     expect(standingInWords({ ...OTHER, willing: false, latency_s: null, willingness: null, typed: "" }, MIND, PARAMETERS)).toBe(
       "stayed silent",
     );

@@ -1,6 +1,6 @@
 /** A round in words, as the commands tell it (tertulia/round_phrases.py). */
 
-import { inWords, isolated, listed, number } from "../../format";
+import { besides, inWords, isolated, listed, number } from "../../format";
 import { type Floor, type Mind, type MindParameters, PARTS } from "./documents";
 
 /** Return what an agent noticed, and why, or why not. */
@@ -25,7 +25,7 @@ export function standingInWords(mind: Mind, winner: Mind | undefined, parameters
   }
   if (mind.willing) return "willing, not asked";
   if (mind.willingness === null) return "was not asked";
-  return `not willing: W ${number(mind.willingness)} < θ ${parameters.willingness_threshold}`;
+  return `not willing: W ${besides(mind.willingness, parameters.willingness_threshold)} < θ ${parameters.willingness_threshold}`;
 }
 
 /** Return Eq. 1 of ChatAgents with its numbers, and what moved its parts; `null` for a person. */
@@ -38,7 +38,7 @@ export function weighingInWords(mind: Mind, parameters: MindParameters): string 
     mind.need ? `need to speak: ${number(mind.need)}` : "",
   ].filter(Boolean);
   const sign = mind.willing ? "≥" : "<";
-  const reached = `${number(mind.willingness)} ${sign} θ ${parameters.willingness_threshold}`;
+  const reached = `${besides(mind.willingness, parameters.willingness_threshold)} ${sign} θ ${parameters.willingness_threshold}`;
   return `${terms} = ${reached}${moved.length ? ` (${moved.join(", ")})` : ""}`;
 }
 

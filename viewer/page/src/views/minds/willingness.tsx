@@ -1,6 +1,6 @@
 /** The parts of willingness, weighted and stacked, against θ. */
 
-import { number } from "../../format";
+import { besides, number } from "../../format";
 import { type Mind, type MindParameters, PARTS } from "./documents";
 
 const LETTERS = { topic: "T", goal: "G", emotion: "E", personality: "P" } as const;
@@ -12,7 +12,7 @@ export function WillingnessBar({ mind, parameters }: { mind: Mind; parameters: M
   const threshold = parameters.willingness_threshold;
   const end = Math.max(weights, threshold * 1.1);
   const share = (value: number) => `${(100 * value) / end}%`;
-  const reached = `W ${number(mind.willingness)} ${mind.willing ? "≥" : "<"} θ ${threshold}`;
+  const reached = `W ${besides(mind.willingness, threshold)} ${mind.willing ? "≥" : "<"} θ ${threshold}`;
   return (
     <div class="willingness">
       <div class="stacked" role="img" aria-label={`${PARTS.map((part) => `${part} ${number(mind.weights[part] * parts[part])}`).join(", ")}; ${reached}`}>
