@@ -49,6 +49,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
   const areThoughtsShown = hasThoughts && query.thoughts === "1";
   const thoughts = useDocument<Thoughts>(areThoughtsShown ? runPath(run.run, "thoughts") : null, isOver ? 0 : turns.length);
   const isFollowed = query.follow === "1" && !source.isFile;
+  const wentOn = useRef(!isOver); // its button stays where it is as the run finishes: nothing that is read moves
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const settled = useSettled(asked);
@@ -63,7 +64,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
             {hasThoughts && (
               <button aria-pressed={areThoughtsShown} onClick={() => goWith({ thoughts: areThoughtsShown ? null : 1 })}>Thoughts</button>
             )}
-            {!isOver && !source.isFile && <FollowButton isFollowed={isFollowed} />}
+            {wentOn.current && !source.isFile && <FollowButton isFollowed={isFollowed} isOver={isOver} />}
             <span class="muted small keys">
               <kbd>←</kbd> <kbd>→</kbd> turn{hasClock && <>, <kbd>Space</kbd> plays</>}
             </span>

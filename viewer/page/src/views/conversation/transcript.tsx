@@ -204,6 +204,6 @@ function useNews(turns: readonly ConversationTurn[], lastShown: number, toEnd: (
 }
 
 /** Whether new turns are kept in view. */
-export function FollowButton({ isFollowed }: { isFollowed: boolean }) {
-  return <button aria-pressed={isFollowed} onClick={() => goWith({ follow: isFollowed ? null : 1 })}>Follow</button>;
+export function FollowButton({ isFollowed, isOver }: { isFollowed: boolean; isOver: boolean }) {
+  return <button aria-pressed={isFollowed} disabled={isOver} onClick={() => goWith({ follow: isFollowed ? null : 1 })}>Follow</button>;
 }
