@@ -47,7 +47,7 @@ export function ParticipationFigures({ run, kind, people, participation }: Props
     <section class="stack">
       <h2>Participation</h2>
       <p class="small muted">
-        {participation.turns.toLocaleString("en")} turns{sim_minutes !== null && ` in ${number(sim_minutes, 1)} simulated minutes`}
+        {counted(participation.turns, "turn")}{sim_minutes !== null && ` in ${number(sim_minutes, 1)} simulated minutes`}
         {silences > 0 && `; ${counted(silences, "silence")}, ${number(silence_s, 0)} s together`}; evenness of the utterances {number(evenness)}
         {evenness !== null && " (1: all spoke equally often)"}
       </p>
