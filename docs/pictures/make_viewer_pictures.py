@@ -6,6 +6,7 @@ needed, and a few minutes.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,15 +27,16 @@ TERTULIA = [sys.executable, "-m", "cli.main"]
 #: Frames a second while something moves, and the size that they are shown in.
 RATE, SIZE = 8, (1280, 800)
 
-_TERMINAL = """<body style="margin:0;background:#181a1f;color:#d6d9e0;font:18px/1.55 monospace">
+_TERMINAL = """<body style="margin:0;background:#181a1f;color:#d6d9e0;font:21px/1.5 monospace">
 <pre style="margin:0;padding:28px 32px;white-space:pre-wrap">{}</pre></body>"""
 
 
 @contextmanager
 def viewing(store: Path, *options: str) -> Iterator[str]:
     """Serve a store as a user would, and yield the address."""
-    command = [*TERTULIA, "view", "--no-open", "--port", "0", "--store", str(store), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PICTURES.parents[1]) as server:
+    command = [*TERTULIA, "view", "--no-open", "--port", "0", *options]  # of the default store in its folder
+    environment = {**os.environ, "PYTHONPATH": str(PICTURES.parents[1])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=store.parent, env=environment) as server:
         assert server.stdout is not None
         yield server.stdout.readline().strip()
         server.terminate()
@@ -84,7 +86,9 @@ class Recording:
         first, *others = (picture for picture, _ in self.frames)
         durations = [shown for _, shown in self.frames]
         first.save(file, save_all=True, append_images=others, duration=durations, loop=0, quality=60, method=6)
-        print(f"{file.name}: {sum(durations) / 1000:.1f} s, {len(durations)} frames, {file.stat().st_size / 1e6:.2f} MB")
+        print(
+            f"{file.name}: {sum(durations) / 1000:.1f} s, {len(durations)} frames, {file.stat().st_size / 1e6:.2f} MB"
+        )
 
 
 def record(store: Path) -> None:
@@ -182,8 +186,7 @@ def make_stills(store: Path) -> None:
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or ["stills", "recording"]
-    with tempfile.TemporaryDirectory() as folder:
-        if "stills" in wanted:
-            make_stills(Path(folder) / "stills.db")
-        if "recording" in wanted:
-            record(Path(folder) / "tertulia.db")
+    for name, make in (("stills", make_stills), ("recording", record)):
+        if name in wanted:
+            with tempfile.TemporaryDirectory() as folder:
+                make(Path(folder) / "tertulia.db")
