@@ -1,8 +1,8 @@
 """Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [recording]`.
 
-`stills` are viewer_turn.webp and viewer_minds.webp, `recording` is viewer.webp: run, look, drag λ, fork, compare, in about
-twenty seconds. All that is shown is a real conversation with the embedded model; the terminal is drawn. Chromium is
-needed, and a few minutes.
+`stills` are viewer_turn.webp and viewer_minds.webp, `recording` is viewer.webp: run, look, drag λ, fork, compare, in
+about twenty seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed,
+and a few minutes.
 """
 
 import json
@@ -80,9 +80,11 @@ class Recording:
         self.hold()
 
     def terminal(self, lines: list[str]) -> None:
+        """Have the page be a terminal with these lines."""
         self.page.set_content(_TERMINAL.format(escape("\n".join(lines))))
 
     def save(self, file: Path) -> None:
+        """Write the frames as an animated WebP, and print its size."""
         first, *others = (picture for picture, _ in self.frames)
         durations = [shown for _, shown in self.frames]
         first.save(file, save_all=True, append_images=others, duration=durations, loop=0, quality=60, method=6)
