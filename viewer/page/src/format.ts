@@ -12,6 +12,11 @@ export function besides(value: number | null | undefined, other: number): string
   return number(value, digits);
 }
 
+/** Return λ: as it was set, or where it was steered with no more digits than anybody reads. */
+export function lambda(factor: number | null | undefined): string {
+  return factor === null || factor === undefined ? "–" : String(Math.round(factor * 1000) / 1000);
+}
+
 /** Return a share in [0, 1] as a percentage. */
 export function percent(share: number | null | undefined, digits = 0): string {
   return share === null || share === undefined ? "–" : `${(share * 100).toFixed(digits)} %`;

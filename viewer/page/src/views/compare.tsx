@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
 import type { Turns } from "../documents";
-import { counted, elapsed, inWords, number } from "../format";
+import { counted, elapsed, inWords, lambda } from "../format";
 import { goWith, hrefOf, usePlace } from "../router";
 import { versionOf } from "../live";
 import "../styles/compare.css";
@@ -63,7 +63,7 @@ function About({ name, side }: { name: "A" | "B"; side: Side }) {
       <Facts
         of={[
           ["scenario", side.scenario],
-          ["λ", number(side.removal_factor)],
+          ["λ", lambda(side.removal_factor)],
           ["seed", side.seed],
           ["model", side.model],
           ["turns", side.turns],

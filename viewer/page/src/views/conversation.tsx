@@ -53,6 +53,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const settled = useSettled(asked);
+  const current = useMemo(() => ({ ...run, turns: turns.at(-1)!.turn }), [run, turns.length]);
 
   return (
     <div class="conversation">
@@ -91,7 +92,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
           <button class="plain back small" onClick={() => lead(list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)}>
             ↑ Back to the transcript
           </button>
-          <ChosenTurn run={run} turns={turns} turn={settled} />
+          <ChosenTurn run={current} turns={turns} turn={settled} />
         </div>
       </div>
     </div>

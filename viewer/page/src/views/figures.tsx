@@ -4,7 +4,7 @@ import { Command } from "../components/command";
 import { useMemo, useState } from "preact/hooks";
 import { Notice, WithDocument } from "../components/parts";
 import type { Run, RunRow } from "../documents";
-import { number } from "../format";
+import { lambda, number } from "../format";
 import { idsOf, listOfIds } from "../id_list";
 import { type Standing, versionOf } from "../live";
 import { goWith, hrefOf, usePlace } from "../router";
@@ -88,7 +88,7 @@ function suiting(run: Run, runs: readonly RunRow[]): RunRow[] {
 
 function describe(run: Run, other: RunRow): string {
   const kin = other.parent?.run === run.run ? `fork at turn ${other.parent.turn}` : other.run === run.parent?.run ? "its parent" : "";
-  return [other.run, kin, `λ ${number(other.removal_factor)}`, `seed ${other.seed}`, other.label].filter(Boolean).join(", ");
+  return [other.run, kin, `λ ${lambda(other.removal_factor)}`, `seed ${other.seed}`, other.label].filter(Boolean).join(", ");
 }
 
 function Shown({ all }: { all: readonly Figures[] }) {
@@ -135,7 +135,7 @@ function Totals({ all }: { all: readonly Figures[] }) {
             {all.map((figures) => (
               <tr key={figures.run}>
                 <th scope="row"><a class="code data" href={hrefOf(["runs", figures.run, "figures"])}>{figures.run}</a></th>
-                <td class="number">{number(figures.removal_factor)}</td>
+                <td class="number">{lambda(figures.removal_factor)}</td>
                 <td class="number">{figures.seed}</td>
                 <td class="number">{figures.utterances.turn.length.toLocaleString("en")}</td>
                 {DISTINCT.map(([name]) => <td key={name} class="number">{number(figures[name], 3)}</td>)}
@@ -157,7 +157,7 @@ function Totals({ all }: { all: readonly Figures[] }) {
 }
 
 const isScored = ({ making }: Figures) => making.removable.some((count) => count !== null);
-const nameOf = ({ run, label, removal_factor }: Figures) => `${run}, λ ${number(removal_factor)}${label ? `, ${label}` : ""}`;
+const nameOf = ({ run, label, removal_factor }: Figures) => `${run}, λ ${lambda(removal_factor)}${label ? `, ${label}` : ""}`;
 
 /** Return the figures of all runs as rows: the run, and an entry of each column. */
 function rowsOf(all: readonly Figures[], columns: (figures: Figures) => readonly (readonly (string | number | null)[])[]) {

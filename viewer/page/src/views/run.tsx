@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { Facts, Notice, Status, Tabs, WithDocument } from "../components/parts";
 import { useLive, useRun } from "../live";
-import { isolated, listed } from "../format";
+import { isolated, lambda, listed } from "../format";
 import { hrefOf } from "../router";
 import { source } from "../source";
 import "../styles/run.css";
@@ -65,7 +65,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   const facts: [string, ComponentChildren][] = [];
   if (run.label) facts.push(["scenario", run.title ?? run.scenario]);
   facts.push(["people", <People run={run} />]);
-  facts.push(["λ", Number(run.parameters.removal_factor.toPrecision(4))], ["seed", run.seed], ["model", run.model]);
+  facts.push(["λ", lambda(run.parameters.removal_factor)], ["seed", run.seed], ["model", run.model]);
   facts.push(["date", run.date]);
   if (run.parent) {
     facts.push(["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>]);

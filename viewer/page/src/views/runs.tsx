@@ -3,7 +3,7 @@
 import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Notice, Status, WithDocument } from "../components/parts";
-import { counted, inWords } from "../format";
+import { counted, inWords, lambda } from "../format";
 import { idsOf, listOfIds } from "../id_list";
 import { go, goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
@@ -282,7 +282,7 @@ function Cells({ node }: { node: Node }) {
         {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
       </Cell>
       <Cell name="order">{!isGroup && run.order ? inWords(run.order) : ""}</Cell>
-      <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : String(Number(run.removal_factor.toPrecision(6)))}</Cell>
+      <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : lambda(run.removal_factor)}</Cell>
       <Cell name="seed" kind="number data">{isGroup ? "" : (simulation?.seed ?? run.seed)}</Cell>
       <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
       <Cell name="model" kind="data">{kind === "experiment" ? "" : short(run.model)}</Cell>

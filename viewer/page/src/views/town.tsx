@@ -6,7 +6,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
 import { BottomAxis, LeftAxis, Legend, Plot, Series } from "../components/plot";
 import { Speaker } from "../components/speakers";
-import { counted, number } from "../format";
+import { counted, lambda } from "../format";
 import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/town.css";
@@ -53,7 +53,7 @@ function Shown({ town }: { town: Town }) {
         <Facts
           of={[
             ["simulation", town.simulation],
-            ["λ", number(town.removal_factor)],
+            ["λ", lambda(town.removal_factor)],
             ["seed", town.seed],
             ["model", town.model],
             ["people", town.people.length],

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Speaker } from "../../components/speakers";
 import { useVirtualRows } from "../../components/virtual";
-import { counted, elapsed, number } from "../../format";
+import { counted, elapsed, lambda, number } from "../../format";
 import { goWith } from "../../router";
 import type { ConversationTurn, RunInFull, TurnThought } from "./documents";
 import { highlighted } from "./find";
@@ -158,7 +158,7 @@ function TurnMarks({ run, turn }: { run: RunInFull; turn: ConversationTurn }) {
   if (turn.turn === 0) marks.push(["opening", "how the meeting opened"]);
   if (turn.removed) marks.push(["removed", <>✗ {turn.removed} of {turn.removable} removed</>]);
   const isOther = turn.removal_factor !== null && turn.removal_factor !== run.parameters.removal_factor;
-  if (isOther) marks.push(["lambda", <>λ {Number(turn.removal_factor!.toPrecision(3))}</>]);
+  if (isOther) marks.push(["lambda", <>λ {lambda(turn.removal_factor)}</>]);
   if (turn.rollbacks) marks.push(["rollbacks", <>↺ rolled back {turn.rollbacks}×</>]);
   if (turn.bids.length) marks.push(["bids", <>{raced} of {turn.bids.length} wanted the floor</>]);
   if (turn.by_hand) marks.push(["hand", turn.speaker === run.seat ? "✎ typed by a person" : "✎ written by hand"]);

@@ -2,7 +2,7 @@
 
 import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
-import { counted, elapsed, inWords } from "../../format";
+import { counted, elapsed, inWords, lambda } from "../../format";
 import { hrefOf, usePlace } from "../../router";
 import { ForkPanel } from "../actions";
 import type { Making, TurnDocument } from "../turn_documents";
@@ -50,7 +50,7 @@ function tagsOf(run: Run, making: Making): string[] {
   if (making.prompt === null) return ["written by hand"];
   const removable = making.units.filter((unit) => unit.removable).length;
   const { factor, retained } = making.removal;
-  const tags = [retained && factor === null ? `retained: ${retained}` : `λ = ${rounded(making.removal_factor)}`];
+  const tags = [retained && factor === null ? `retained: ${retained}` : `λ = ${lambda(making.removal_factor)}`];
   if (making.scored_by) tags.push(`removed ${making.removed_items} of ${removable} items`, `scored by ${making.scored_by}`);
   else tags.push("not scored");
   if (making.judged_by) {
@@ -65,11 +65,6 @@ function tagsOf(run: Run, making: Making): string[] {
 function rollbacksInWords(rollbacks: number): string {
   if (!rollbacks) return "not rolled back";
   return `rolled back ${rollbacks === 1 ? "once" : counted(rollbacks, "time")}`;
-}
-
-/** Return λ as it stands in a sentence: steered ones have more digits than anybody reads. */
-export function rounded(factor: number | null): string {
-  return factor === null ? "–" : String(Math.round(factor * 1000) / 1000);
 }
 
 /** Return how the prompt was varied before it was scored, and what was asked for, where the run wanted that. */

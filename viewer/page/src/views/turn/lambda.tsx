@@ -1,8 +1,8 @@
 /** The λ slider, below what it removes: the curve over all λ, and the units in the order in which they are visited. */
 
+import { lambda } from "../../format";
 import { useMemo } from "preact/hooks";
 import type { Pruning, Removal } from "../../pruning";
-import { rounded } from "./head";
 
 /** The slider has so many steps; the curve has a figure for each. */
 const STEPS = 100;
@@ -33,7 +33,7 @@ export function LambdaPanel(props: Props) {
     <div class="lambda card" style={style}>
       <div class="row">
         <label class="factor">λ = <input type="number" min="0" max="1" step="0.01" value={Number(at.toFixed(4))} onChange={move} aria-label="λ as a number" /></label>
-        {reset && <button aria-pressed={!recorded} onClick={reset}>As it was{runFactor !== null && ` (λ = ${rounded(runFactor)})`}</button>}
+        {reset && <button aria-pressed={!recorded} onClick={reset}>As it was{runFactor !== null && ` (λ = ${lambda(runFactor)})`}</button>}
         <p class="words-of-removal">
           {words}{" "}
           {recorded && <Difference removal={removal} recorded={recorded} />}
@@ -49,7 +49,7 @@ export function LambdaPanel(props: Props) {
         </div>
         <input
           type="range" min="0" max="1" step="0.01" value={at} onInput={move} aria-label="λ"
-          aria-valuetext={`λ = ${rounded(at)}: ${removal.items.size} of ${removable} items removed`}
+          aria-valuetext={`λ = ${lambda(at)}: ${removal.items.size} of ${removable} items removed`}
         />
         <div class="ticks number" aria-hidden="true"><span>0</span><span>0.25</span><span>0.5</span><span>0.75</span><span>1</span></div>
       </div>

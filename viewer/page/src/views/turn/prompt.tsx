@@ -1,5 +1,6 @@
 /** The prompt of an utterance: every unit with its score, and what λ removes, as it was and as it would be. */
 
+import { lambda } from "../../format";
 import { Command } from "../../components/command";
 import { useMemo } from "preact/hooks";
 import { Notice } from "../../components/parts";
@@ -7,7 +8,6 @@ import type { Run } from "../../documents";
 import { goWith, usePlace } from "../../router";
 import { type Order, Pruning, type Removal, type Walk } from "../../pruning";
 import type { Making, Scorer } from "../turn_documents";
-import { rounded } from "./head";
 import { LambdaPanel, Legend } from "./lambda";
 import { remarksOn, removalInWords } from "./removal_words";
 import { ScorersInWords } from "./scorers";
@@ -44,7 +44,7 @@ function Unscored({ run, making }: { run: Run; making: Making }) {
       <Notice>
         {making.scored_by
           ? <p>The scores of {making.scored_by} do not cover all removable units, so other values of λ can't be tried here.</p>
-          : <p>Nothing was scored and nothing removed, because λ was {rounded(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
+          : <p>Nothing was scored and nothing removed, because λ was {lambda(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
         {making.pace && <p class="small data">{making.pace}</p>}
         {!making.scored_by && <p><Command words={["fork", run.run, "--at", `${making.turn}`, "--set", "record_scores=true"]} /></p>}
       </Notice>

@@ -1,8 +1,8 @@
 /** What λ removes from a prompt in words, as tertulia/removal.py has it. */
 
+import { lambda } from "../../format";
 import type { Pruning, Removal, Walk } from "../../pruning";
 import type { Making, Unit } from "../turn_documents";
-import { rounded } from "./head";
 
 /** The share of the removable weight from which a unit that is passed over has most of it. */
 const MOST = 0.5;
@@ -14,7 +14,7 @@ export function removalInWords(making: Making, removal: Removal, removable: numb
   const gone = removal.items.size;
   const texts = removal.units.size - gone;
   const emptied = texts ? `, and ${texts} ${texts === 1 ? "text" : "texts"} of blocks that lost all items` : "";
-  let why = `at λ = ${whatIf === null ? rounded(making.removal_factor) : whatIf}`;
+  let why = `at λ = ${whatIf === null ? lambda(making.removal_factor) : whatIf}`;
   if (retained !== null && factor === null) {
     if (whatIf !== null) why += `, were ${retained} not retained`;
     else why = gone < removable ? `but ${retained}` : `(this prompt has no ${retained.split(" of ").pop()} to retain one of)`;
