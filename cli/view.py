@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import DEFAULT_STORE, former_store_hint, store_path
+from cli.environment import DEFAULT_STORE, former_store_hint, model_access, store_path
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
@@ -82,6 +82,7 @@ def view(
             )
 
     try:
-        PageServer(build_app(path, secret, command), answers).run([socket])
+        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"))
+        PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -3,7 +3,8 @@
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from state.errors import NotFoundError, StorageError, TertuliaError
+from state.language_model import Embedder
 from storage.store import SqliteStore
 from tertulia.pages.documents import document_at
+from tertulia.pages.figures import similarity_page
 from viewer.changes import Changes
 from viewer.security import Guards, refusal
 from viewer.starting import Starter
@@ -36,7 +39,12 @@ _LARGEST_REQUEST_BYTES = 16_384
 _UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says why"
 
 
-def build_app(store: Path, token: str | None = None, command: Sequence[str] | None = None) -> Starlette:
+def build_app(
+    store: Path,
+    token: str | None = None,
+    command: Sequence[str] | None = None,
+    open_embedder: Callable[[], Embedder] | None = None,
+) -> Starlette:
     """Return the application over a store file; `app.state.close()` ends what it has open.
 
     Args:
@@ -44,16 +52,18 @@ def build_app(store: Path, token: str | None = None, command: Sequence[str] | No
         token: What every request must have; `None` where none is needed.
         command: The program and arguments before `fork` and `resume`, which the page may then start; `None` where it
             may start nothing.
+        open_embedder: Opens what the similarity of runs is measured with, once it is asked for; `None`: it is not.
 
     Raises:
         ValueError: Commands may be started, but no token is needed.
     """
     if command is not None and token is None:
         raise ValueError("who may start commands must have a token")
-    pages = Pages(store, token, None if command is None else Starter(store, command))
+    pages = Pages(store, token, None if command is None else Starter(store, command), open_embedder)
     app = Starlette(
         routes=[
             Route("/api/changes", pages.changes),
+            Route("/api/similarity", pages.similarity),
             Route("/api/start", pages.started),
             Route("/api/start", pages.start, methods=["POST"]),
             Route("/api/{path:path}", pages.document),
@@ -73,9 +83,17 @@ def build_app(store: Path, token: str | None = None, command: Sequence[str] | No
 class Pages:
     """The answers."""
 
-    def __init__(self, store: Path, token: str | None, starter: Starter | None) -> None:
+    def __init__(
+        self,
+        store: Path,
+        token: str | None,
+        starter: Starter | None,
+        open_embedder: Callable[[], Embedder] | None,
+    ) -> None:
         """Prepare them (see `build_app`)."""
         self._reader = StoreReader(store)
+        self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
+        self._open_embedder = open_embedder and cache(open_embedder)
         self._changes = Changes(self._reader)
         self._token, self._starter = token, starter
 
@@ -87,6 +105,14 @@ class Pages:
             return json_text(document_at(store, path, dict(request.query_params)))
 
         return Response(await self._reader.read(read), media_type="application/json")
+
+    async def similarity(self, request: Request) -> Response:
+        """Answer how similar runs are; the first answer waits until the embedder is loaded."""
+        if self._open_embedder is None:
+            raise HTTPException(404)
+        runs = [run for run in request.query_params.get("runs", "").split(",") if run]
+        open_embedder = self._open_embedder
+        return JSONResponse(await self._measurer.read(lambda store: similarity_page(store, runs, open_embedder)))
 
     async def changes(self, request: Request) -> Response:
         """Answer the stream of changes."""
@@ -136,6 +162,7 @@ class Pages:
         self._changes.close()
         if self._starter is not None:
             self._starter.close()
+        self._measurer.close()
         self._reader.close()
 
 

@@ -1,7 +1,12 @@
-"""Figures of a run, for the viewer: diversity and length over its turns, what was removed, and participation."""
+"""Figures of runs, for the viewer: diversity, length, removal and participation of one, and how similar several are."""
 
+from collections.abc import Callable, Sequence
+
+from state.errors import UsageError
+from state.language_model import Embedder
 from state.records import RunRecord, Turn
 from storage.store import SqliteStore
+from tertulia.dialogues import dialogue_of_run
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.exchanges import spoken_turns
 from tertulia.listing import label_of
@@ -35,6 +40,34 @@ def figures_page(store: SqliteStore, run: str) -> Document:
         "utterances": columns,
         "making": _by_turn(store, record, utterances),
         "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
+    }
+
+
+def similarity_page(store: SqliteStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
+    """Return how similar the dialogues of runs are, as `metrics` measures those of one case (APP §2).
+
+    Args:
+        store: Where the runs are stored.
+        runs: Two ids or more.
+        open_embedder: Opens what similarity is measured with.
+
+    Raises:
+        UsageError: There is one run alone, or nobody speaks in one of them.
+        TertuliaError: There is no such run, or the embedder can't be opened.
+    """
+    from metrics.diversity import dialogue_text, mean_pairwise_cosine
+
+    if len(runs) < 2:
+        raise UsageError("similarity is that of two runs or more; name another one")
+    records = [store.run(run) for run in runs]
+    texts = [dialogue_text(dialogue_of_run(store, record)) for record in records]
+    embedder = open_embedder()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "runs": [record.run for record in records],
+        "embedder": embedder.id,
+        "sim": mean_pairwise_cosine(embedder.embed(texts)),
+        "sim_untruncated": mean_pairwise_cosine(embedder.embed_untruncated(texts)),
     }
 
 

@@ -3,12 +3,13 @@
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from state.language_model import Embedder
 from viewer.server import build_app
 from viewer.serving import PageServer, listen
 
@@ -29,7 +30,11 @@ def chromium() -> str:
 
 @contextmanager
 def serving(
-    store: Path, token: str | None = None, command: Sequence[str] | None = None, port: int = 0
+    store: Path,
+    token: str | None = None,
+    command: Sequence[str] | None = None,
+    port: int = 0,
+    open_embedder: Callable[[], Embedder] | None = None,
 ) -> Iterator[str]:
     """Serve a store on the loopback, and yield the address, which ends with a slash.
 
@@ -38,10 +43,11 @@ def serving(
         token: What every request must have.
         command: What starts runs, before its arguments.
         port: The port, or the next free one; 0 for any.
+        open_embedder: Opens what similarity is measured with.
     """
     listening = listen(port)
     port = listening.getsockname()[1]
-    server = PageServer(build_app(store, token, command))
+    server = PageServer(build_app(store, token, command, open_embedder))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

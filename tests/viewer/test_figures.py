@@ -2,14 +2,18 @@
 
 import csv
 import io
+import operator
 import xml.etree.ElementTree as ElementTree
+from itertools import combinations
 from pathlib import Path
 from statistics import mean
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
+from support.letters import LetterEmbedder
 from support.stored import a_case, a_run
 from support.viewer_page import serving
 
@@ -17,6 +21,7 @@ import tertulia
 from metrics.diversity import distinct_n, words
 from metrics.pruning import removal_of
 from metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
+from state.errors import ModelError
 from state.records import Turn, TurnRecord
 from storage.store import SqliteStore
 from tertulia.pages.documents import document_at
@@ -100,20 +105,49 @@ def test_another_run_is_shown_beside_it_by_choice_and_by_its_id(
     page: Page, path: Path, runs: list[tertulia.Run]
 ) -> None:
     meeting, fork, dialogue = (run.id for run in runs)
-    with serving(path) as address:
+    letters = LetterEmbedder()
+    with serving(path, open_embedder=lambda: letters) as address:
         page.goto(f"{address}#/runs/{meeting}/figures")
         page.get_by_label("a fork or a run of the same scenario").select_option(fork)
         page.get_by_label("or by its id").fill(dialogue)
         page.get_by_role("button", name="Add").click()
         table = page.get_by_role("region", name="Diversity and length")
         expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
-        expect(page.get_by_text(f"tertulia metrics {meeting} {fork} {dialogue}")).to_be_visible()
+        page.get_by_role("button", name="measure it").click()
+        expect(page.get_by_text(f"sim {similarity(path, meeting, fork, dialogue, letters):.3f}")).to_be_visible()
         page.reload()
         expect(table.locator("tbody th")).to_have_text([meeting, fork, dialogue])
         page.get_by_role("button", name=f"Take {fork} away").click()
         expect(table.locator("tbody th")).to_have_text([meeting, dialogue])
+        expect(page.get_by_text(f"sim {similarity(path, meeting, dialogue, letters):.3f}")).to_be_visible()
         page.goto(f"{address}#/runs/{dialogue}/figures")
         expect(page.get_by_text("--set record_scores=true")).to_be_visible()
+
+
+def similarity(path: Path, *given: str | LetterEmbedder) -> float:
+    """The mean cosine over all pairs of the runs, whose embedder comes last."""
+    *names, embedder = given
+    assert isinstance(embedder, LetterEmbedder)
+    with SqliteStore.open(path) as store:
+        turns = [[turn for turn in store.turns(str(name)) if turn.speaker is not None] for name in names]
+    vectors = embedder.embed(["\n".join(f"{turn.speaker}: {turn.text}" for turn in of_run) for of_run in turns])
+    return mean(sum(map(operator.mul, a, b)) for a, b in combinations(vectors, 2))
+
+
+def test_similarity_is_refused_where_it_can_not_be_measured(path: Path, runs: list[tertulia.Run]) -> None:
+    def missing() -> LetterEmbedder:
+        raise ModelError("the embedder needs a package that is not installed")
+
+    with serving(path, open_embedder=missing) as address:
+        for asked, status, words_of_it in (
+            (runs[0].id, 400, "two runs or more"),
+            (f"{runs[0].id},zzzz", 404, "zzzz"),
+            (f"{runs[0].id},{runs[1].id}", 400, "not installed"),
+        ):
+            answer = httpx.get(f"{address}api/similarity", params={"runs": asked})
+            assert (answer.status_code, words_of_it in answer.json()["error"]) == (status, True)
+    with serving(path) as address:
+        assert httpx.get(f"{address}api/similarity").status_code == 404
 
 
 def test_a_run_in_which_nobody_has_spoken_says_so_and_a_formula_is_no_formula(page: Page, tmp_path: Path) -> None:

@@ -148,11 +148,32 @@ function Totals({ all }: { all: readonly Figures[] }) {
       </div>
       <p class="small muted">
         dist-n: distinct n-grams of words over all n-grams; no n-gram crosses the end of an utterance. dist-n falls as a conversation grows, so compare runs of equal length.{" "}
-        {all.length > 1
-          ? <>Their similarity (sim) needs an embedding model, which this page does not load; measure it with <Command words={["metrics", ...all.map(({ run }) => run)]} /></>
-          : <>Similarity (sim) compares two or more runs and needs an embedding model; measure it with <Command words={["metrics", ...all.map(({ run }) => run), "OTHER"]} /></>}
+        {all.length > 1 ? <Similarity runs={all.map(({ run }) => run)} /> : <>Similarity (sim) is measured between two runs or more: compare with another one.</>}
       </p>
     </section>
+  );
+}
+
+interface Measured {
+  readonly embedder: string;
+  readonly sim: number;
+  readonly sim_untruncated: number;
+}
+
+/** How similar the dialogues of the runs are, once a reader asks: the first time, the server loads the embedder. */
+function Similarity({ runs }: { runs: readonly string[] }) {
+  const isAsked = usePlace().query.sim === "1" && !source.isFile;
+  const measured = useDocument<Measured>(isAsked ? `similarity?runs=${runs.map(encodeURIComponent).join(",")}` : null);
+  if (source.isFile) return <>Their similarity (sim) is measured by <Command words={["metrics", ...runs]} /></>;
+  if (!isAsked) return <>Their similarity (sim): <button class="plain" onClick={() => goWith({ sim: 1 })}>measure it</button></>;
+  if (measured.state === "loading") return <span role="status">Their similarity (sim) is being measured; the first time, the embedder is loaded…</span>;
+  if (measured.state === "failed") return <span role="alert" class="data">{measured.error}</span>;
+  const { sim, sim_untruncated, embedder } = measured.value;
+  return (
+    <span role="status">
+      Their similarity: <b class="number">sim {number(sim, 3)}</b> (the mean cosine over all pairs, by <span class="data">{embedder}</span>;{" "}
+      {number(sim_untruncated, 3)} where no text is truncated).
+    </span>
   );
 }
 
