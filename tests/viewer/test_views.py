@@ -12,6 +12,8 @@ def test_the_runs_of_a_store_lead_to_their_turns(page: Page, tmp_path: Path) -> 
     run = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.5, store=tmp_path / "t.db", progress=False)
     with serving(tmp_path / "t.db") as address:
         page.goto(address)
+        expect(page).to_have_title("Runs · Tertulia")
         page.get_by_role("link", name=run.id).click()
+        expect(page).to_have_title(f"{run.id} · Tertulia")
         for turn in run.turns:
             expect(page.get_by_text(turn.text, exact=True).first).to_be_visible()

@@ -1,6 +1,7 @@
 /** The page: the view that its address names, below a line that leads to the others. */
 
 import { render } from "preact";
+import { useEffect } from "preact/hooks";
 import { FileNote } from "./components/file_note";
 import { ConnectionLine } from "./components/connection";
 import { Notice } from "./components/parts";
@@ -17,6 +18,7 @@ import { TownView } from "./views/town";
 
 function Page() {
   const { path } = usePlace();
+  useEffect(() => void (document.title = titleOf(path)), [path.join("/")]);
   return (
     <>
       <header class="top">
@@ -29,6 +31,12 @@ function Page() {
       <View path={path} />
     </>
   );
+}
+
+/** Return what tells this view from others in a row of tabs. */
+function titleOf([kind = "runs", first, second = ""]: readonly string[]): string {
+  if (first === undefined) return "Runs · Tertulia";
+  return `${kind === "compare" ? `${first} and ${second}` : [first, second].filter(Boolean).join(", ")} · Tertulia`;
 }
 
 function View({ path }: { path: readonly string[] }) {
