@@ -1,4 +1,4 @@
-"""How all runs of a store stand, read so cheaply that it can be asked several times a second."""
+"""How far all runs of a store are, read so cheaply that it can be asked several times a second."""
 
 import json
 import zlib
@@ -14,8 +14,8 @@ from storage.views import TURNS_OF_RUN
 
 
 @dataclass(frozen=True)
-class RunStanding:
-    """How a run stands.
+class RunProgress:
+    """How far a run is.
 
     Attributes:
         status: As it is stored; a run whose process was killed is still stored as running.
@@ -29,15 +29,15 @@ class RunStanding:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How all runs stand.
+class StoreProgress:
+    """How far all runs are.
 
     Attributes:
         runs: By id, newest first.
         digest: A number that differs when any run or simulation of the store does.
     """
 
-    runs: Mapping[str, RunStanding] = field(default_factory=dict)
+    runs: Mapping[str, RunProgress] = field(default_factory=dict)
     digest: int = 0
 
 
@@ -51,10 +51,10 @@ class Watch:
         self._rows: list[dict[str, Any]] = []
         self._simulations: list[dict[str, Any]] = []
         self._driven: set[str] = set()
-        self._standing = Standing()
+        self._progress = StoreProgress()
 
-    def look(self) -> Standing:
-        """Return how all runs stand now; the same object as before where nothing has changed.
+    def look(self) -> StoreProgress:
+        """Return how far all runs are now; the same object as before where nothing has changed.
 
         Raises:
             StorageError: The store can't be read.
@@ -70,7 +70,7 @@ class Watch:
         driven = {run for run in running if self._drivers.is_driven(run)}
         if is_written or driven != self._driven:
             self._driven = driven
-            runs = {row["run"]: RunStanding(row["status"], row["turns"], row["run"] in driven) for row in self._rows}
+            runs = {row["run"]: RunProgress(row["status"], row["turns"], row["run"] in driven) for row in self._rows}
             everything = json.dumps([self._rows, self._simulations, sorted(driven)])
-            self._standing = Standing(runs, zlib.crc32(everything.encode()))
-        return self._standing
+            self._progress = StoreProgress(runs, zlib.crc32(everything.encode()))
+        return self._progress

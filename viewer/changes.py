@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from state.errors import TertuliaError
 from storage.ids import resolve_id
 from storage.store import SqliteStore
-from storage.watching import Standing, Watch
+from storage.watching import StoreProgress, Watch
 from viewer.store_reader import StoreReader
 
 #: Between two looks at the store; after so long a page connects again; how often a silent connection is kept alive.
@@ -22,7 +22,7 @@ class Changes:
         """Note where the store is read."""
         self._reader = reader
         self._watch: tuple[SqliteStore, Watch] | None = None
-        self._latest: Standing | str | None = None  # a text says why the store can't be read
+        self._latest: StoreProgress | str | None = None  # a text says why the store can't be read
         self._clients: set[asyncio.Event] = set()
         self._looking: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -64,7 +64,7 @@ class Changes:
     async def _look(self) -> None:
         while self._clients and not self._is_closed:
             try:
-                latest: Standing | str = await self._reader.read(self._read)
+                latest: StoreProgress | str = await self._reader.read(self._read)
             except TertuliaError as error:
                 latest = str(error)
             except Exception:
@@ -76,7 +76,7 @@ class Changes:
             await asyncio.sleep(_LOOK_EVERY_S)
         self._looking = self._latest = None
 
-    def _read(self, store: SqliteStore) -> Standing:
+    def _read(self, store: SqliteStore) -> StoreProgress:
         if self._watch is None or self._watch[0] is not store:
             self._watch = store, Watch(store)
         return self._watch[1].look()

@@ -57,8 +57,8 @@ def html_of_run(store: SqliteStore, run: str) -> Iterator[str]:
     yield from page.before(f"{record.run} · Tertulia")
     about = {"documents": documents.numbers, "missing": documents.missing, "firsts": documents.firsts}
     of_run = f'data-run="{_attribute(record.run)}" data-version="{_attribute(version("tertulia"))}"'
-    left_out = f'data-left-out="{_attribute(documents.left_out or "")}"'
-    yield f'<script type="application/octet-stream" id="documents" {of_run} {left_out}>{packed(dumps(about))}</script>'
+    omitted = f'data-omitted="{_attribute(documents.omitted or "")}"'
+    yield f'<script type="application/octet-stream" id="documents" {of_run} {omitted}>{packed(dumps(about))}</script>'
     for chunk in documents.chunks:
         yield f'<script type="application/octet-stream" class="chunk">{chunk}</script>'
     yield from page.after()
@@ -126,7 +126,7 @@ class Documents(NamedTuple):
     missing: dict[str, str]
     chunks: list[str]
     firsts: list[int]
-    left_out: str | None
+    omitted: str | None
 
 
 def _collect(store: SqliteStore, run: RunRecord) -> Documents:
@@ -147,9 +147,9 @@ def _collect(store: SqliteStore, run: RunRecord) -> Documents:
     chunks, firsts = list(table.chunks), list(table.firsts)
     if add(_paths(store, run, [_STATES])):
         return Documents(numbers, missing, table.chunks, table.firsts, None)
-    left_out = f"the states of nodes, which would make it too large; tertulia view {run.run} has them"
+    omitted = f"the states of nodes, which would make it too large; tertulia view {run.run} has them"
     kept = {path: number for path, number in numbers.items() if not path.endswith("/states")}
-    return Documents(kept, missing, chunks, firsts, left_out)
+    return Documents(kept, missing, chunks, firsts, omitted)
 
 
 def _document(store: SqliteStore, run: RunRecord, path: str) -> Document:

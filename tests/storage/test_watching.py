@@ -9,7 +9,7 @@ import tertulia
 from state.errors import StorageError
 from storage.locks import Drivers, drive_lock
 from storage.store import SqliteStore
-from storage.watching import RunStanding, Watch
+from storage.watching import RunProgress, Watch
 
 
 def test_a_look_is_the_same_until_something_is_written(tmp_path: Path) -> None:
@@ -18,14 +18,14 @@ def test_a_look_is_the_same_until_something_is_written(tmp_path: Path) -> None:
     with SqliteStore.open(path) as watched, SqliteStore.open(path) as writing:
         watch = Watch(watched)
         before = watch.look()
-        assert before.runs == {run.id: RunStanding("finished", 2)}
+        assert before.runs == {run.id: RunProgress("finished", 2)}
         assert watch.look() is before
         writing.set_label(run.id, "a label")
         labelled = watch.look()
         assert labelled.runs == before.runs
         assert labelled.digest != before.digest
         writing.set_status(run.id, "running")
-        assert watch.look().runs[run.id] == RunStanding("running", 2, is_driven=False)
+        assert watch.look().runs[run.id] == RunProgress("running", 2, is_driven=False)
         with drive_lock(path, run.id):
             driven = watch.look()
             assert driven.runs[run.id].is_driven
@@ -39,7 +39,7 @@ def test_a_fork_has_the_turns_that_it_shares(tmp_path: Path) -> None:
     with SqliteStore.open(path) as store:
         looked = Watch(store).look().runs
         assert list(looked) == [fork.id, run.id]
-        assert {name: standing.turns for name, standing in looked.items()} == {
+        assert {name: progress.turns for name, progress in looked.items()} == {
             record.run: record.turns for record in store.runs()
         }
 

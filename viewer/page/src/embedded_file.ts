@@ -8,7 +8,7 @@ export interface AboutFile {
   /** The version of the program that wrote it. */
   readonly version: string;
   /** What the store has and the file has not; empty where it has everything. */
-  readonly leftOut: string;
+  readonly omitted: string;
 }
 
 interface Index {
@@ -33,8 +33,8 @@ export class EmbeddedFile implements Source {
   private readonly unpacked = new Map<number, Promise<readonly unknown[]>>();
 
   constructor(element: HTMLElement) {
-    const { run = "", version = "", leftOut = "" } = element.dataset;
-    this.about = { run, version, leftOut };
+    const { run = "", version = "", omitted = "" } = element.dataset;
+    this.about = { run, version, omitted };
     this.packed = [...document.querySelectorAll("script.chunk")];
     this.index = unpack<Index>(element);
     this.index.catch(() => undefined); // told where a document is read
@@ -46,7 +46,7 @@ export class EmbeddedFile implements Source {
     const number = Object.hasOwn(index.documents, plain) ? index.documents[plain] : undefined;
     if (number !== undefined) return (await this.whole(number, index)) as T;
     if (Object.hasOwn(index.missing, plain)) throw new Error(index.missing[plain]);
-    if (this.about.leftOut && plain.endsWith("/states")) throw new Error(`Left out of this file: ${this.about.leftOut}.`);
+    if (this.about.omitted && plain.endsWith("/states")) throw new Error(`Not in this file: ${this.about.omitted}.`);
     throw new Error(`This file holds run ${this.about.run} alone. tertulia view shows all runs of a store.`);
   }
 

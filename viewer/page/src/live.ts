@@ -1,4 +1,4 @@
-/** A run as it changes: how it stands, and its turns as they are stored. */
+/** A run as it changes: how far it is, and its turns as they are stored. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { source } from "./source";
@@ -12,30 +12,30 @@ const RETRY_MS = 1000;
 /** What a run that is no longer in the store has for a status. */
 const REMOVED = "removed";
 
-/** How a run stands. */
-export interface Standing {
+/** How far a run is. */
+export interface RunProgress {
   readonly status: string;
   readonly turns: number;
 }
 
-/** Return how a run stands now, and draw anew when that changes; `null` until the server has reported it. */
-export function useLive(run: string): Standing | null {
-  const [standing, setStanding] = useState<{ run: string; is: Standing } | null>(null);
+/** Return how far a run is now, and draw anew when that changes; `null` until the server has reported it. */
+export function useLive(run: string): RunProgress | null {
+  const [progress, setProgress] = useState<{ run: string; progress: RunProgress } | null>(null);
   useEffect(() => {
     if (source.isFile) return;
     return source.watch(run, (change) => {
       const reported = change.run ?? { status: REMOVED, turns: 0 };
-      setStanding((held) => {
-        const isSame = held?.run === run && held.is.status === reported.status && held.is.turns === reported.turns;
-        return isSame ? held : { run, is: { status: reported.status, turns: reported.turns } };
+      setProgress((held) => {
+        const isSame = held?.run === run && held.progress.status === reported.status && held.progress.turns === reported.turns;
+        return isSame ? held : { run, progress: { status: reported.status, turns: reported.turns } };
       });
     });
   }, [run]);
-  return standing?.run === run ? standing.is : null;
+  return progress?.run === run ? progress.progress : null;
 }
 
 /** Return a version for what is read of a run as it stands: another one as soon as it has other turns or has ended. */
-export function versionOf(run: Standing, live: Standing | null = null): string {
+export function versionOf(run: RunProgress, live: RunProgress | null = null): string {
   const { status, turns } = live ?? run;
   return `${status} ${turns}`;
 }
@@ -57,10 +57,10 @@ export function useRun(id: string): [Loaded<RunInFull>, () => void] {
 }
 
 /**
- * Return the turns of a run; new ones are appended as `standing` tells of them. A turn that is read again takes the place
+ * Return the turns of a run; new ones are appended as `progress` tells of them. A turn that is read again takes the place
  * of the one with its number, so a run that was killed and goes on shows none twice.
  */
-export function useTurns(run: string, standing: Standing | null): Loaded<readonly ConversationTurn[]> {
+export function useTurns(run: string, progress: RunProgress | null): Loaded<readonly ConversationTurn[]> {
   const [held, hold] = useState<{ run: string; loaded: Loaded<readonly ConversationTurn[]> } | null>(null);
   const reading = useRef(false);
   const [tries, tryAgain] = useState(0);
@@ -79,7 +79,7 @@ export function useTurns(run: string, standing: Standing | null): Loaded<readonl
   const turns = loaded?.state === "ready" ? loaded.value : null;
   const last = turns?.at(-1)?.turn ?? 0;
   useEffect(() => {
-    if (turns === null || standing === null || standing.turns <= last || reading.current) return;
+    if (turns === null || progress === null || progress.turns <= last || reading.current) return;
     reading.current = true;
     source
       .read<ConversationTurns>(`${runPath(run, "turns")}?after=${Math.max(0, last - 1)}`)
@@ -90,7 +90,7 @@ export function useTurns(run: string, standing: Standing | null): Loaded<readonl
         () => void setTimeout(() => tryAgain((times) => times + 1), RETRY_MS),
       )
       .finally(() => void (reading.current = false));
-  }, [turns, last, standing, run, tries]);
+  }, [turns, last, progress, run, tries]);
   return loaded ?? { state: "loading" };
 }
 

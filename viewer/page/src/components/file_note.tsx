@@ -8,7 +8,7 @@ export function FileNote() {
   return (
     <span class="muted file-note">
       Run <span class="code">{about.run}</span> in one file, exported by Tertulia {about.version}
-      {about.leftOut && <>; without {about.leftOut}</>}
+      {about.omitted && <>; without {about.omitted}</>}
     </span>
   );
 }

@@ -9,7 +9,7 @@ import { counted } from "../format";
 import { goWith, hrefOf, usePlace } from "../router";
 import "../styles/album.css";
 import "../styles/matrix.css";
-import { type Standing, versionOf } from "../live";
+import { type RunProgress, versionOf } from "../live";
 import { useDocument } from "../use_document";
 import type { Album, AlbumPicture } from "./album_documents";
 import { LongText } from "./compare_turn";
@@ -19,7 +19,7 @@ const PICTURES_SHOWN = 24;
 /** Curves that can be told apart in a plot. */
 const CURVES = 6;
 
-export function AlbumView({ run, live }: { run: Run; live: Standing | null }) {
+export function AlbumView({ run, live }: { run: Run; live: RunProgress | null }) {
   const album = useDocument<Album>(`runs/${encodeURIComponent(run.run)}/album`, versionOf(run, live));
   return <WithDocument of={album}>{(album) => <Shown album={album} />}</WithDocument>;
 }

@@ -5,7 +5,7 @@ import { Notice, WithDocument } from "../components/parts";
 import { Speaker } from "../components/speakers";
 import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
-import { type Standing, useTurns } from "../live";
+import { type RunProgress, useTurns } from "../live";
 import "../styles/conversation.css";
 import { useDocument } from "../use_document";
 import { type ConversationTurn, type RunInFull, runPath, type Thoughts } from "./conversation/documents";
@@ -15,7 +15,7 @@ import { Timeline } from "./conversation/timeline";
 import { FollowButton, Transcript } from "./conversation/transcript";
 import { TurnPane } from "./turn";
 
-export function ConversationView({ run, live }: { run: RunInFull; live: Standing | null }) {
+export function ConversationView({ run, live }: { run: RunInFull; live: RunProgress | null }) {
   const turns = useTurns(run.run, live);
   const isOver = (live?.status ?? run.status) === "finished";
   return (

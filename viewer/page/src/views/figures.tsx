@@ -6,7 +6,7 @@ import { Notice, WithDocument } from "../components/parts";
 import type { Run, RunRow } from "../documents";
 import { lambda, number } from "../format";
 import { idsOf, listOfIds } from "../id_list";
-import { type Standing, versionOf } from "../live";
+import { type RunProgress, versionOf } from "../live";
 import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/figures.css";
@@ -20,7 +20,7 @@ const DISTINCT = [["dist1", "dist-1"], ["dist2", "dist-2"], ["dist3", "dist-3"]]
 
 const pathOf = (run: string) => `runs/${encodeURIComponent(run)}/figures`;
 
-export function FiguresView({ run, live }: { run: Run; live: Standing | null }) {
+export function FiguresView({ run, live }: { run: Run; live: RunProgress | null }) {
   const figures = useDocument<Figures>(pathOf(run.run), versionOf(run, live));
   const beside = idsOf(usePlace().query.with).filter((other) => other !== run.run).slice(0, MOST_BESIDE);
   const read = useEach(beside);

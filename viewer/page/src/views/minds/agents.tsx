@@ -6,14 +6,14 @@ import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import { useVirtualRows } from "../../components/virtual";
 import { besides, counted, inWords, isolated, number, percent } from "../../format";
-import { type Standing, versionOf } from "../../live";
+import { type RunProgress, versionOf } from "../../live";
 import { hrefOf, usePlace } from "../../router";
 import { useDocument } from "../../use_document";
 import { type RunInFull, runPath } from "../conversation/documents";
 import { AgentChart } from "./chart";
 import type { AgentInRun, Opening, RoundInShort } from "./documents";
 
-export function AgentsView({ run, live }: { run: RunInFull; live: Standing | null }) {
+export function AgentsView({ run, live }: { run: RunInFull; live: RunProgress | null }) {
   const { query } = usePlace();
   const agent = run.people.find((name) => name === query.agent) ?? run.people[0]!;
   const document = useDocument<AgentInRun>(runPath(run.run, "agents", agent), versionOf(run, live));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Mind, mindParameters } from "./documents";
 import { density, type Draw, late, logMoments } from "./latency";
-import { floorInWords, latencyInWords, perceptionInWords, standingInWords, weighingInWords } from "./phrases";
+import { floorInWords, latencyInWords, perceptionInWords, outcomeInWords, weighingInWords } from "./phrases";
 
 const DRAW: Draw = { latency_scale_s: 2, latency_spread_s: 1, persistence: 0.7, yielded_s: 5 };
 
@@ -54,15 +54,15 @@ describe("a round in words", () => {
     expect(weighingInWords({ ...MIND, willingness_parts: null }, PARAMETERS)).toBeNull();
   });
   it("says how everybody stood to the floor", () => {
-    expect(standingInWords(MIND, MIND, PARAMETERS)).toBe("got the floor");
-    expect(standingInWords(OTHER, MIND, PARAMETERS)).toBe("0.25 s too late");
-    expect(standingInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.3 }, MIND, PARAMETERS)).toBe(
+    expect(outcomeInWords(MIND, MIND, PARAMETERS)).toBe("got the floor");
+    expect(outcomeInWords(OTHER, MIND, PARAMETERS)).toBe("0.25 s too late");
+    expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.3 }, MIND, PARAMETERS)).toBe(
       "not willing: W 0.30 < θ 0.5",
     );
-    expect(standingInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.4992 }, MIND, PARAMETERS)).toBe(
+    expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: 0.4992 }, MIND, PARAMETERS)).toBe(
       "not willing: W 0.499 < θ 0.5",
     );
-    expect(standingInWords({ ...OTHER, willing: false, latency_s: null, willingness: null, typed: "" }, MIND, PARAMETERS)).toBe(
+    expect(outcomeInWords({ ...OTHER, willing: false, latency_s: null, willingness: null, typed: "" }, MIND, PARAMETERS)).toBe(
       "stayed silent",
     );
     expect(latencyInWords(OTHER, PARAMETERS)).toBe("μ 2.00 s, σ 1.00 s, unheard before: × 0.7");

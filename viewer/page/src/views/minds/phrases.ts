@@ -14,7 +14,7 @@ export function perceptionInWords({ perception }: Mind, parameters: MindParamete
 }
 
 /** Return how an agent stood to the floor in this round. */
-export function standingInWords(mind: Mind, winner: Mind | undefined, parameters: MindParameters): string {
+export function outcomeInWords(mind: Mind, winner: Mind | undefined, parameters: MindParameters): string {
   if (mind.willing === null) return "made no bid: the round was interrupted";
   if (mind.won) return "got the floor";
   if (mind.typed !== null && !mind.willing) return "stayed silent";

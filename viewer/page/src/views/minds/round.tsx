@@ -9,7 +9,7 @@ import { hrefOf } from "../../router";
 import { useDocument } from "../../use_document";
 import { runPath } from "../conversation/documents";
 import { type Mind, type MindParameters, mindParameters, type Opening, type PlanStep, type TurnOfMeeting } from "./documents";
-import { floorInWords, latencyInWords, perceptionInWords, standingInWords } from "./phrases";
+import { floorInWords, latencyInWords, perceptionInWords, outcomeInWords } from "./phrases";
 import { Race } from "./race";
 import { WillingnessBar } from "./willingness";
 
@@ -58,7 +58,7 @@ function Others({ minds, run, parameters }: { minds: readonly Mind[]; run: Run; 
   return (
     <ul class="others small">
       {others.map((mind) => (
-        <li key={mind.agent}><Speaker people={run.people} name={mind.agent} /> {standingInWords(mind, undefined, parameters)}</li>
+        <li key={mind.agent}><Speaker people={run.people} name={mind.agent} /> {outcomeInWords(mind, undefined, parameters)}</li>
       ))}
     </ul>
   );
@@ -74,12 +74,12 @@ interface MindProps {
 
 function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
   const latency = latencyInWords(mind, parameters);
-  const standing = standingInWords(mind, winner, parameters);
+  const outcome = outcomeInWords(mind, winner, parameters);
   return (
     <section class={`card mind stack ${mind.won ? "won" : ""}`} aria-label={mind.agent}>
       <div class="row">
         <h3><Speaker people={run.people} name={mind.agent} /></h3>
-        <span class={`tag ${mind.won ? "live" : ""}`}>{mind.won ? "→ " : ""}{standing}</span>
+        <span class={`tag ${mind.won ? "live" : ""}`}>{mind.won ? "→ " : ""}{outcome}</span>
         <a class="small" href={hrefOf(["runs", run.run, "minds"], { agent: mind.agent })}>whole run</a>
       </div>
       {mind.typed !== null && <p><span class="muted small">a person typed</span> <span class="words data">{mind.typed || "nothing"}</span></p>}
