@@ -8,12 +8,12 @@ from itertools import combinations
 from pathlib import Path
 from statistics import mean
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 from support.letters import LetterEmbedder
+from support.requests_to_page import ask
 from support.stored import a_case, a_run
 from support.viewer_page import serving
 
@@ -144,10 +144,10 @@ def test_similarity_is_refused_where_it_can_not_be_measured(path: Path, runs: li
             (f"{runs[0].id},zzzz", 404, "zzzz"),
             (f"{runs[0].id},{runs[1].id}", 400, "not installed"),
         ):
-            answer = httpx.get(f"{address}api/similarity", params={"runs": asked})
-            assert (answer.status_code, words_of_it in answer.json()["error"]) == (status, True)
+            answer = ask(address, f"api/similarity?runs={asked}")
+            assert (answer.status, words_of_it in answer.json["error"]) == (status, True)
     with serving(path) as address:
-        assert httpx.get(f"{address}api/similarity").status_code == 404
+        assert ask(address, "api/similarity").status == 404
 
 
 def test_a_run_in_which_nobody_has_spoken_says_so_and_a_formula_is_no_formula(page: Page, tmp_path: Path) -> None:
