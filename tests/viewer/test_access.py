@@ -20,8 +20,8 @@ IN_FILE = ("meeting", "minds", "figures", "no run")
 
 WIDTHS = (360, 768, 1280, 2560)
 
-#: Where axe is asked, by width: in both themes, wide and narrow.
-ASKED: dict[int, tuple[Literal["light", "dark"], ...]] = {360: ("dark",), 1280: ("light",)}
+#: The themes in which axe is asked, by width.
+ASKED: dict[int, tuple[Literal["light", "dark"], ...]] = {360: ("light", "dark"), 1280: ("light", "dark")}
 
 _FOUND = """async () => {
     const shown = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
