@@ -2,7 +2,7 @@
 
 `python -m benchmarks.startup` prints, as medians over repeats, CPU seconds (user and system) with one thread:
 
-1. commands that need no model, and by the clock `view` until its page has answered (target: 1 s);
+1. commands that need no model;
 2. `run tidewell` with the embedded model until its first prompt is read, by what it is spent on: where no vectors of
    its texts are kept yet, and again;
 3. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
@@ -17,11 +17,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
 
 from cli.environment import cache_folder
 from models.embedded import CONVERSION
@@ -87,20 +85,6 @@ def new_folder() -> Iterator[tuple[list[str], dict[str, str]]]:
         yield ["--store", str(Path(folder) / "startup.db")], {"TERTULIA_CACHE": folder}
 
 
-def view_s(store: Path) -> float:
-    """Return the seconds from the command `view` to its page and its list of runs."""
-    began = time.perf_counter()
-    command = [sys.executable, "-m", "cli.main", "view", "--port", "0", "--no-open", "--store", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        address = (process.stdout or sys.stdin).readline().strip()
-        for path in ("", "api/runs"):
-            with urlopen(address + path) as answer:
-                answer.read()
-        seconds = time.perf_counter() - began
-        process.terminate()
-    return seconds
-
-
 def first_words() -> list[dict[str, float]]:
     """Return the CPU seconds until the first prompt is read, by what they are spent on: of a first and a second run."""
     with new_folder() as (named, environment):
@@ -145,9 +129,6 @@ def main() -> None:
     for command in (["--help"], ["runs"], ["scenarios"], ["settings"]):
         cpu = statistics.median(spent(["-m", "cli.main", *command])[0] for _ in repeats)
         print(f"tertulia {command[0]}: {cpu:.2f} s")
-    with new_folder() as (named, environment):
-        spent(["-m", "cli.main", "run", "tidewell", "--rehearse", *named], environment)
-        print(f"tertulia view: {statistics.median(view_s(Path(named[1])) for _ in repeats):.2f} s by the clock")
     words = [first_words() for _ in repeats]
     for number, run in enumerate(("a first run", "the next")):
         for what in words[0][number]:

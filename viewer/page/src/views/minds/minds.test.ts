@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Mind, mindParameters } from "./documents";
 import { density, type Draw, late, logMoments } from "./latency";
-import { floorInWords, latencyInWords, perceptionInWords, outcomeInWords, weighingInWords } from "./phrases";
+import { floorInWords, latencyInWords, perceptionInWords, outcomeInWords } from "./phrases";
 
 const DRAW: Draw = { latency_scale_s: 2, latency_spread_s: 1, persistence: 0.7, yielded_s: 5 };
 
@@ -48,10 +48,6 @@ describe("a round in words", () => {
     expect(perceptionInWords(MIND, PARAMETERS)).toBe("noticed turn 3: relevance 0.58, importance 5.8, called by name");
     const unnoticed = { ...MIND, perception: { ...MIND.perception, noticed: false, relevance: 0.1, turn: 0 } };
     expect(perceptionInWords(unnoticed, PARAMETERS)).toBe("did not notice how it opened: relevance 0.10, below 0.12");
-    expect(weighingInWords(MIND, PARAMETERS)).toBe(
-      "0.25 × 1.00 topic + 0.25 × 0.40 goal + 0.25 × 0.50 emotion + 0.25 × 0.50 personality = 0.60 ≥ θ 0.5 (asked by name)",
-    );
-    expect(weighingInWords({ ...MIND, willingness_parts: null }, PARAMETERS)).toBeNull();
   });
   it("says how everybody stood to the floor", () => {
     expect(outcomeInWords(MIND, MIND, PARAMETERS)).toBe("got the floor");

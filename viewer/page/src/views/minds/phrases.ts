@@ -1,7 +1,7 @@
 /** A round in words, as the commands tell it (tertulia/round_phrases.py). */
 
 import { besides, inWords, isolated, listed, number } from "../../format";
-import { type Floor, type Mind, type MindParameters, PARTS } from "./documents";
+import type { Floor, Mind, MindParameters } from "./documents";
 
 /** Return what an agent noticed, and why, or why not. */
 export function perceptionInWords({ perception }: Mind, parameters: MindParameters): string {
@@ -26,20 +26,6 @@ export function outcomeInWords(mind: Mind, winner: Mind | undefined, parameters:
   if (mind.willing) return "willing, not asked";
   if (mind.willingness === null) return "was not asked";
   return `not willing: W ${besides(mind.willingness, parameters.willingness_threshold)} < θ ${parameters.willingness_threshold}`;
-}
-
-/** Return Eq. 1 of ChatAgents with its numbers, and what moved its parts; `null` for a person. */
-export function weighingInWords(mind: Mind, parameters: MindParameters): string | null {
-  const parts = mind.willingness_parts;
-  if (parts === null || mind.willingness === null) return null;
-  const terms = PARTS.map((part) => `${mind.weights[part]} × ${number(parts[part])} ${part}`).join(" + ");
-  const moved = [
-    mind.address === 1 ? "asked by name" : mind.address ? `spoken to: ${mind.address}` : "",
-    mind.need ? `need to speak: ${number(mind.need)}` : "",
-  ].filter(Boolean);
-  const sign = mind.willing ? "≥" : "<";
-  const reached = `${besides(mind.willingness, parameters.willingness_threshold)} ${sign} θ ${parameters.willingness_threshold}`;
-  return `${terms} = ${reached}${moved.length ? ` (${moved.join(", ")})` : ""}`;
 }
 
 /** Return why a latency is what it is; `null` for who did not race. */
