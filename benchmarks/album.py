@@ -15,13 +15,13 @@ from pathlib import Path
 _MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
 from tertulia.starting import begin, plan_run
 
 path, model, settings = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
-with SqliteStore.open(path, create=True) as store:
+with SqlStore.open(path, create=True) as store:
     context = begin(store, plan_run("villagers", settings, model=model), ModelAccess())
     cpu, wall = time.process_time(), time.perf_counter()
     drive_run(store, context, lambda event: None)

@@ -26,7 +26,7 @@ from state.meeting import EMOTIONS, Attendee, Meeting
 from state.randomness import keyed_generator
 from state.records import Persona, Turn
 from state.store import Store
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: Lines, and the feelings that they may well give. None of them was used to choose the sentence that is completed.
 MOMENTS: Sequence[tuple[str, frozenset[str]]] = (
@@ -175,7 +175,7 @@ def main() -> None:
     if len(sys.argv) < 2:
         asyncio.run(try_moments())
         return
-    with SqliteStore.open(Path(sys.argv[1])) as store:
+    with SqlStore.open(Path(sys.argv[1])) as store:
         for run in store.runs():
             print(f"{run.run}: {run.scenario}, seed {run.seed}, {run.turns} rounds")
             for name, value in figures_of(store, run.run).items():

@@ -23,7 +23,7 @@ from prompts.render import render
 from state.language_model import Embedder, LanguageModel
 from state.parameters import Parameters
 from state.records import Case, Prompt
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
 from tertulia.events import Event, TurnFinished
@@ -64,7 +64,7 @@ def dialogue(precision: str, turns: int) -> list[Turn]:
     chosen = {"removal_factor": 0.5, "max_turns": turns, "ending": "off"}
     parameters = model.traits.resolve(Parameters().with_settings(chosen))
     clock: list[float] = []
-    with SqliteStore.open(":memory:", create=True) as store:
+    with SqlStore.open(":memory:", create=True) as store:
         plan = replace(plan_run(SCENARIO, {}, seed=1), parameters=parameters)
         context = begin_with(store, plan, Engines(model, {}, embedder))
         assert isinstance(context.start, Case)
@@ -93,7 +93,7 @@ def dialogue(precision: str, turns: int) -> list[Turn]:
 
 def prompts_of_dialogue(model: LanguageModel, embedder: Embedder, parameters: Parameters) -> list[Prompt]:
     """Return the full prompts of a dialogue."""
-    with SqliteStore.open(":memory:", create=True) as store:
+    with SqlStore.open(":memory:", create=True) as store:
         plan = replace(plan_run(SCENARIO, {}, seed=1), parameters=parameters)
         context = begin_with(store, plan, Engines(model, {}, embedder))
         asyncio.run(drive(context, InMemorySaver()))

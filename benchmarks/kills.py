@@ -23,7 +23,7 @@ from benchmarks.store_checks import faults
 from benchmarks.store_content import content, differences
 from benchmarks.subjects import Command, Subject
 from state.errors import TertuliaError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: One kill in so many is aimed at the first moments of a process, and as many at the last.
 EDGE_EVERY, EDGE_S = 8, 0.04
@@ -333,5 +333,5 @@ def problems(measure: Measure, store: Path) -> list[str]:
     """Return what is wrong with a store in which the same process was killed and went on."""
     found = [f"{lock.name} was left" for lock in store.parent.glob("*.lock")]
     found += differences(measure.content, content(store, measure.subject.is_in_order))
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         return found + faults(opened)

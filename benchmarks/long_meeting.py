@@ -18,7 +18,7 @@ from pathlib import Path
 
 import yaml
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, TurnFinished
@@ -90,7 +90,7 @@ def measured(folder: Path, people: int, rounds: int, every: int) -> list[Sample]
     """Return what rounds of a rehearsed meeting cost, by so many rounds."""
     path, samples = folder / f"{people}.db", list[Sample]()
     settings = {"max_turns": rounds, "max_minutes": 1e9, "removal_factor": 0.5}
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         plan = plan_run(str(scenario(folder, people)), settings, model="rehearsal")
         context = begin(store, plan, ModelAccess())
         before = time.process_time(), written(path)
@@ -117,7 +117,7 @@ def many_writers(folder: Path, writers: int, runs: int) -> bool:
         failures = [
             error for found in pool.map(write_runs, *zip(*[(path, at, runs)] * writers, strict=True)) for error in found
         ]
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         statuses = [record.status for record in store.runs()]
         turns = sum(len(store.turns(record.run)) for record in store.runs())
     took = time.perf_counter() - started
@@ -132,7 +132,7 @@ def write_runs(path: Path, at: Path, runs: int) -> list[str]:
     failures = []
     for seed in range(runs):
         try:
-            with SqliteStore.open(path, create=True) as store:
+            with SqlStore.open(path, create=True) as store:
                 plan = plan_run(str(at), {"max_turns": 3}, model="rehearsal", seed=seed)
                 drive_run(store, begin(store, plan, ModelAccess()), lambda event: None)
         except Exception as error:

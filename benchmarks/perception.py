@@ -28,7 +28,7 @@ from state.language_model import Embedder
 from state.meeting import Attendee, Meeting
 from state.parameters import Parameters
 from state.records import Case, RunRecord, Turn, TurnRecord, Utterance
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from worlds.catalog import list_cases, resolve
 from worlds.generative_agents import read_log
 
@@ -125,7 +125,7 @@ def row(lines: Sequence[Line]) -> str:
 
 def in_scene(probe: Probe, embedder: Embedder, remembers: bool = True) -> Iterator[Line]:
     """Yield how everybody perceives the lines one after another, and the off-topic ones somewhere in between."""
-    with SqliteStore.open(":memory:", create=True) as store:
+    with SqlStore.open(":memory:", create=True) as store:
         context = a_context(probe, embedder, store)
         turns = scene_turns(probe)
         for turn in turns:
@@ -172,7 +172,7 @@ def former(probe: Probe, embedder: Embedder) -> Iterator[Line]:
             yield Line(name, belongs, relevance, relevance < _FORMER_THRESHOLD and not is_named)
 
 
-def a_context(probe: Probe, embedder: Embedder, store: SqliteStore) -> Context:
+def a_context(probe: Probe, embedder: Embedder, store: SqlStore) -> Context:
     """Return the context of a run in which everybody is prepared."""
     model, parameters = RehearsalModel("rehearsal"), Parameters()
     context = Context("k3f9", 0, probe.meeting, parameters, model, embedder, store, BatchingBroker("k3f9", store))

@@ -26,7 +26,7 @@ from benchmarks.tally import Tally
 from benchmarks.write_recorder import Event, WriteRecorder
 from benchmarks.zygote import REHEARSED, Zygote
 from state.errors import TertuliaError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: What a disk writes whole.
 SECTOR = 512
@@ -118,13 +118,13 @@ def problems_after_cut(files: dict[str, bytes], undisturbed: Any, place: Path, z
         (place / name).write_bytes(data)
     store, stderr = place / "tertulia.db", place / "stderr.txt"
     try:
-        with SqliteStore.open(store) as opened:
+        with SqlStore.open(store) as opened:
             runs = [run.run for run in opened.runs()]
         if not runs:
             return []
         if zygote.start(["resume", runs[0], "--store", store], stderr).wait(120) != 0:
             return [stderr.read_text()[-500:]]
-        with SqliteStore.open(store) as opened:
+        with SqlStore.open(store) as opened:
             return faults(opened) + differences(undisturbed, content(store))
     except (TertuliaError, sqlite3.Error) as error:
         return [f"{type(error).__name__}: {error}"]

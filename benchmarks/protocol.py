@@ -27,7 +27,7 @@ from models.chat import open_chat_model
 from models.loading import open_embedder
 from state.cognition import Call
 from state.context import Context
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
 from tertulia.starting import begin_with, plan_run
@@ -61,7 +61,7 @@ def main() -> None:
 
 async def held(failure_rate: float) -> dict[str, str]:
     """Hold the meeting and return its figures."""
-    with serving(failure_rate=failure_rate, latency_s=LATENCY_S) as served, SqliteStore.open(":memory:") as store:
+    with serving(failure_rate=failure_rate, latency_s=LATENCY_S) as served, SqlStore.open(":memory:") as store:
         context = a_context(served, store)
         started = time.perf_counter()
         await drive(context, InMemorySaver())
@@ -86,7 +86,7 @@ async def held(failure_rate: float) -> dict[str, str]:
         }
 
 
-def a_context(served: Served, store: SqliteStore) -> Context:
+def a_context(served: Served, store: SqlStore) -> Context:
     """Return a new run of the shipped meeting; its embedder takes no time."""
     settings = {"max_turns": ROUNDS, "max_minutes": None, "removal_factor": 0, "max_concurrency": 32}
     plan = plan_run("team_building", settings, model=served.model)
@@ -157,7 +157,7 @@ def stored(file: Path) -> int:
     """Return how many calls are in the journal."""
     if not file.exists():
         return 0
-    with SqliteStore.open(file, create=False) as store:
+    with SqlStore.open(file, create=False) as store:
         return sum(len(store.calls(run.run)) for run in store.runs())
 
 

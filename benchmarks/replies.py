@@ -28,7 +28,7 @@ from models.tokenizer import HuggingFaceTokenizer
 from prompts.render import as_messages
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from state.records import Reply
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.phrases import clean
 
 #: Seconds that a reply may take to be read, and a command.
@@ -369,7 +369,7 @@ def _speak(model: FuzzedModel, place: Path, drawn: random.Random) -> None:
 
 def look_at_run(run: Callable[..., Outcome], drawn: random.Random, path: Path) -> None:
     """Read a run back by some of the commands, for people and for programs; assert that all is as it should be."""
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         turns = store.turns(store.runs()[0].run)
     shown = check_command(run("show", "@last"))
     assert shown.code == 0
@@ -402,7 +402,7 @@ def check_command(result: Outcome, as_json: bool = False) -> Outcome:
 
 def check_stored(model: FuzzedModel, path: Path) -> None:
     """Assert that a run stored every reply that was given, and that its prompts are whole."""
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         run = store.runs()[0]
         start, turns = store.start(run.run), store.turns(run.run)
         stored = Counter(repr(reply) for call in store.calls(run.run) for reply in call.replies)

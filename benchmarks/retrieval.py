@@ -23,7 +23,7 @@ from state.parameters import Parameters
 from state.records import Remembered, Stream
 from state.town import Simulation, Town
 from storage import memory_index
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from worlds.town import open_town
 
 NOW = datetime(2026, 1, 1)
@@ -46,10 +46,10 @@ def _row(themes: Vectors, length: int) -> list[str]:
     """Return the row of the table for a stream of that length."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
-        with SqliteStore.open(path, create=True) as store:
+        with SqlStore.open(path, create=True) as store:
             _write(store, themes, length)
         size = path.stat().st_size
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             stream = Stream(simulation="s", agent="a", length=length, embedder="minilm")
             generator = np.random.default_rng(length)
             points = [_noisy(themes[generator.integers(len(themes), size=3)], generator) for _ in range(TRIALS)]
@@ -70,7 +70,7 @@ def _row(themes: Vectors, length: int) -> list[str]:
     ]
 
 
-def _chosen(store: SqliteStore, stream: Stream, points: Vectors) -> tuple[list[int], int]:
+def _chosen(store: SqlStore, stream: Stream, points: Vectors) -> tuple[list[int], int]:
     """Return the numbers that are recalled, as in a conversation, and how many were looked at."""
     found = store.recollect(stream, points.tolist(), Parameters())
     numbers = best_of(found, Parameters())
@@ -78,7 +78,7 @@ def _chosen(store: SqliteStore, stream: Stream, points: Vectors) -> tuple[list[i
     return numbers, len(found.numbers)
 
 
-def _exact(store: SqliteStore, stream: Stream, points: Vectors) -> tuple[list[int], int]:
+def _exact(store: SqlStore, stream: Stream, points: Vectors) -> tuple[list[int], int]:
     scanned = memory_index.SCANNED
     memory_index.SCANNED = stream.length
     try:
@@ -100,7 +100,7 @@ def _noisy(vectors: Vectors, generator: np.random.Generator) -> Vectors:
     return moved
 
 
-def _write(store: SqliteStore, themes: Vectors, length: int) -> None:
+def _write(store: SqlStore, themes: Vectors, length: int) -> None:
     """Store a simulation with one stream that has the same number of memories every day."""
     generator, drawn = np.random.default_rng(1), random.Random(1)
     vectors = _noisy(themes[generator.integers(len(themes), size=length)], generator)

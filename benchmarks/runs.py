@@ -25,7 +25,7 @@ from rich.table import Table
 
 from benchmarks.store_checks import differences
 from state.records import Turn, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.tables import COLUMNS
 from tertulia.engines import ModelAccess, open_engines
 from tertulia.starting import new_record, plan_run
@@ -99,7 +99,7 @@ def forks(store: Path) -> list[Figure]:
     tertulia("fork", parent_of(changed), "--at", FORK_AT, "--set", "seed=2", "--json", "--store", changed)
     added = {at: at.stat().st_size - whole for at in (shared, alike, changed)}
     diff = tertulia("diff", parent_of(alike), "@last", "--exit-code", "--json", "--store", alike, expect=(0, 4))
-    with SqliteStore.open(alike) as opened:
+    with SqlStore.open(alike) as opened:
         fork, parent = (record.run for record in opened.runs())
         found = differences((opened, parent), (opened, fork))
     untouched = all(rows_of_the_first(at) == before for at in added)
@@ -138,7 +138,7 @@ def copied(store: Path, name: str) -> Path:
 
 def parent_of(store: Path) -> str:
     """Return the id of a store's first run."""
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         return opened.runs()[-1].run
 
 
@@ -191,7 +191,7 @@ def added_by(command: Sequence[str], to: Sequence[str], folder: Path) -> tuple[f
 
 def store_many(path: Path) -> None:
     """Store many short runs."""
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         plan = plan_run("tidewell", {}, model="rehearsal")
         engines = open_engines(plan.model, plan.start, plan.parameters, ModelAccess())
         for number in range(MANY):

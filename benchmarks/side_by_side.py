@@ -25,7 +25,7 @@ from models.loading import open_embedder, open_model
 from state.language_model import Embedder
 from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
 from state.records import Reply
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
 from tertulia.starting import begin_with, plan_run
@@ -124,7 +124,7 @@ def record(
     def note(event: object) -> None:
         recorder.turn += type(event).__name__ == "TurnFinished"
 
-    with SqliteStore.open(":memory:", create=True) as store:
+    with SqlStore.open(":memory:", create=True) as store:
         settings = {"removal_factor": removal_factor, "max_turns": turns, "ending": "continuation"}
         plan = plan_run(scenario, settings, seed=seed)
         plan = replace(plan, parameters=model.traits.resolve(plan.parameters))

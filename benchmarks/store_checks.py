@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.tables import Table
 
 
-def faults(store: SqliteStore) -> list[str]:
+def faults(store: SqlStore) -> list[str]:
     """Return what is wrong with a store by itself: its structure, its index, calls that were stored twice."""
     found = [row["integrity_check"] for row in store.file.rows("PRAGMA integrity_check")]
     found = [] if found == ["ok"] else found
@@ -22,7 +22,7 @@ def faults(store: SqliteStore) -> list[str]:
     return found
 
 
-def differences(undisturbed: tuple[SqliteStore, str], resumed: tuple[SqliteStore, str]) -> list[str]:
+def differences(undisturbed: tuple[SqlStore, str], resumed: tuple[SqlStore, str]) -> list[str]:
     """Compare two runs by all that is stored of them; ids of runs, lineage and wall-clock times may differ.
 
     Args:
@@ -44,7 +44,7 @@ def differences(undisturbed: tuple[SqliteStore, str], resumed: tuple[SqliteStore
     return lines
 
 
-def _records(store: SqliteStore, run: str) -> dict[str, dict[Any, Any]]:
+def _records(store: SqlStore, run: str) -> dict[str, dict[Any, Any]]:
     """Return all that is stored of a run: for every kind of record its records, by key and in their order."""
     record = store.run(run)
     turns = range(1, record.turns + 1)

@@ -36,7 +36,7 @@ from state.context import Context
 from state.language_model import GenerationRequest, ScoringOptions
 from state.parameters import Parameters
 from state.records import Case, Prompt
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
 from tertulia.starting import begin_with, plan_run
@@ -179,7 +179,7 @@ def _utterances(
         for seed, sample in enumerate(samples):
             model.clear_cache()
             clocked = _Clocked(model)
-            with SqliteStore.open(":memory:", create=True) as store:
+            with SqlStore.open(":memory:", create=True) as store:
                 context = _context(store, clocked, embedder, sample, settings, seed)
                 embedder.embed([m.text for m in context.case.initiator.memories])  # once per run, not per utterance
                 spent, _ = _cpu_s(partial(asyncio.run, drive(context, InMemorySaver())))
@@ -197,7 +197,7 @@ def _utterances(
 
 
 def _context(
-    store: SqliteStore, model: Any, embedder: SentenceEmbedder, sample: Sample, parameters: Parameters, seed: int
+    store: SqlStore, model: Any, embedder: SentenceEmbedder, sample: Sample, parameters: Parameters, seed: int
 ) -> Context:
     plan = replace(plan_run(sample.scenario, {}, seed=seed), parameters=parameters)
     return begin_with(store, plan, Engines(model, {}, embedder))

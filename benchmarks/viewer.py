@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import tertulia
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.html_file import html_of_run
 from tertulia.written_files import write_lines
 from viewer.server import BUILT
@@ -81,7 +81,7 @@ def _measure_exported(folder: Path, page: Page, table: Table) -> None:
     store, file = folder / "exported.db", folder / "run.html"
     run = _rehearsed(store, EXPORTED_TURNS)
     began = time.perf_counter()
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         write_lines(file, html_of_run(opened, run))
     took_s = time.perf_counter() - began
     table.add_row(f"{EXPORTED_TURNS} turns as one file", f"{file.stat().st_size / 1e6:.2f} MB", "5 MB")

@@ -47,12 +47,12 @@ class Behaviour:
 def rehearse(scenario: str, seed: int, rounds: int) -> Behaviour:
     """Return how a rehearsed run of a meeting went."""
     import tertulia
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "willingness.db"
         run = tertulia.run(scenario, seed=seed, rounds=rounds, rehearse=True, store=path, progress=False)
-        with SqliteStore.open(path, create=False) as store:
+        with SqlStore.open(path, create=False) as store:
             return observe(store, run.id)
 
 

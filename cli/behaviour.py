@@ -10,7 +10,7 @@ from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.asking import ask
 from cli.terminal.output import data, print_json
 from cli.terminal.status_line import status_line
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.exchanges import check_is_no_album_chat
 
 _PROTOTYPES = "prototypes"
@@ -38,7 +38,7 @@ def behaviour(
     from lab.behaviour_report import behaviour_document, behaviour_report
     from lab.speech_acts import acts_by_model, speech_act_requests
 
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         check_is_no_album_chat(record, "behaviour")
         turns = opened.turns(record.run)

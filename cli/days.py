@@ -15,7 +15,7 @@ from cli.terminal.tables import Row, print_columns, print_table
 from cli.views.live import print_encounter, print_town
 from state.errors import UsageError
 from state.town import Simulation
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.days import (
     HEADINGS,
     Memories,
@@ -79,7 +79,7 @@ def days(
     about_one = "--agent" if agent is not None else "--encounters" if encounters else None
     if about_one and len(simulation or ()) != 1:
         raise UsageError(f"{about_one} is about one simulation; name one, or @last")
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         chosen = list({known.simulation: known for known in map(opened.simulations.get, simulation or ())}.values())
         if not chosen:
             _list(opened.simulations.all(), as_json)
@@ -104,7 +104,7 @@ def _list(simulations: Sequence[Simulation], as_json: bool) -> None:
     print_columns(HEADINGS, rows, right=("λ", "seed", "days"), drop=("seed", "model", "λ", "days"))
 
 
-def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:
+def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as_json: bool) -> None:
     opened = open_embedding_model(embedder or simulation.embedder)
     with status_line("comparing conversations"):
         rows = day_rows(store, simulation, opened)
@@ -135,7 +135,7 @@ def _show_days(store: SqliteStore, simulation: Simulation, embedder: str | None,
     console.print(plain(note, "dim"))
 
 
-def _show_trials(store: SqliteStore, simulations: Sequence[Simulation], embedder: str | None, as_json: bool) -> None:
+def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: str | None, as_json: bool) -> None:
     opened = open_embedding_model(embedder or simulations[0].embedder)
     with status_line("comparing conversations"):
         rows = trial_rows(store, simulations, opened)
@@ -159,7 +159,7 @@ def _figures(row: dict[str, Any]) -> list[str]:
     return [number(row[name], digits) for name, digits in _FIGURES.values()]
 
 
-def _show_encounters(store: SqliteStore, simulation: Simulation, as_json: bool) -> None:
+def _show_encounters(store: SqlStore, simulation: Simulation, as_json: bool) -> None:
     if as_json:
         print_json(encounters_document(store, simulation))
         return

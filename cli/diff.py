@@ -11,7 +11,7 @@ from cli.terminal.completion import complete_run
 from cli.terminal.output import data, print_json
 from cli.terminal.status_line import status_line
 from cli.views.comparison import print_comparison, print_sameness
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.comparing import compare, comparison_document, diversity
 
 
@@ -34,7 +34,7 @@ def diff(
 
     Example: tertulia diff k3f9 @last --exit-code
     """
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         compared = compare(opened, a, b, turn)
     figures = {}
     if turn is None:

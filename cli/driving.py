@@ -16,7 +16,7 @@ from cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from state.errors import LeftError
 from state.records import Turn
 from state.seat import Answer, Invitation
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
 
@@ -34,7 +34,7 @@ def exit_when_interrupted() -> Iterator[None]:
 
 
 def drive_shown(
-    store: SqliteStore,
+    store: SqlStore,
     model: str,
     opened: Callable[[ModelAccess], "Context"],
     as_json: bool,
@@ -70,7 +70,7 @@ def drive_shown(
 class LiveRun:
     """Prints a run while it is driven."""
 
-    def __init__(self, store: SqliteStore, context: "Context", line: StatusLine, as_json: bool, thoughts: bool) -> None:
+    def __init__(self, store: SqlStore, context: "Context", line: StatusLine, as_json: bool, thoughts: bool) -> None:
         """Note what is printed, and how (see `drive_shown`)."""
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
         self._before: Turn | None = None  # the turn that was printed last
@@ -111,7 +111,7 @@ class LiveRun:
             print_round_thoughts(self._store, self._store.run(run), turn.round)
 
 
-def _print_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
+def _print_end(store: SqlStore, end: RunEnded, as_json: bool) -> None:
     """Print the command that goes on where a run did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
@@ -119,6 +119,6 @@ def _print_end(store: SqliteStore, end: RunEnded, as_json: bool) -> None:
         print_json({"run": end.run, "status": end.status, "turns": end.turns})
 
 
-def store_hint(store: SqliteStore) -> str:
+def store_hint(store: SqlStore) -> str:
     """Return the option that names the store, where a command would not find it without."""
     return "" if store.path == store_path(None) else f" --store {shlex.quote(str(store.path))}"

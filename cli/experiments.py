@@ -15,7 +15,7 @@ from cli.sweep import DryRunOption
 from cli.terminal.output import data, print_json
 from cli.terminal.tables import Row, print_table
 from cli.trials import print_estimate, print_trials, run_trials
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 
 ExperimentArgument = Annotated[
@@ -51,7 +51,7 @@ def run(
     from lab.experiment import read_experiment
 
     experiment = read_experiment(file, extension or ())
-    with SqliteStore.open(store_path(store), create=not dry_run) as opened:
+    with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
             print_estimate(opened, experiment, as_json, extension)
             return
@@ -67,7 +67,7 @@ def list_experiments(store: options.StoreOption = None, as_json: options.JsonOpt
     """
     from lab.listing import listed_experiments
 
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         listed = listed_experiments(opened)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiments": [found.document() for found in listed]})
@@ -103,7 +103,7 @@ def compare(
     from lab.report import report_of_experiment
 
     wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json)
-    with SqliteStore.open(wanted.store, create=False) as opened:
+    with SqlStore.open(wanted.store, create=False) as opened:
         known = experiment_of(opened.experiments.get(experiment))
         report = report_of_experiment(known, baseline, metric)
         wanted.check_folder(report.name, known.name)

@@ -11,7 +11,7 @@ from cli.options import JsonOption, RunsArgument, StoreOption
 from cli.terminal.output import plain, print_json, progress
 from state.errors import UsageError
 from state.records import RunRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.exporting import FORMATS, check_format, exported_lines, files_of
 from tertulia.pages.html_file import built_page, html_of_run
@@ -63,7 +63,7 @@ def export(
     if out is not None and format is None:
         raise UsageError(f"--out {out} needs --format; give {', '.join(FORMATS)}")
     chosen = None if format is None else check_format(format)
-    with SqliteStore.open(path, create=False) as opened:
+    with SqlStore.open(path, create=False) as opened:
         records = list({record.run: record for record in map(opened.run, run)}.values())
         wanted = {} if chosen is None else files_of(chosen, records, out or STANDARD_OUTPUT)
         named = {"jsonl": jsonl, "markdown": markdown, "html": html}
@@ -89,7 +89,7 @@ def _report(
             progress().print(plain(f"wrote {file}"))
 
 
-def _write(store: SqliteStore, runs: Sequence[RunRecord], named: Mapping[str, Path | None], thoughts: bool) -> None:
+def _write(store: SqlStore, runs: Sequence[RunRecord], named: Mapping[str, Path | None], thoughts: bool) -> None:
     if jsonl := named["jsonl"]:
         write_lines(jsonl, exported_lines(store, runs, "jsonl"))
     if markdown := named["markdown"]:

@@ -9,7 +9,7 @@ from cli import options, steering
 from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.option_values import read_changes, read_seed, read_settings
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 AtOption = Annotated[int, typer.Option(metavar="N", help="Keep turns 1 to N-1, and go on from there.")]
 LambdaFromHereOption = Annotated[
@@ -77,7 +77,7 @@ def fork(
 
     chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, order=order)
     changes = read_changes(person, remember, forget, mechanisms)
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)
         if diversity is not None:

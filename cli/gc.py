@@ -8,7 +8,7 @@ from cli.environment import store_path
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run
 from cli.terminal.output import data, plain, print_json
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.listing import checkpoints_of
 from tertulia.phrases import counted
@@ -34,7 +34,7 @@ def gc(
 
     Example: tertulia gc --yes
     """
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         dropped, kept = checkpoints_of(opened, run or [])
         if yes and dropped:
             opened.drop_checkpoints(dropped)

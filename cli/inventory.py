@@ -9,7 +9,7 @@ from cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
 from cli.terminal.asking import ask
 from cli.terminal.output import data, print_json
 from state.errors import UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.exchanges import check_is_no_album_chat
 
 _REHEARSAL = "rehearsal"
@@ -37,7 +37,7 @@ def inventory(
 
     if rehearse and model is not None:
         raise UsageError(f"--rehearse and --model {model}: give one of them")
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         records = list({record.run: record for record in map(opened.run, runs)}.values())
         for record in records:
             check_is_no_album_chat(record, "inventory")

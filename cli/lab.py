@@ -21,7 +21,7 @@ from cli.terminal.status_line import StatusLine, status_line
 from cli.trials import print_trials, run_trials
 from lab.report_names import ABOUT
 from state.errors import UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted
 from tertulia.starting import DEFAULT_SEED
 
@@ -66,7 +66,7 @@ def album(
     if out is not None:
         check_folder(out, path, force)
     plans = plan_both(chosen, read_model(model, rehearse), read_seed(chosen, DEFAULT_SEED)) if is_new else []
-    with SqliteStore.open(path, create=is_new) as opened:
+    with SqlStore.open(path, create=is_new) as opened:
         if is_new:
             with exit_when_interrupted(), status_line("loading") as line:
                 runs = run_both(opened, plans, model_access(line), lambda event: _show(opened, line, event))
@@ -82,7 +82,7 @@ def album(
         print("\n".join(page(compared)))
 
 
-def _show(store: SqliteStore, line: StatusLine, event: Event) -> None:
+def _show(store: SqlStore, line: StatusLine, event: Event) -> None:
     """Show how far the runs are, and how to go on with one that stopped."""
     match event:
         case RunStarted():
@@ -113,7 +113,7 @@ def resume(
     """
     from lab.experiment import experiment_of
 
-    with SqliteStore.open(store_path(store)) as opened:
+    with SqlStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))
         way_on = f"tertulia lab resume {shlex.quote(experiment)}{store_hint(opened)}"
         ran = run_trials(opened, known, way_on, extensions=extension, with_code=trust_remote_code, as_json=as_json)

@@ -12,7 +12,7 @@ from cli.option_values import read_model, read_settings
 from cli.steering import PilotProgress, read_metric
 from cli.terminal.output import print_json
 from cli.terminal.status_line import status_line
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 def setpoint(
@@ -42,7 +42,7 @@ def setpoint(
     named = read_model(model, rehearse)
     tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
     embed = open_embedding_model("minilm").embed if metric == "sim" else None
-    with SqliteStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
+    with SqlStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
         executor = LocalExecutor(opened, model_access(line, [named]))
         wanted = [level.strip() for level in levels.split(",")]
         found = [land(opened, task, wanted, trials, executor, PilotProgress(line).event, embed) for task in tasks]

@@ -9,7 +9,7 @@ from cli.driving import exit_when_interrupted
 from cli.environment import model_access, store_path
 from cli.terminal.output import print_json
 from cli.terminal.status_line import status_line
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 def stability(
@@ -24,7 +24,7 @@ def stability(
     """
     from lab.stability import measure_stability, stability_document, stability_page
 
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         records = list({run.run: run for run in map(opened.run, runs)}.values())
         with exit_when_interrupted(), status_line("drawing") as line:
             found = measure_stability(opened, records, model_access(line), draws, line.show)

@@ -14,7 +14,7 @@ from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
 from state.parameters import Parameters
 from state.store import Store
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.measuring import Cases, collect, is_stored_run
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def metrics(
     from cli.views.metrics import print_measurement
 
     named = [*dialogues, *(against or [])]
-    with (
-        SqliteStore.open(store_path(store), create=False) if any(map(is_stored_run, named)) else nullcontext() as opened
-    ):
+    with SqlStore.open(store_path(store), create=False) if any(map(is_stored_run, named)) else nullcontext() as opened:
         cases = collect(dialogues, opened, by)
         others = collect(against, opened, by) if against else None
         for run in cases.repeated:

@@ -17,7 +17,7 @@ from state.meeting import Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
 from state.store import Store
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.replaying import recording_document, select_turns
 
 #: Where no speed is given: so many times as fast as the simulated clock, and no pause longer than this.
@@ -54,7 +54,7 @@ def replay(
         raise UsageError("--step waits for a key and --speed for the clock; give one of them")
     if step and (as_json or not (sys.stdin.isatty() and data().is_terminal)):
         raise UsageError("--step waits for a key, and there is no terminal; leave it out")
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         turns = select_turns(opened.turns(record.run), first, last, record.run)

@@ -23,7 +23,7 @@ from cli.views.findings import print_findings
 from lab.report_names import ALL
 from state.errors import UsageError
 from state.parameters import Parameters
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.starting import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _make(
     """Run what is missing, then write a report, and return what was found; `None` after a dry run."""
     if not dry_run:
         wanted.check_folder(report.name, experiment.name)
-    with SqliteStore.open(wanted.store, create=not (report_only or dry_run)) as opened:
+    with SqlStore.open(wanted.store, create=not (report_only or dry_run)) as opened:
         if dry_run:
             print_estimate(opened, experiment, wanted.as_json)
             return None
@@ -153,7 +153,7 @@ def _make(
         return write_report(wanted, opened, report, experiment, spent)
 
 
-def print_missing(store: SqliteStore, experiment: "Experiment") -> None:
+def print_missing(store: SqlStore, experiment: "Experiment") -> None:
     """Tell which conversations of an experiment are missing, and how long they would take.
 
     Raises:
@@ -201,7 +201,7 @@ class Wanted:
 
 
 def write_report(
-    wanted: Wanted, store: SqliteStore, report: "Report", experiment: "Experiment", spent: "Spent | None" = None
+    wanted: Wanted, store: SqlStore, report: "Report", experiment: "Experiment", spent: "Spent | None" = None
 ) -> "Findings":
     """Measure an experiment, write its report, print what it says, and return what was found.
 

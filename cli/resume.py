@@ -6,7 +6,7 @@ from cli.driving import drive_shown
 from cli.environment import additions, store_path
 from cli.options import CodeOption, ExtensionOption, JsonOption, RunArgument, SeatOption, StoreOption, ThoughtsOption
 from cli.terminal.output import plain, print_json, progress
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 def resume(
@@ -25,7 +25,7 @@ def resume(
     from tertulia.seats import check_seat
     from tertulia.starting import reopen
 
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         check_seat(seat, record)
         if record.status == "finished":

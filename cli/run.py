@@ -14,7 +14,7 @@ from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.views.costs import print_cost
 from state.parameters import AGENTS, GROUP_CHAT, Order, Setting
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.costs import cost_document
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.starting import DEFAULT_SEED
@@ -116,7 +116,7 @@ def run(
     if dry_run:
         _print_estimate(plan, as_json, diversity is not None)
         return
-    with SqliteStore.open(store_path(store)) as opened:
+    with SqlStore.open(store_path(store)) as opened:
         if diversity is not None:
             wanted = steering.Wanted(diversity, diversity_metric, pilot)
             chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)

@@ -13,7 +13,7 @@ from cli.terminal.status_line import can_ask
 from cli.terminal.tables import print_columns
 from state.errors import UsageError, nearest_hint
 from state.records import RunStatus
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.listing import (
     HEADINGS,
@@ -63,7 +63,7 @@ def list_all(
         progress().print(plain(hint))
     listed = RunList()
     if path.exists() or not path.parent.is_dir():  # the latter is an error, told by opening it
-        with SqliteStore.open(path, create=False) as opened:
+        with SqlStore.open(path, create=False) as opened:
             listed = list_runs(opened, scenario, status, label, limit)
     if as_json:
         print_json(runs_document(listed))
@@ -101,7 +101,7 @@ def rm(
     """
     store, as_json = _inherited(context, store, as_json)
     path = store_path(store)
-    with SqliteStore.open(path, create=False) as opened:
+    with SqlStore.open(path, create=False) as opened:
         removal = plan_removal(opened, run, with_forks)
         progress().print(plain(f"to be removed: {removal}"))
         if not yes:
@@ -140,7 +140,7 @@ def label(
     Example: tertulia runs label @last pilot
     """
     store, as_json = _inherited(context, store, as_json)
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = set_label(opened, run, text)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "run": record.run, "label": text or None})

@@ -11,7 +11,7 @@ from cli.terminal.output import data, plain, print_json, progress
 from state.errors import UsageError, nearest_hint
 from storage.search import KINDS
 from storage.search import search as search_passages
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 
 _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
@@ -43,7 +43,7 @@ def search(
         raise UsageError(f"--kind {unknown}: unknown{nearest_hint(unknown, KINDS)}")
     if not query.strip(' "*'):
         raise UsageError("nothing to search for; give a word")
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         of_run = None if run is None else opened.run(run).run
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
         passages = search_passages(opened.file, query, of_run, kinds, limit + 1)

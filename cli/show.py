@@ -20,7 +20,7 @@ from state.errors import UsageError
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.costs import Prices, calls_paid, cost_document, read_prices
 from tertulia.documents import (
     SCHEMA_VERSION,
@@ -93,7 +93,7 @@ def show(
         raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
     if price and not cost:
         raise UsageError("--price says what tokens cost; give --cost with it")
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         agent = find_agent(agent, start, record.run) if agent is not None else None
@@ -117,7 +117,7 @@ def show(
 
 
 def _show_cost(
-    store: SqliteStore, run: RunRecord, turn: int | None, agent: str | None, prices: Prices, as_json: bool
+    store: SqlStore, run: RunRecord, turn: int | None, agent: str | None, prices: Prices, as_json: bool
 ) -> None:
     calls = calls_paid(store, run, turn, agent)
     if as_json:
@@ -132,7 +132,7 @@ def _show_cost(
 
 
 def _show_visits(
-    store: SqliteStore, run: RunRecord, turn: int | None, node: str | None, agent: str | None, as_json: bool
+    store: SqlStore, run: RunRecord, turn: int | None, node: str | None, agent: str | None, as_json: bool
 ) -> None:
     visits = read_visits(store, run, turn, node, agent)
     if as_json:
@@ -141,7 +141,7 @@ def _show_visits(
         print_visits(data(), visits)
 
 
-def _show_journey(store: SqliteStore, run: RunRecord, start: Start, given: str, as_json: bool) -> None:
+def _show_journey(store: SqlStore, run: RunRecord, start: Start, given: str, as_json: bool) -> None:
     journey = read_journey(store, run, start, given)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **journey.document()})
@@ -149,14 +149,14 @@ def _show_journey(store: SqliteStore, run: RunRecord, start: Start, given: str, 
         print_journey(data(), run, journey)
 
 
-def _show_run(store: SqliteStore, run: RunRecord, start: Start, as_json: bool) -> None:
+def _show_run(store: SqlStore, run: RunRecord, start: Start, as_json: bool) -> None:
     if as_json:
         print_json(conversation_document(store, run, start))
     else:
         print_run(data(), store, run, start)
 
 
-def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as_json: bool) -> None:
+def _show_agent(store: SqlStore, run: RunRecord, start: Start, agent: str, as_json: bool) -> None:
     if as_json:
         print_json(agent_in_run_document(store, run, start, agent))
     elif isinstance(start, Meeting):
@@ -170,14 +170,14 @@ def _show_agent(store: SqliteStore, run: RunRecord, start: Start, agent: str, as
                 print_turn(data(), turn, start)
 
 
-def _show_opening(store: SqliteStore, run: RunRecord, meeting: Meeting, agent: str | None, as_json: bool) -> None:
+def _show_opening(store: SqlStore, run: RunRecord, meeting: Meeting, agent: str | None, as_json: bool) -> None:
     if as_json:
         print_json(opening_document(store, run, meeting, agent))
     else:
         print_opening(data(), store, run, meeting, agent)
 
 
-def _show_turn(store: SqliteStore, start: Start, details: TurnDetails, as_json: bool) -> None:
+def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: bool) -> None:
     if as_json:
         print_json(turn_document(store, details))
         return

@@ -18,7 +18,7 @@ from cli.terminal.status_line import status_line
 from cli.views.live import print_encounter, print_town
 from state.errors import UsageError
 from state.town import Simulation
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import Engines, ModelAccess
 from tertulia.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.starting import DEFAULT_SEED
@@ -102,7 +102,7 @@ def simulate(
         from_log=from_log,
         model=read_model(model, rehearse),
     )
-    with SqliteStore.open(store_path(store)) as opened:
+    with SqlStore.open(store_path(store)) as opened:
         _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json)
 
 
@@ -110,7 +110,7 @@ def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store:
     """Go on with a simulation; with more days than it had, a finished one too."""
     from tertulia.towns import check_days, reopen_simulation, summary
 
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         simulation = opened.simulations.get(name)
         check_days(simulation, days)
         if days in (None, simulation.days) and simulation.status == "finished":
@@ -123,7 +123,7 @@ def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store:
 
 
 def _drive(
-    store: SqliteStore,
+    store: SqlStore,
     model: str,
     opened: Callable[[ModelAccess], tuple[Simulation, Engines]],
     with_code: Sequence[str] | None,
@@ -154,7 +154,7 @@ def _drive(
         drive_simulation(store, simulation, engines, show)
 
 
-def _print_end(store: SqliteStore, end: SimulationEnded, as_json: bool) -> None:
+def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:
     """Print the command that goes on where a simulation did not finish, and how it ended where JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))

@@ -6,7 +6,7 @@ from cli.terminal.output import data, print_json
 from cli.views.album import print_album_stats
 from cli.views.participation import print_participation
 from state.album import Population
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import album_document
 from tertulia.exchanges import read_album
 from tertulia.participation import participation_document, published_participation, read_participation
@@ -19,7 +19,7 @@ def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = Non
 
     Example: tertulia stats @last --json
     """
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         published = published_participation(record, start) if paper else None

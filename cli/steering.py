@@ -14,7 +14,7 @@ from cli.terminal.status_line import StatusLine, status_line
 from state.errors import SettingError, UsageError
 from state.records import RunRecord
 from state.setpoint import DiversityMetric, Setpoint
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.events import Event, RunEnded, TurnFinished
 from tertulia.starting import Additions
 
@@ -66,7 +66,7 @@ class Wanted:
 
 
 def steered_fork(
-    store: SqliteStore,
+    store: SqlStore,
     parent: RunRecord,
     chosen: Mapping[str, Any],
     wanted: Wanted,
@@ -87,7 +87,7 @@ def steered_fork(
 
 
 def steered(
-    store: SqliteStore,
+    store: SqlStore,
     scenario: str,
     chosen: Mapping[str, Any],
     wanted: Wanted,

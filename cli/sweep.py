@@ -11,7 +11,7 @@ from cli.environment import store_path
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_scenario
 from cli.trials import print_estimate, print_trials, run_trials
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.starting import DEFAULT_SEED
 
 ScenariosArgument = Annotated[
@@ -74,7 +74,7 @@ def sweep(
         cohort_size=side_by_side,
         extensions=extension,
     )
-    with SqliteStore.open(store_path(store), create=not dry_run) as opened:
+    with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
             print_estimate(opened, experiment, as_json, extension)
             return

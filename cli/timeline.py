@@ -8,7 +8,7 @@ from cli.environment import store_path
 from cli.options import JsonOption, RunArgument, StoreOption
 from cli.terminal.output import data, print_json
 from cli.views.timeline import print_timeline
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.rounds import find_agent
 from tertulia.timeline import read_timeline, timeline_document
 
@@ -26,7 +26,7 @@ def timeline(
 
     Example: tertulia timeline @last --agent Eva
     """
-    with SqliteStore.open(store_path(store), create=False) as opened:
+    with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         chosen = [find_agent(name, start, record.run) for name in agent or []]

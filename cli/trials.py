@@ -10,7 +10,7 @@ from cli.driving import exit_when_interrupted
 from cli.environment import additions, model_access
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import StatusLine, can_ask, status_line
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.events import Event, Noted, RunEnded
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_trials(
-    store: SqliteStore,
+    store: SqlStore,
     experiment: "Experiment",
     way_on: str,
     *,
@@ -105,7 +105,7 @@ def _print_problem(line: StatusLine, event: Event) -> None:
 
 
 def print_estimate(
-    store: SqliteStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
+    store: SqlStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
 ) -> None:
     """Print what the missing trials of an experiment would take."""
     from dataclasses import asdict

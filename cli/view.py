@@ -12,7 +12,7 @@ from cli.environment import DEFAULT_STORE, former_store_hint, model_access, stor
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 
 RunArgument = Annotated[
@@ -55,7 +55,7 @@ def view(
     from viewer.serving import PageServer, listen
 
     path = store_path(store)
-    with SqliteStore.open(path) as opened:
+    with SqlStore.open(path) as opened:
         place = "" if run is None else place_of(opened, run)
     if not path.exists():
         named = "" if path == store_path(None) else f" --store {shlex.quote(str(path))}"

@@ -12,7 +12,7 @@ from state.language_model import GenerationRequest, LanguageModel, ReplyField
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply, RunRecord
 from storage.annotations import Annotations
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: Questions that are put to a model at once.
 BATCH = 10
@@ -45,7 +45,7 @@ class AnnotationRequest:
 
 async def answers_to(
     requests: Sequence[AnnotationRequest],
-    store: SqliteStore,
+    store: SqlStore,
     run: RunRecord,
     model: str,
     open_model: Callable[[], LanguageModel],

@@ -8,7 +8,7 @@ from tertulia.estimating import estimate
 from tertulia.starting import NOTHING_ADDED, Additions, plan_run
 
 if TYPE_CHECKING:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 #: The newest finished runs of a model by whose pace time is estimated.
 _RUNS_FOR_PACE = 12
@@ -36,7 +36,7 @@ class ExperimentEstimate:
 
 
 def estimate_experiment(
-    store: "SqliteStore", reached: Progress, additions: Additions = NOTHING_ADDED
+    store: "SqlStore", reached: Progress, additions: Additions = NOTHING_ADDED
 ) -> ExperimentEstimate:
     """Return what the missing trials of an experiment would take.
 
@@ -67,7 +67,7 @@ def _unfinished(reached: Progress) -> list[tuple[str, str, int]]:
     return [place for place, run in reached.runs.items() if run.status != "finished"]
 
 
-def _seconds_a_turn(store: "SqliteStore", model: str) -> float | None:
+def _seconds_a_turn(store: "SqlStore", model: str) -> float | None:
     """Return how many seconds of the model a turn took in the newest trials of a store."""
     runs = [run for run in store.runs(status="finished") if run.model == model and run.trial is not None]
     runs = runs[:_RUNS_FOR_PACE]

@@ -22,7 +22,7 @@ from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.events import Emit
 
 if TYPE_CHECKING:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 #: How λ is found.
 WAYS = ("steered", "calibrated", "guessed")
@@ -83,7 +83,7 @@ class CaseLanding:
 
 
 def land(
-    store: "SqliteStore",
+    store: "SqlStore",
     task: CalibrationTask,
     levels: Sequence[str],
     trials: int,
@@ -146,7 +146,7 @@ def land(
 
 
 def _landing(
-    store: "SqliteStore",
+    store: "SqlStore",
     runs: Sequence[TrialRun],
     place: tuple[str, str, str],
     asked: float,

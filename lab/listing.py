@@ -6,7 +6,7 @@ from typing import Any
 
 from lab.experiment import experiment_of
 from lab.running import progress_of
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ListedExperiment:
         return asdict(self)
 
 
-def listed_experiments(store: SqliteStore) -> list[ListedExperiment]:
+def listed_experiments(store: SqlStore) -> list[ListedExperiment]:
     """Return the experiments of a store, newest first; those that failed are not among the missing."""
     listed = []
     for record in store.experiments.all():

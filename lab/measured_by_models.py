@@ -15,7 +15,7 @@ from metrics.fluency import utterance_likelihoods
 from metrics.personality import table_of_poles
 from state.language_model import LanguageModel
 from state.store import Store
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.rounds import read_characters
 
 #: Shows how far a measurement is.
@@ -62,7 +62,7 @@ async def _score_all(store: Store, trials: Sequence[MeasuredTrial], model: Langu
 
 
 def read_inventories(
-    store: SqliteStore,
+    store: SqlStore,
     trials: Iterable[MeasuredTrial],
     name: str,
     opened: Callable[[], LanguageModel],

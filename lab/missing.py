@@ -5,14 +5,14 @@ from collections import Counter
 from lab.estimating import estimate_experiment
 from lab.progress import duration
 from lab.running import Progress
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.phrases import counted
 
 #: Most settings that are named.
 _NAMED = 8
 
 
-def missing_phrase(store: SqliteStore, reached: Progress) -> str:
+def missing_phrase(store: SqlStore, reached: Progress) -> str:
     """Return which conversations are missing, by setting, and how long they would take.
 
     Raises:

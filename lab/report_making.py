@@ -18,7 +18,7 @@ from lab.results import Results, TrialRun
 from lab.revised_turns import revised_turns
 from state.errors import TertuliaError
 from state.language_model import Embedder, LanguageModel
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import EMBEDDER, REHEARSAL
 from tertulia.starting import DEFAULT_MODEL
 
@@ -103,7 +103,7 @@ def planned(
 
 
 def make_report(
-    store: SqliteStore,
+    store: SqlStore,
     report: Report,
     results: Results,
     measurers: Measurers,
@@ -132,7 +132,7 @@ def make_report(
     return findings, _page(store, findings, runs)
 
 
-def _page(store: SqliteStore, findings: Findings, runs: Sequence[TrialRun]) -> Page:
+def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun]) -> Page:
     page = report_page(findings)
     sections = list(page.sections)
     if findings.report.name == _WITH_TURNS:
@@ -143,7 +143,7 @@ def _page(store: SqliteStore, findings: Findings, runs: Sequence[TrialRun]) -> P
 
 
 def _measure_by_models(
-    store: SqliteStore, report: Report, measuring: Measuring, measurers: Measurers, show: Show
+    store: SqlStore, report: Report, measuring: Measuring, measurers: Measurers, show: Show
 ) -> dict[str, str]:
     """Measure what only models can, and return which metrics could not be measured, and why."""
     skipped: dict[str, str] = {}

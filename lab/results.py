@@ -11,7 +11,7 @@ from state.records import RunRecord
 from tertulia.dialogues import spoken_in
 
 if TYPE_CHECKING:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Results:
         return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
 
 
-def read_results(store: "SqliteStore", experiment: Experiment | str) -> Results:
+def read_results(store: "SqlStore", experiment: Experiment | str) -> Results:
     """Return the results of an experiment of a store.
 
     Args:

@@ -16,7 +16,7 @@ from tertulia.events import Emit
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, plan_run, store_run
 
 if TYPE_CHECKING:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class LocalExecutor:
         additions: Nodes and mechanisms of the user's own.
     """
 
-    store: "SqliteStore"
+    store: "SqlStore"
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
 
@@ -180,7 +180,7 @@ def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     return [cohorts[number] for number in sorted(cohorts)]
 
 
-def progress_of(store: "SqliteStore", experiment: Experiment) -> Progress:
+def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
     """Return how far an experiment is in a store; of what is stored under its name, what is asked for now.
 
     Raises:
@@ -200,7 +200,7 @@ def progress_of(store: "SqliteStore", experiment: Experiment) -> Progress:
 
 
 def _shared(
-    store: "SqliteStore", experiment: Experiment, wanted: Collection[tuple[str, str, int]]
+    store: "SqlStore", experiment: Experiment, wanted: Collection[tuple[str, str, int]]
 ) -> dict[tuple[str, str, int], RunRecord]:
     """Return finished runs of other experiments that have the same conversations, by their place in this experiment."""
     shared: dict[tuple[str, str, int], RunRecord] = {}
@@ -223,7 +223,7 @@ def _shared(
     return shared
 
 
-def run_experiment(store: "SqliteStore", experiment: Experiment, executor: Executor, emit: Emit) -> Progress:
+def run_experiment(store: "SqlStore", experiment: Experiment, executor: Executor, emit: Emit) -> Progress:
     """Run the trials of an experiment that are missing, and return how far it is then.
 
     Trials that fail do not stop the others.

@@ -23,7 +23,7 @@ from tertulia.events import Emit
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, plan_run
 
 if TYPE_CHECKING:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 #: Grows when calibrations are made in another way, so that those in stores are made anew.
 _VERSION = 1
@@ -161,14 +161,14 @@ def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
 # --- calibrations ---------------------------------------------------------------------------------------------------
 
 
-def known_calibration(store: "SqliteStore", task: CalibrationTask) -> Setpoint | None:
+def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | None:
     """Return the calibration that a store has; `None` where the pilot has to be run first."""
     curve = store.experiments.calibration(task.key(task.plan()))
     return None if curve is None else Setpoint.model_validate(curve)
 
 
 def calibrate(
-    store: "SqliteStore", task: CalibrationTask, executor: Executor, emit: Emit, embed: Embed | None = None
+    store: "SqlStore", task: CalibrationTask, executor: Executor, emit: Emit, embed: Embed | None = None
 ) -> Setpoint:
     """Return the calibration of λ; where the store has none, what is missing of the pilot is run, and it is stored.
 
@@ -195,7 +195,7 @@ def calibrate(
     return setpoint
 
 
-def pilot_dialogue(store: "SqliteStore", trial: TrialRun) -> PilotDialogue:
+def pilot_dialogue(store: "SqlStore", trial: TrialRun) -> PilotDialogue:
     """Return a trial as a dialogue of a pilot, with the judge's figure of what was said in each turn."""
     run = trial.run
     spoken = [turn.turn for turn in store.turns(run.run) if turn.speaker is not None]

@@ -33,7 +33,7 @@ async def open_checkpoints(path: Path | str) -> AsyncIterator["Checkpoints"]:
         path: The store file, or `:memory:`.
 
     Raises:
-        StorageError: As `SqliteStore.open`; also from any reading and writing of a checkpoint.
+        StorageError: As `SqlStore.open`; also from any reading and writing of a checkpoint.
     """
     with closing(open_connection(path, create=True, isolation_level="IMMEDIATE")) as connection:
         yield Checkpoints(connection, path)

@@ -16,7 +16,7 @@ from state.parameters import Parameters
 from storage.contents import content_hash
 from storage.faults import DAMAGED, record_faults
 from storage.schema import Kind
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.tables import Table
 from storage.values import parsed
 from storage.views import VIEWS, View
@@ -166,7 +166,7 @@ def _read(path: Path | str, run: Runs, view: View) -> list[dict[str, Any]]:
     """Return the rows of a view, after checking what they are made of."""
     if not Path(path).exists():
         raise NotFoundError(f"there is no store {path}; give the file that `tertulia run` wrote")
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         if run is None:
             chosen = [row["run"] for row in store.file.rows("SELECT run FROM runs")]
         else:
@@ -176,7 +176,7 @@ def _read(path: Path | str, run: Runs, view: View) -> list[dict[str, Any]]:
     return rows
 
 
-def _check(store: SqliteStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
+def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
     """Check what the rows of a view were made of."""
     for table in view.tables:
         Table(store.file, table).select(f"WHERE run IN {_WITH_ANCESTORS}", json.dumps(chosen))

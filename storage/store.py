@@ -25,7 +25,7 @@ from storage.streams import Streams
 from storage.turns import Turns
 
 
-class SqliteStore(Turns, Journal, Streams, Pictures):
+class SqlStore(Turns, Journal, Streams, Pictures):
     """A store in one SQLite file, through one connection; made and used in one thread.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from state.records import RunStatus
 from storage.locks import Drivers
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.views import TURNS_OF_RUN
 
 
@@ -44,7 +44,7 @@ class StoreProgress:
 class Watch:
     """A look at an open store again and again; SQLite says in microseconds whether somebody has written to it."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqlStore) -> None:
         """Take a store, which stays open as long as this is used."""
         self._file, self._drivers = store.file, Drivers(Path(store.path))
         self._version: int | None = None

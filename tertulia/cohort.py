@@ -20,13 +20,13 @@ from tertulia.starting import context_of
 if TYPE_CHECKING:
     from models.cohort import CohortBatches
     from nodes.machinery.registry import Registry
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 #: A stored run with its models and its nodes.
 OpenedRun = tuple[RunRecord, Engines, "Registry"]
 
 
-def drive_cohort(store: "SqliteStore", runs: Sequence[OpenedRun], emit: Emit) -> None:
+def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> None:
     """Drive runs side by side, each to its end, in this thread; those that have ended already take no part.
 
     Args:
@@ -48,13 +48,13 @@ def drive_cohort(store: "SqliteStore", runs: Sequence[OpenedRun], emit: Emit) ->
             run_or_abandon(_drive_all(store, runs, batches, emit))
 
 
-async def _drive_all(store: "SqliteStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
+async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
     async with asyncio.TaskGroup() as tasks:
         for run in runs:
             tasks.create_task(_drive(store, run, batches, emit))
 
 
-async def _drive(store: "SqliteStore", opened: OpenedRun, batches: "CohortBatches", emit: Emit) -> None:
+async def _drive(store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", emit: Emit) -> None:
     """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
     from storage.checkpoints import open_checkpoints
     from tertulia.conversation import drive

@@ -9,7 +9,7 @@ from state.errors import NotFoundError, UsageError, nearest_hint
 from state.language_model import Embedder
 from state.records import Remembered
 from state.town import FORMED, Encounter, Simulation
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def simulations_document(simulations: Sequence[Simulation]) -> Document:
 # --- the days of one ------------------------------------------------------------------------------------------------
 
 
-def day_rows(store: SqliteStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
+def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
     """Return a row for each day that has begun: encounters, turns, diversity, memories, and what it took.
 
     Args:
@@ -92,7 +92,7 @@ def days_document(simulation: Simulation, rows: Sequence[Document]) -> Document:
     return {"schema_version": SCHEMA_VERSION, **document, "days": list(rows)}
 
 
-def _dialogue(store: SqliteStore, encounter: Encounter) -> "Dialogue":
+def _dialogue(store: SqlStore, encounter: Encounter) -> "Dialogue":
     from metrics.diversity import dialogue_of
 
     return dialogue_of(store.turns(encounter.run))
@@ -101,7 +101,7 @@ def _dialogue(store: SqliteStore, encounter: Encounter) -> "Dialogue":
 # --- several beside each other --------------------------------------------------------------------------------------
 
 
-def trial_rows(store: SqliteStore, simulations: Sequence[Simulation], embedder: Embedder) -> list[Document]:
+def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Embedder) -> list[Document]:
     """Return for each day how conversations at the same encounter differ between simulations.
 
     Args:
@@ -126,7 +126,7 @@ def trial_rows(store: SqliteStore, simulations: Sequence[Simulation], embedder: 
 
 
 def _shared_encounters(
-    store: SqliteStore, simulations: Sequence[Simulation]
+    store: SqlStore, simulations: Sequence[Simulation]
 ) -> dict[tuple[int, int, str, str], "list[Dialogue]"]:
     """Return by day, number and pair the dialogues of the encounters that all simulations have."""
     trials: dict[tuple[int, int, str, str], list[Dialogue]] = {}
@@ -149,14 +149,14 @@ def trials_document(simulations: Sequence[Simulation], rows: Sequence[Document])
 # --- encounters and memories ----------------------------------------------------------------------------------------
 
 
-def read_encounters(store: SqliteStore, simulation: Simulation) -> Iterator[tuple[Encounter, int]]:
+def read_encounters(store: SqlStore, simulation: Simulation) -> Iterator[tuple[Encounter, int]]:
     """Yield the encounters of a simulation, each with the turns of its conversation."""
     turns = {run.run: run.turns for run in store.runs()}
     for encounter in store.simulations.encounters(simulation.simulation):
         yield encounter, turns[encounter.run]
 
 
-def encounters_document(store: SqliteStore, simulation: Simulation) -> Document:
+def encounters_document(store: SqlStore, simulation: Simulation) -> Document:
     """Return the encounters of a simulation as JSON."""
     rows = [
         {**encounter.model_dump(mode="json"), "turns": turns} for encounter, turns in read_encounters(store, simulation)
@@ -192,7 +192,7 @@ class Memories:
         return [texts.get(id, id) for id in memory.evidence]
 
 
-def read_memories(store: SqliteStore, simulation: Simulation, agent: str) -> Memories:
+def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memories:
     """Return what a resident remembers.
 
     Args:

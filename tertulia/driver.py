@@ -15,10 +15,10 @@ from tertulia.interrupting import interruptible, run_or_abandon
 
 if TYPE_CHECKING:
     from state.context import Context
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 
-def drive_run(store: "SqliteStore", context: "Context", emit: Emit, ask: Ask | None = None) -> None:
+def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None = None) -> None:
     """Drive a run to its end in this thread, in an event loop of its own.
 
     Args:
@@ -53,7 +53,7 @@ async def _drive(context: "Context", path: Path | str, emit: Emit, ask: Ask | No
 
 @contextmanager
 def recorded_ending(
-    store: "SqliteStore", set_status: Callable[..., None], report_end: Callable[[RunStatus, TertuliaError | None], None]
+    store: "SqlStore", set_status: Callable[..., None], report_end: Callable[[RunStatus, TertuliaError | None], None]
 ) -> Iterator[None]:
     """Store that what is driven inside is running, and how it ended, whatever stops it.
 

@@ -31,13 +31,13 @@ def estimate(plan: RunPlan) -> Estimate:
     from models.loading import rehearsal_of
     from storage.checkpoints import open_checkpoints
     from storage.database import MEMORY
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
     from tertulia.conversation import drive
 
     roles = {role: rehearsal_of(name) for role, name in models_of_roles(plan.parameters).items()}
     engines = Engines(rehearsal_of(plan.model), {}, ModelAccess().embedder(REHEARSAL), roles)
     engines.check(plan.parameters)
-    with SqliteStore.open(MEMORY, create=True) as store:
+    with SqlStore.open(MEMORY, create=True) as store:
         context = begin_with(store, plan, engines)
 
         async def rehearse() -> None:

@@ -18,7 +18,7 @@ from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 
 if TYPE_CHECKING:
     from nodes.machinery.registry import Registry
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 #: What follows the model where a scenario does not say otherwise: chosen anew for another model.
 _SUITS_THE_MODEL = (
@@ -77,7 +77,7 @@ class StartChanges:
 
 
 def plan_fork(
-    store: "SqliteStore",
+    store: "SqlStore",
     parent: RunRecord,
     at: int,
     settings: Mapping[str, Any],

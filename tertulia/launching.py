@@ -12,7 +12,7 @@ from state.errors import SettingError
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import Ask
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.arguments import (
     ASK,
     MODEL,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from state.context import Context
 
 #: Opens the models of a run in an open store, in the thread that drives it, and returns the run's context.
-Opening = Callable[[SqliteStore], "Context"]
+Opening = Callable[[SqlStore], "Context"]
 
 
 class RunLauncher:

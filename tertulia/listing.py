@@ -9,7 +9,7 @@ from typing import Any
 from state.errors import UsageError
 from state.records import Case, RunRecord, RunStatus
 from state.town import Simulation
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document, parent_document
 from tertulia.phrases import counted, in_words, order_of, size_of
 
@@ -112,7 +112,7 @@ class RunList:
 
 
 def list_runs(
-    store: SqliteStore,
+    store: SqlStore,
     scenario: str | None = None,
     status: str | None = None,
     label: str | None = None,
@@ -137,7 +137,7 @@ def list_runs(
     )
 
 
-def _names_of_files(store: SqliteStore, runs: Iterable[RunRecord]) -> dict[str, str]:
+def _names_of_files(store: SqlStore, runs: Iterable[RunRecord]) -> dict[str, str]:
     """Return by scenario file the title of its meeting; for a dialogue, which has none, the file's name."""
     names: dict[str, str] = {}
     for run in runs:
@@ -264,7 +264,7 @@ def remove(store: Any, removal: Removal) -> None:
             gone |= {*store.remove_run(run.run, with_forks=True)}
 
 
-def checkpoints_of(store: SqliteStore, names: Iterable[str] = ()) -> tuple[dict[str, int], dict[str, RunStatus]]:
+def checkpoints_of(store: SqlStore, names: Iterable[str] = ()) -> tuple[dict[str, int], dict[str, RunStatus]]:
     """Return the bytes of checkpoints by run that has finished, and the status of each other run that has some.
 
     Args:

@@ -25,7 +25,7 @@ from state.errors import NodeError, TertuliaError
 from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
 from storage.database import MEMORY
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import Engines
 from tertulia.starting import RunPlan, begin_with
 from worlds.catalog import resolve
@@ -209,7 +209,7 @@ def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dic
     base = GROUP_CHAT if isinstance(start, Meeting) else {}
     parameters = Parameters().with_settings({**base, "ending": "off", **_SETTINGS, **settings})
     plan = RunPlan(start=start, parameters=parameters, model=engines.model.id, seed=1, registry=registry)
-    with SqliteStore.open(MEMORY, create=True) as store:
+    with SqlStore.open(MEMORY, create=True) as store:
         context = begin_with(store, plan, engines)
         try:
             with _patience(patience_s):

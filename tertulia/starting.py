@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodes.machinery.registry import Registry
     from nodes.mechanisms.mechanism import Mechanism
     from state.context import Context
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1
@@ -272,7 +272,7 @@ def with_case_seed(parameters: Parameters, case: HasWithheld) -> Parameters:
     return parameters.model_copy(update={"case_seed": case_seed_of(case)})
 
 
-def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context":
+def begin(store: "SqlStore", plan: RunPlan, access: ModelAccess) -> "Context":
     """Open the models of a plan, store the run, and return the context in which it is driven.
 
     Raises:
@@ -282,12 +282,12 @@ def begin(store: "SqliteStore", plan: RunPlan, access: ModelAccess) -> "Context"
     return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access.naming(plan.named)))
 
 
-def begin_with(store: "SqliteStore", plan: RunPlan, engines: Engines) -> "Context":
+def begin_with(store: "SqlStore", plan: RunPlan, engines: Engines) -> "Context":
     """Store the run of a plan, with models that are open already, and return the context in which it is driven."""
     return context_of(store, store_run(store, plan, engines), engines, plan.registry)
 
 
-def store_run(store: "SqliteStore", plan: RunPlan, engines: Engines) -> RunRecord:
+def store_run(store: "SqlStore", plan: RunPlan, engines: Engines) -> RunRecord:
     """Store the run of a plan, with models that are open already, and return its record."""
     store.make_file()
     for picture in plan.pictures:
@@ -303,7 +303,7 @@ def store_run(store: "SqliteStore", plan: RunPlan, engines: Engines) -> RunRecor
 
 
 def reopen(
-    store: "SqliteStore",
+    store: "SqlStore",
     run: RunRecord,
     access: ModelAccess,
     *,
@@ -336,7 +336,7 @@ def reopen(
 
 
 def context_of(
-    store: "SqliteStore",
+    store: "SqlStore",
     run: RunRecord,
     engines: Engines,
     registry: "Registry",
@@ -374,7 +374,7 @@ def context_of(
     )
 
 
-def _ancestors_of_same_seed(store: "SqliteStore", run: RunRecord) -> list[str]:
+def _ancestors_of_same_seed(store: "SqlStore", run: RunRecord) -> list[str]:
     """Return the runs that a run is a fork of, its parent first, as long as their draws are the same."""
     ancestors: list[str] = []
     ancestor = run

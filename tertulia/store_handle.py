@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from state.errors import StorageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.arguments import path_of
 
 
@@ -29,14 +29,14 @@ class StoreFileHandle:
         """Return a hash that handles of one file have in common."""
         return hash(self._absolute.resolve())
 
-    def opened(self) -> SqliteStore:
+    def opened(self) -> SqlStore:
         """Return the store, open; the caller closes it. A file that is missing is made when a run begins.
 
         Raises:
             StorageError: The handle was closed, or the file can't be read.
         """
         self.check_open()
-        return SqliteStore.open(self.path)
+        return SqlStore.open(self.path)
 
     def check_open(self) -> None:
         """Raise `StorageError` where the handle was closed."""

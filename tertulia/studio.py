@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from state.errors import UsageError
 from state.records import Record, RunKind
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.driver import recorded_ending
 from tertulia.engines import REHEARSAL, ModelAccess
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
@@ -92,12 +92,12 @@ def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Pat
 
     async def begin_run(state: Conversation) -> Conversation:
         """Make the run."""
-        with SqliteStore.open(store_path) as store:
+        with SqlStore.open(store_path) as store:
             return {"run": begin(store, plan, access).run}
 
     async def hold(state: Conversation) -> Conversation:
         """Hold the conversation; when it is held again, it takes its calls from the journal."""
-        with SqliteStore.open(store_path) as store, store.drive_lock(state["run"]):
+        with SqlStore.open(store_path) as store, store.drive_lock(state["run"]):
             context = reopen(store, store.run(state["run"]), access, additions=additions)
             with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
                 await inner.ainvoke(first_state_of(context), {"recursion_limit": steps}, context=context)

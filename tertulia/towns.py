@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from state.context import Context
     from state.graph_state import TownState
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
     from worlds.town import OpenedTown
 
 #: How many encounters are drawn for a day by default.
@@ -94,7 +94,7 @@ def plan_simulation(
     return SimulationPlan(town, opened, parameters, days, drawn, model, seed, named_models(settings, model))
 
 
-def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAccess) -> tuple[Simulation, Engines]:
+def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAccess) -> tuple[Simulation, Engines]:
     """Open the models of a simulation, store it, and return both.
 
     Raises:
@@ -125,7 +125,7 @@ def begin_simulation(store: "SqliteStore", plan: SimulationPlan, access: ModelAc
 
 
 def reopen_simulation(
-    store: "SqliteStore", simulation: Simulation, access: ModelAccess, days: int | None = None
+    store: "SqlStore", simulation: Simulation, access: ModelAccess, days: int | None = None
 ) -> tuple[Simulation, Engines]:
     """Return a simulation that was begun before, with more days if they are given, and its models.
 
@@ -150,7 +150,7 @@ def check_days(simulation: Simulation, days: int | None) -> None:
         raise UsageError(f"--days {days}: simulation {simulation.simulation} has {simulation.days} already")
 
 
-def drive_simulation(store: "SqliteStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
+def drive_simulation(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
     """Let the days of a town pass to the last; whatever stops them, what they left is kept.
 
     Args:
@@ -181,7 +181,7 @@ def drive_simulation(store: "SqliteStore", simulation: Simulation, engines: Engi
 
 
 def summary(
-    store: "SqliteStore", simulation: Simulation, status: RunStatus, error: TertuliaError | None = None
+    store: "SqlStore", simulation: Simulation, status: RunStatus, error: TertuliaError | None = None
 ) -> SimulationEnded:
     """Return how far a simulation has come."""
     encounters = store.simulations.encounters(simulation.simulation)
@@ -195,7 +195,7 @@ def summary(
     )
 
 
-async def _pass_days(store: "SqliteStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
+async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
     from nodes.machinery.extensions import load_extensions
     from storage.checkpoints import open_checkpoints
     from tertulia.conversation import drive

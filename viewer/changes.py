@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from state.errors import TertuliaError
 from storage.ids import resolve_id
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.watching import StoreProgress, Watch
 from viewer.store_reader import StoreReader
 
@@ -21,7 +21,7 @@ class Changes:
     def __init__(self, reader: StoreReader) -> None:
         """Note where the store is read."""
         self._reader = reader
-        self._watch: tuple[SqliteStore, Watch] | None = None
+        self._watch: tuple[SqlStore, Watch] | None = None
         self._latest: StoreProgress | str | None = None  # a text says why the store can't be read
         self._clients: set[asyncio.Event] = set()
         self._looking: asyncio.Task[None] | None = None
@@ -76,7 +76,7 @@ class Changes:
             await asyncio.sleep(_LOOK_EVERY_S)
         self._looking = self._latest = None
 
-    def _read(self, store: SqliteStore) -> StoreProgress:
+    def _read(self, store: SqlStore) -> StoreProgress:
         if self._watch is None or self._watch[0] is not store:
             self._watch = store, Watch(store)
         return self._watch[1].look()

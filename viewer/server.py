@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from state.errors import NotFoundError, StorageError, TertuliaError
 from state.language_model import Embedder
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 from tertulia.pages.figures import similarity_page
 from viewer.changes import Changes
@@ -101,7 +101,7 @@ class Pages:
         """Answer the document of a path."""
         path = request.scope["raw_path"].decode("latin-1").removeprefix("/api/")
 
-        def read(store: SqliteStore) -> str:
+        def read(store: SqlStore) -> str:
             return json_text(document_at(store, path, dict(request.query_params)))
 
         return Response(await self._reader.read(read), media_type="application/json")

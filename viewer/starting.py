@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from state.errors import UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.actions import fork_words, resume_words
 
 #: How many commands may go on at once, and the last lines that are shown of each.
@@ -75,7 +75,7 @@ class Starter:
         self._store, self._command = store, command
         self.commands: list[Command] = []
 
-    def checked(self, store: SqliteStore, body: bytes) -> list[str]:
+    def checked(self, store: SqlStore, body: bytes) -> list[str]:
         """Return the arguments of a command that the page asks for.
 
         Raises:

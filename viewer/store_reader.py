@@ -9,7 +9,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 Result = TypeVar("Result")
 
@@ -29,10 +29,10 @@ class StoreReader:
         self.path = path
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._store: SqliteStore | None = None
+        self._store: SqlStore | None = None
         self._file: tuple[int, int] | None = None
 
-    async def read(self, read: Callable[[SqliteStore], Result]) -> Result:
+    async def read(self, read: Callable[[SqlStore], Result]) -> Result:
         """Return what a function reads from the store.
 
         Raises:
@@ -71,12 +71,12 @@ class StoreReader:
             task()
         self._close()
 
-    def _opened(self) -> SqliteStore:
+    def _opened(self) -> SqlStore:
         """Return the store, opened anew where its file is another one."""
         file = self._identity()
         if self._store is None or file != self._file:
             self._close()
-            self._store, self._file = SqliteStore.open(self.path), file
+            self._store, self._file = SqlStore.open(self.path), file
         return self._store
 
     def _identity(self) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from state.annotation import Annotation
 from state.language_model import LanguageModel
 from state.parameters import Parameters
 from state.records import RunRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.interrupting import interruptible, run_or_abandon
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def ask(
-    store: SqliteStore, run: RunRecord, model: str | None, requests: Sequence["AnnotationRequest"]
+    store: SqlStore, run: RunRecord, model: str | None, requests: Sequence["AnnotationRequest"]
 ) -> list[Annotation]:
     """Return the answers of a model about a run; the model is loaded only where some are missing.
 

@@ -7,7 +7,7 @@ from typing import Any
 from state.errors import SettingError, UsageError, nearest_hint
 from state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
 from storage.locks import Drivers
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.settings import written
 
@@ -26,7 +26,7 @@ _NOT_OFFERED = frozenset(
 _OPTIONS = {"removal_factor": "--lambda", "seed": "--seed"}
 
 
-def actions_page(store: SqliteStore, run: str) -> Document:
+def actions_page(store: SqlStore, run: str) -> Document:
     """Return what can be done from a run: the words of commands, and the parameters that a fork may change.
 
     `store` are the words that name the store, none where it is the default one; `resume` is `None` where the run is
@@ -52,12 +52,12 @@ def actions_page(store: SqliteStore, run: str) -> Document:
     }
 
 
-def store_page(store: SqliteStore) -> Document:
+def store_page(store: SqlStore) -> Document:
     """Return the words by which a command names the store."""
     return {"schema_version": SCHEMA_VERSION, "words": store_words(store)}
 
 
-def store_words(store: SqliteStore) -> list[str]:
+def store_words(store: SqlStore) -> list[str]:
     """Return the arguments that name the store; none where it is the default one."""
     return [] if Path(store.path) == _DEFAULT_STORE else ["--store", str(store.path)]
 

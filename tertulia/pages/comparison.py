@@ -6,7 +6,7 @@ from metrics.comparison import Document as TurnDocument
 from metrics.comparison import TurnComparison, switched_on
 from state.parameters import Parameters
 from state.records import RunRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.comparing import RunComparison, compare, comparison_document, without
 from tertulia.comparison_phrases import parting_line, sameness, what_differs
 from tertulia.documents import Document, parent_document
@@ -19,7 +19,7 @@ _SCORES_SHOWN = 5
 _MOST_CHARACTERS = 2000
 
 
-def comparison_page(store: SqliteStore, a: str, b: str) -> Document:
+def comparison_page(store: SqlStore, a: str, b: str) -> Document:
     """Return how two runs differ: as `diff --json` tells it, and in the words of `diff`, turn by turn.
 
     In the place of every difference of a turn by its path stand the units, scores and minds that differ.

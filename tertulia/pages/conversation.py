@@ -9,7 +9,7 @@ from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord, Turn
 from state.words import spoken_words
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.turns import TurnSummary
 from tertulia.documents import SCHEMA_VERSION, Document, run_document
 from tertulia.exchanges import RecordedExchange, read_exchanges
@@ -22,7 +22,7 @@ _NAMED_FORKS = 20
 _BID_FIELDS = ("latency_s", "willingness", "willing", "won")
 
 
-def run_page(store: SqliteStore, run: str) -> Document:
+def run_page(store: SqlStore, run: str) -> Document:
     """Return a run without its turns, with what its page needs to draw them."""
     record = store.run(run)
     start = store.start(record.run)
@@ -69,7 +69,7 @@ def _fork(fork: RunRecord) -> Document:
     return {"run": fork.run, "turn": fork.parent[1], "label": fork.label, "removal_factor": factor}
 
 
-def turns_page(store: SqliteStore, run: str, after: int = -1) -> Document:
+def turns_page(store: SqlStore, run: str, after: int = -1) -> Document:
     """Return the turns of a run, each with the bids for it.
 
     Args:
@@ -113,7 +113,7 @@ def _making(summary: TurnSummary | None) -> Document:
     return nothing if summary is None else asdict(summary)
 
 
-def _bids(store: SqliteStore, run: RunRecord, start: Start, first: int) -> dict[int, list[Document]]:
+def _bids(store: SqlStore, run: RunRecord, start: Start, first: int) -> dict[int, list[Document]]:
     """Return the bids of a meeting by round."""
     bids: dict[int, list[Document]] = {}
     if isinstance(start, Meeting):
@@ -123,7 +123,7 @@ def _bids(store: SqliteStore, run: RunRecord, start: Start, first: int) -> dict[
     return bids
 
 
-def thoughts_page(store: SqliteStore, run: str) -> Document:
+def thoughts_page(store: SqlStore, run: str) -> Document:
     """Return by turn the thoughts of who got the floor, first, and of who was willing to speak."""
     record = store.run(run)
     timeline = read_timeline(store, record.run, store.start(record.run))

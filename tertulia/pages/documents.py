@@ -23,12 +23,12 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
 from state.errors import NotFoundError, SettingError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import Document
 from tertulia.pages import actions, comparison, conversation, figures, minds, population, runs, town, turn
 
 #: Takes the store, the variable parts of the path, and the query.
-Reader = Callable[[SqliteStore, Sequence[str], Mapping[str, str]], Document]
+Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]
 
 #: The number of a turn, as an address has it.
 _NUMBER = re.compile("[0-9]{1,9}")
@@ -55,7 +55,7 @@ READERS: dict[str, Reader] = {
 }
 
 
-def document_at(store: SqliteStore, path: str, query: Mapping[str, str] | None = None) -> Document:
+def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = None) -> Document:
     """Return the document of a path.
 
     Args:

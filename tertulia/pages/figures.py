@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from state.errors import UsageError
 from state.language_model import Embedder
 from state.records import RunRecord, Turn
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.dialogues import dialogue_of_run
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.exchanges import spoken_turns
@@ -16,7 +16,7 @@ from tertulia.participation import participation_document, read_participation
 WINDOW = 10
 
 
-def figures_page(store: SqliteStore, run: str) -> Document:
+def figures_page(store: SqlStore, run: str) -> Document:
     """Return how varied and how long the utterances of a run are, over all of them and turn by turn."""
     from metrics.diversity import mean
 
@@ -43,7 +43,7 @@ def figures_page(store: SqliteStore, run: str) -> Document:
     }
 
 
-def similarity_page(store: SqliteStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
+def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
     """Return how similar the dialogues of runs are, as `metrics` measures those of one case (APP §2).
 
     Args:
@@ -87,7 +87,7 @@ def _by_utterance(utterances: list[Turn]) -> Document:
     }
 
 
-def _by_turn(store: SqliteStore, record: RunRecord, utterances: list[Turn]) -> Document:
+def _by_turn(store: SqlStore, record: RunRecord, utterances: list[Turn]) -> Document:
     """Return rollbacks and removed units of each utterance, as columns; of an album chat, of its questions.
 
     `removed` and `removable` are `None` where nothing was scored.

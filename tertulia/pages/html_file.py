@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from state.errors import NotFoundError, UsageError
 from state.records import RunRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import Document
 from tertulia.pages.documents import READERS, document_at
 from tertulia.pages.value_table import ValueTable, packed
@@ -39,7 +39,7 @@ _ENDS_STYLE = re.compile(r"</(?=style)", re.IGNORECASE)
 _STATES = "runs/*/turns/*/states"
 
 
-def html_of_run(store: SqliteStore, run: str) -> Iterator[str]:
+def html_of_run(store: SqlStore, run: str) -> Iterator[str]:
     """Yield the lines of an HTML file that shows a run; the same for the same run, page and version.
 
     Args:
@@ -129,7 +129,7 @@ class Documents(NamedTuple):
     omitted: str | None
 
 
-def _collect(store: SqliteStore, run: RunRecord) -> Documents:
+def _collect(store: SqlStore, run: RunRecord) -> Documents:
     table, numbers, missing = ValueTable(), dict[str, int](), dict[str, str]()
 
     def add(paths: Iterator[str]) -> bool:
@@ -152,7 +152,7 @@ def _collect(store: SqliteStore, run: RunRecord) -> Documents:
     return Documents(kept, missing, chunks, firsts, omitted)
 
 
-def _document(store: SqliteStore, run: RunRecord, path: str) -> Document:
+def _document(store: SqlStore, run: RunRecord, path: str) -> Document:
     """Return a document without what concerns other runs, or the machine: a file is for somebody else."""
     document = document_at(store, path)
     if path.endswith("/actions"):
@@ -174,7 +174,7 @@ def _without_others(document: Document, run: str) -> Document:
     return document
 
 
-def _paths(store: SqliteStore, run: RunRecord, patterns: list[str]) -> Iterator[str]:
+def _paths(store: SqlStore, run: RunRecord, patterns: list[str]) -> Iterator[str]:
     """Yield the paths of a run's documents; the first ones are read when the page opens."""
     filled = {"turns": [str(turn.turn) for turn in store.turns(run.run)], "agents": list(store.start(run.run).names)}
     ranked = sorted(patterns, key=lambda pattern: pattern.count("*"))

@@ -6,12 +6,12 @@ from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import RunRecord
 from state.seat import Answer
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document, opening_document, turn_rows
 from tertulia.rounds import find_agent
 
 
-def opening_page(store: SqliteStore, run: str) -> Document:
+def opening_page(store: SqlStore, run: str) -> Document:
     """Return how a meeting opened, and everybody as they came to it.
 
     Raises:
@@ -38,7 +38,7 @@ def _person(meeting: Meeting, name: str) -> Document:
     }
 
 
-def agent_page(store: SqliteStore, run: str, agent: str) -> Document:
+def agent_page(store: SqlStore, run: str, agent: str) -> Document:
     """Return an agent through a whole run: what they said, and in a meeting their minds in short, round by round.
 
     The reasons behind them are in the document of each turn.
@@ -58,13 +58,13 @@ def agent_page(store: SqliteStore, run: str, agent: str) -> Document:
     }
 
 
-def _turns_of(store: SqliteStore, run: RunRecord, start: Start, agent: str) -> list[Document]:
+def _turns_of(store: SqlStore, run: RunRecord, start: Start, agent: str) -> list[Document]:
     """Return the turns of an agent; in an album chat those in which they asked or answered."""
     rows = turn_rows(store, run, start)
     return [row for row in rows if agent in (row["speaker"], row.get("exchange", {}).get("answerer"))]
 
 
-def _cognition(store: SqliteStore, run: str, agent: str) -> list[Document]:
+def _cognition(store: SqlStore, run: str, agent: str) -> list[Document]:
     """Return an agent's mind in every round in which they were there; what was not recorded is null."""
     needs = store.steps(run, "choose_mechanisms", InformationNeed, agent=agent)
     assessments = store.steps(run, "assess", Assessment, agent=agent)

@@ -2,10 +2,10 @@
 
 from state.errors import NotFoundError, UsageError
 from storage.ids import LATEST
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
-def place_of(store: SqliteStore, name: str) -> str:
+def place_of(store: SqlStore, name: str) -> str:
     """Return the part of the page's address behind its path: `#/runs/k3f9`, or `#/towns/` and a simulation's id.
 
     Args:

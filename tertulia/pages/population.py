@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from state.album import Picture, Population
 from state.errors import UsageError
 from state.parameters import Parameters
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import Document, album_document
 from tertulia.exchanges import Journey, exchanges_by_agent, journeys, read_exchanges, totals_of
 
@@ -23,7 +23,7 @@ _BEGINNINGS = (
 )
 
 
-def album_page(store: SqliteStore, run: str) -> Document:
+def album_page(store: SqlStore, run: str) -> Document:
     """Return what everybody did in an album chat, and the journey of every picture.
 
     Each picture has, beside the journey, `first_seen`: by person the round in which they first saw it, 0 for who had
@@ -46,7 +46,7 @@ def album_page(store: SqliteStore, run: str) -> Document:
     }
 
 
-def _pictures(store: SqliteStore, found: Sequence[Journey]) -> list[Document]:
+def _pictures(store: SqlStore, found: Sequence[Journey]) -> list[Document]:
     rows, left = [], _MOST_OF_ALL
     for journey in found:
         image, reason = _image(store, journey.picture, left)
@@ -72,7 +72,7 @@ def _first_seen(journey: Journey) -> dict[str, int]:
     return seen
 
 
-def _image(store: SqliteStore, picture: Picture, most_bytes: int) -> tuple[str | None, str | None]:
+def _image(store: SqlStore, picture: Picture, most_bytes: int) -> tuple[str | None, str | None]:
     """Return a picture as a data URL, or why it is not shown."""
     if picture.file is None:
         return None, "the store has its caption alone"

@@ -1,12 +1,12 @@
 """Days of a town, for the viewer: encounters, how varied the days are, and what its people remember."""
 
 from state.town import Simulation
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.days import Memories, day_rows, encounters_document, memories_document, read_memories
 from tertulia.documents import Document
 
 
-def town_page(store: SqliteStore, simulation: str) -> Document:
+def town_page(store: SqlStore, simulation: str) -> Document:
     """Return a simulation: its people, who met whom, and its days as `days` tells them, without similarities.
 
     Similarities are measured with an embedding model, which the page does without.
@@ -29,7 +29,7 @@ def town_page(store: SqliteStore, simulation: str) -> Document:
     )
 
 
-def person_page(store: SqliteStore, simulation: str, person: str) -> Document:
+def person_page(store: SqlStore, simulation: str, person: str) -> Document:
     """Return what somebody remembers of the simulated days, and the texts of what each insight rests on.
 
     Raises:
@@ -42,7 +42,7 @@ def person_page(store: SqliteStore, simulation: str, person: str) -> Document:
     return memories_document(record, memories) | {"evidence": {id: texts[id] for id in used if id in texts}}
 
 
-def _memories_of(store: SqliteStore, record: Simulation, person: str) -> Memories:
+def _memories_of(store: SqlStore, record: Simulation, person: str) -> Memories:
     """Return the memories of somebody by their whole name, with which another name may begin; else by its beginning."""
     town = store.simulations.town(record.simulation)
     if any(resident.persona.name == person for resident in town.residents):

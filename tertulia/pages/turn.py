@@ -2,7 +2,7 @@
 
 from state.parameters import Parameters
 from state.records import TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.costs import calls_paid, cost_document
 from tertulia.documents import SCHEMA_VERSION, Document, turn_document
 from tertulia.phrases import retained
@@ -13,7 +13,7 @@ from tertulia.turns import TurnDetails, read_turn
 _SCORERS_AT_MOST = 5
 
 
-def turn_page(store: SqliteStore, run: str, turn: int) -> Document:
+def turn_page(store: SqlStore, run: str, turn: int) -> Document:
     """Return a turn as `show --turn --json` gives it, with what the page needs to move λ.
 
     That is, for the turn and for every part of it: the order and the walk by which λ removes units, λ as it was
@@ -27,7 +27,7 @@ def turn_page(store: SqliteStore, run: str, turn: int) -> Document:
     return document
 
 
-def _removal(store: SqliteStore, details: TurnDetails, part: str) -> Document:
+def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
     """Return how units are removed in an utterance of a turn, and who scored them."""
     parameters = Parameters.of_record(details.run.parameters)
     return {
@@ -44,7 +44,7 @@ def _removal(store: SqliteStore, details: TurnDetails, part: str) -> Document:
     }
 
 
-def _scorers(store: SqliteStore, details: TurnDetails, part: str) -> list[Document]:
+def _scorers(store: SqlStore, details: TurnDetails, part: str) -> list[Document]:
     """Return the scores of a prompt by scorer: first the turn's own, then those of other runs with the same prompt."""
     run, turn, record = details.run.run, details.record.turn.turn, details.record
     scorers: list[Document] = []
@@ -60,17 +60,17 @@ def _scorers(store: SqliteStore, details: TurnDetails, part: str) -> list[Docume
     return scorers
 
 
-def _utterance(store: SqliteStore, run: str, turn: int, part: str) -> TurnRecord:
+def _utterance(store: SqlStore, run: str, turn: int, part: str) -> TurnRecord:
     return store.parts(run, turn)[part] if part else store.turn_record(run, turn)
 
 
-def states_page(store: SqliteStore, run: str, turn: int) -> Document:
+def states_page(store: SqlStore, run: str, turn: int) -> Document:
     """Return the state before and after every node of a turn."""
     record = store.run(run)
     return visits_document(record, read_visits(store, record, turn))
 
 
-def cost_page(store: SqliteStore, run: str, turn: int | None = None) -> Document:
+def cost_page(store: SqlStore, run: str, turn: int | None = None) -> Document:
     """Return what the calls of a turn, or of a whole run, took."""
     record = store.run(run)
     costs = cost_document(calls_paid(store, record, turn), not record.rehearsed)

@@ -12,14 +12,14 @@ from support.commands import Cli, rehearse
 from metrics.album import AlbumExchange
 from metrics.diversity import words as words_of
 from state.errors import StorageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.exchanges import read_exchanges
 
 
 @pytest.fixture
-def store(cli: Cli) -> Iterator[SqliteStore]:
+def store(cli: Cli) -> Iterator[SqlStore]:
     """A store with an album chat `a1b2`, in the folder in which commands run."""
-    with SqliteStore.open(Path("tertulia.db")) as opened:
+    with SqlStore.open(Path("tertulia.db")) as opened:
         opened.make_file()
         write_album_run(opened, an_album_run())
         yield opened
@@ -39,7 +39,7 @@ def changed(at: int, **changes: object) -> tuple[Encounter, ...]:
 # --- show -----------------------------------------------------------------------------------------------------------
 
 
-def test_show_prints_rounds_pairs_pictures_plans_and_what_was_said(cli: Cli, store: SqliteStore) -> None:
+def test_show_prints_rounds_pairs_pictures_plans_and_what_was_said(cli: Cli, store: SqlStore) -> None:
     out = cli("show", "a1b2").out
     assert "A village, Saturday 21 November 2026, 09:30, the green\n5 villagers" in out
     assert "low setting" in out
@@ -58,7 +58,7 @@ def test_show_prints_rounds_pairs_pictures_plans_and_what_was_said(cli: Cli, sto
     assert "�[31mred" in out
 
 
-def test_a_plan_is_shortened_where_exchanges_are_listed_and_whole_in_its_turn(cli: Cli, store: SqliteStore) -> None:
+def test_a_plan_is_shortened_where_exchanges_are_listed_and_whole_in_its_turn(cli: Cli, store: SqlStore) -> None:
     plan = " ".join(f"reason{number}" for number in range(100))
     write_album_run(store, an_album_run("c3d4"), changed(2, plan=plan))
     assert plan[:100] in cli("show", "c3d4").out
@@ -66,7 +66,7 @@ def test_a_plan_is_shortened_where_exchanges_are_listed_and_whole_in_its_turn(cl
     assert plan in cli("show", "c3d4", "--turn", "2").out
 
 
-def test_show_turn_prints_how_each_utterance_came_about(cli: Cli, store: SqliteStore) -> None:
+def test_show_turn_prints_how_each_utterance_came_about(cli: Cli, store: SqlStore) -> None:
     out = cli("show", "a1b2", "--turn", "3").out
     plan, question, answer = (out.index(f"{call}, by ") for call in ("plan", "question", "answer"))
     assert plan < question < answer
@@ -81,21 +81,21 @@ def test_show_turn_prints_how_each_utterance_came_about(cli: Cli, store: SqliteS
     assert not CONTROL.search(similar)
 
 
-def test_show_turn_of_an_agent_prints_their_calls(cli: Cli, store: SqliteStore) -> None:
+def test_show_turn_of_an_agent_prints_their_calls(cli: Cli, store: SqlStore) -> None:
     out = cli("show", "a1b2", "--turn", "2", "--agent", "dev").out
     assert "generate answer: a call of m" in out
     assert "generate plan" not in out
     cli("show", "a1b2", "--turn", "2", "--agent", "Ada").complains(3, "Ada was not there in turn 2")
 
 
-def test_what_another_lambda_would_remove_is_shown_of_all_three(cli: Cli, store: SqliteStore) -> None:
+def test_what_another_lambda_would_remove_is_shown_of_all_three(cli: Cli, store: SqlStore) -> None:
     document = cli("show", "a1b2", "--turn", "1", "--lambda", "1", "--json").json
     for made in (document, document["parts"]["plan"], document["parts"]["answer"]):
         assert [unit["id"] for unit in made["units"] if unit["removed"]] == ["album.0", "album.1"]
     assert document["what_if"] == 1
 
 
-def test_a_diary_has_role_picture_words_and_what_entered_or_left(cli: Cli, store: SqliteStore) -> None:
+def test_a_diary_has_role_picture_words_and_what_entered_or_left(cli: Cli, store: SqlStore) -> None:
     out = cli("show", "a1b2", "--agent", "Ben").out
     assert "Species: Owl" in out
     assert "round 1, turn 1: is asked by Ada about [picture: pot" in out
@@ -105,7 +105,7 @@ def test_a_diary_has_role_picture_words_and_what_entered_or_left(cli: Cli, store
     assert "Cleo" not in out
 
 
-def test_a_journey_tells_who_had_a_picture_who_got_it_and_who_has_it(cli: Cli, store: SqliteStore) -> None:
+def test_a_journey_tells_who_had_a_picture_who_got_it_and_who_has_it(cli: Cli, store: SqlStore) -> None:
     out = cli("show", "a1b2", "--picture", "POT").out
     lines = [line.strip() for line in out.splitlines()]
     assert lines[1:] == [
@@ -123,7 +123,7 @@ def test_a_journey_tells_who_had_a_picture_who_got_it_and_who_has_it(cli: Cli, s
     assert [step["turn"] for step in document["exchanges"]] == [1, 3]
 
 
-def test_a_picture_is_found_by_id_or_caption_and_errors_help(cli: Cli, store: SqliteStore) -> None:
+def test_a_picture_is_found_by_id_or_caption_and_errors_help(cli: Cli, store: SqlStore) -> None:
     assert "White" in cli("show", "a1b2", "--picture", "tub: white").out
     cli("show", "a1b2", "--picture", "tub").complains(2, "tub-white", "tub-black")
     cli("show", "a1b2", "--picture", "pott").complains(3, "did you mean 'pot'?")
@@ -132,7 +132,7 @@ def test_a_picture_is_found_by_id_or_caption_and_errors_help(cli: Cli, store: Sq
     cli("show", dialogue, "--picture", "pot").complains(2, "album chat", dialogue)
 
 
-def test_the_json_of_a_run_and_of_a_turn(cli: Cli, store: SqliteStore) -> None:
+def test_the_json_of_a_run_and_of_a_turn(cli: Cli, store: SqlStore) -> None:
     document = cli("show", "a1b2", "--json").json
     assert [turn["turn"] for turn in document["turns"]] == [1, 2, 3, 4]
     assert [villager["name"] for villager in document["population"]["villagers"]] == [
@@ -172,7 +172,7 @@ def test_the_json_of_a_run_and_of_a_turn(cli: Cli, store: SqliteStore) -> None:
     assert [met["exchange"]["answerer"] for met in diary["turns"]] == ["Eva"]
 
 
-def test_a_damaged_exchange_is_an_error_in_one_line(cli: Cli, store: SqliteStore) -> None:
+def test_a_damaged_exchange_is_an_error_in_one_line(cli: Cli, store: SqlStore) -> None:
     store.file.database["steps"].delete_where("node = 'exchange' AND round = 2")  # type: ignore[union-attr]
     with pytest.raises(StorageError):
         read_exchanges(store, "a1b2", store.start("a1b2"))  # type: ignore[arg-type]
@@ -182,7 +182,7 @@ def test_a_damaged_exchange_is_an_error_in_one_line(cli: Cli, store: SqliteStore
 # --- other commands -------------------------------------------------------------------------------------------------
 
 
-def test_stats_count_exchanges_and_who_has_seen_what(cli: Cli, store: SqliteStore) -> None:
+def test_stats_count_exchanges_and_who_has_seen_what(cli: Cli, store: SqlStore) -> None:
     document = cli("stats", "a1b2", "--json").json
     agents = {agent.pop("agent"): agent for agent in document["agents"]}
     assert agents["Ben"] == {
@@ -211,7 +211,7 @@ def test_stats_count_exchanges_and_who_has_seen_what(cli: Cli, store: SqliteStor
     assert re.search(r"Cleo +2 +0 +\d+ +1 +0 +2\n", out)
 
 
-def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqliteStore) -> None:
+def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqlStore) -> None:
     write_album_run(store, an_album_run("same"))
     assert cli("diff", "a1b2", "same", "--exit-code").code == 0
     for name, changes, aspect in (
@@ -229,7 +229,7 @@ def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqliteStore) -> None
     assert "answer  A small plant. | A big plant." in cli("diff", "a1b2", "answ").out
 
 
-def test_questions_and_answers_are_measured_stored_or_exported(cli: Cli, store: SqliteStore) -> None:
+def test_questions_and_answers_are_measured_stored_or_exported(cli: Cli, store: SqlStore) -> None:
     cli("export", "a1b2", "--jsonl", "run.jsonl")
     stored = cli("metrics", "a1b2", "--json").json["cases"]["villagers"]
     exported = cli("metrics", "run.jsonl", "--json").json["cases"]["villagers"]
@@ -238,7 +238,7 @@ def test_questions_and_answers_are_measured_stored_or_exported(cli: Cli, store: 
     assert stored["len"] == pytest.approx(sum(words) / len(words))
 
 
-def test_an_export_has_every_call_before_its_turn_and_all_three_utterances(cli: Cli, store: SqliteStore) -> None:
+def test_an_export_has_every_call_before_its_turn_and_all_three_utterances(cli: Cli, store: SqlStore) -> None:
     cli("export", "a1b2", "--jsonl", "run.jsonl")
     records = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
     turn = 0
@@ -252,7 +252,7 @@ def test_an_export_has_every_call_before_its_turn_and_all_three_utterances(cli: 
     assert sum(record["kind"] == "call" for record in records) == 12
 
 
-def test_a_transcript_can_be_read_and_broken_by_nothing(cli: Cli, store: SqliteStore) -> None:
+def test_a_transcript_can_be_read_and_broken_by_nothing(cli: Cli, store: SqlStore) -> None:
     cli("export", "a1b2", "--markdown", "run.md", "--thoughts")
     text = Path("run.md").read_text()
     assert "### Round 2" in text
@@ -264,7 +264,7 @@ def test_a_transcript_can_be_read_and_broken_by_nothing(cli: Cli, store: SqliteS
     assert "\x1b" not in text
 
 
-def test_replay_plays_exchanges_back(cli: Cli, store: SqliteStore) -> None:
+def test_replay_plays_exchanges_back(cli: Cli, store: SqlStore) -> None:
     out = cli("replay", "a1b2", "--from", "2", "--to", "3").out
     assert out.index("round 1") < out.index("Cleo → Dev") < out.index("round 2") < out.index("Ben → Eva")
     assert "Ada → Ben" not in out
@@ -272,18 +272,18 @@ def test_replay_plays_exchanges_back(cli: Cli, store: SqliteStore) -> None:
     assert [turn["exchange"]["answer"] for turn in document["turns"]] == ["Nobody does.", "A small plant."]
 
 
-def test_a_timeline_has_answers_behind_questions(cli: Cli, store: SqliteStore) -> None:
+def test_a_timeline_has_answers_behind_questions(cli: Cli, store: SqlStore) -> None:
     document = cli("timeline", "a1b2", "--json").json
     assert [turn["speaker"] for turn in document["turns"]][:4] == ["Ada", "Ben", "Cleo", "Dev"]
     assert "A plant, Ada." in cli("timeline", "a1b2").out
 
 
 @pytest.mark.parametrize("command", ["behaviour", "inventory"])
-def test_what_makes_no_sense_for_an_album_chat_says_so(cli: Cli, store: SqliteStore, command: str) -> None:
+def test_what_makes_no_sense_for_an_album_chat_says_so(cli: Cli, store: SqlStore, command: str) -> None:
     cli(command, "a1b2").complains(2, "album chat", command)
 
 
-def test_stats_of_the_paper_are_of_other_people_though_they_have_the_same_name(cli: Cli, store: SqliteStore) -> None:
+def test_stats_of_the_paper_are_of_other_people_though_they_have_the_same_name(cli: Cli, store: SqlStore) -> None:
     cli("stats", "a1b2", "--paper").complains(3, "nothing is published")
 
 
@@ -303,7 +303,7 @@ def test_a_fork_is_seen_with_what_it_shares_and_what_is_its_own(cli: Cli) -> Non
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-def test_python_has_exchanges_and_parts(cli: Cli, store: SqliteStore) -> None:
+def test_python_has_exchanges_and_parts(cli: Cli, store: SqlStore) -> None:
     import tertulia as tt
     from state.errors import UsageError
 

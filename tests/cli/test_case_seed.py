@@ -8,7 +8,7 @@ from support.commands import Cli
 
 from state.case_seed import case_seed_of
 from state.parameters import Parameters
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from worlds.catalog import resolve
 
 CASE = """
@@ -103,7 +103,7 @@ def test_the_days_of_a_town_are_the_same_in_all_trials(cli: Cli, tmp_path: Path)
             "simulate", "tidewell", *arguments, "--set", "human_needs=true", "--set", "max_turns=2", "--json"
         )
         simulation = simulated.json["simulation"]
-        with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
+        with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
             encounters = store.simulations.encounters(simulation)
             days.append([(met.day, met.time, met.pair) for met in encounters])
             by_day: dict[tuple[int, str], set[str]] = {}

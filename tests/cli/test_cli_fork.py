@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "6", "--seed", "3", "--json")
 #: A dialogue that nobody ends before its limit.
@@ -241,7 +241,7 @@ def test_runs_shows_the_tree(cli: Cli) -> None:
 
 def test_a_turn_that_was_being_stored_is_to_be_resumed_first(cli: Cli, tmp_path: Path) -> None:
     run = cli(*DIALOGUE, "--rounds", "3").json["run"]
-    with SqliteStore.open(tmp_path / "tertulia.db") as store:  # as Ctrl-C between a turn and its trace leaves it
+    with SqlStore.open(tmp_path / "tertulia.db") as store:  # as Ctrl-C between a turn and its trace leaves it
         store.set_status(run, "interrupted")
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         connection.execute("DELETE FROM traces WHERE run = ? AND turn = 3", (run,))

@@ -12,16 +12,16 @@ from cli.terminal.lines import print_turn
 from cli.terminal.output import data
 from cli.views import live
 from state.cognition import Bid, Floor
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 RUN, DIALOGUE = "m33t", "d1a1"
 ADA, BEN, CLEO, DEV = NAMES
 
 
 @pytest.fixture
-def store(cli: Cli) -> SqliteStore:
+def store(cli: Cli) -> SqlStore:
     """The store of this folder, with a meeting and a dialogue of two; `cli` has gone to the folder."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         opened.create_run(a_run(DIALOGUE), a_case())
         write_turns(opened, DIALOGUE, 1, 3)
         write_meeting(opened, RUN)
@@ -200,7 +200,7 @@ def test_why_nobody_spoke(cli: Cli, number: int, said: str) -> None:
     assert said in cli("show", RUN, "--turn", number).out
 
 
-def test_who_was_willing_and_not_asked(cli: Cli, store: SqliteStore) -> None:
+def test_who_was_willing_and_not_asked(cli: Cli, store: SqlStore) -> None:
     """In an order that appoints the speaker, the others draw no latency."""
     bid = store.step(RUN, 2, ADA, "bid", Bid)
     assert bid is not None
@@ -295,7 +295,7 @@ def test_stats_for_people(cli: Cli) -> None:
 
 
 def test_stats_beside_the_papers_figures(cli: Cli) -> None:
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN, names=("Alice", "Bob", "Cindy", "Zoe"))
     document = cli("stats", RUN, "--paper", "--json").json
     theirs = {agent["agent"]: agent for agent in document["paper"]["agents"]}
@@ -310,7 +310,7 @@ def test_stats_beside_the_papers_figures(cli: Cli) -> None:
 # --- a live run -----------------------------------------------------------------------------------------------------
 
 
-def test_a_live_run_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_live_run_is_told(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
     run, start = store.run(RUN), store.start(RUN)
     live.print_heading(start, run)
     for turn in store.turns(RUN):
@@ -327,7 +327,7 @@ def test_a_live_run_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "  3  14:59:53   0:13  … silence\n"
 
 
-def test_thoughts_are_told_under_a_turn(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_thoughts_are_told_under_a_turn(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
     live.print_round_thoughts(store, store.run(RUN), 2)
     out = capsys.readouterr().out
     ben, ada, cleo = (line.strip() for line in out.splitlines()[:3])
@@ -339,7 +339,7 @@ def test_thoughts_are_told_under_a_turn(store: SqliteStore, capsys: pytest.Captu
     assert capsys.readouterr().out == ""
 
 
-def test_a_round_that_was_interrupted_is_told(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_round_that_was_interrupted_is_told(store: SqlStore, capsys: pytest.CaptureFixture[str]) -> None:
     live.print_round_thoughts(store, store.run(RUN), ROUNDS + 1)
     assert "the floor was not given: the round was interrupted" in capsys.readouterr().out
 
@@ -349,7 +349,7 @@ def test_a_round_that_was_interrupted_is_told(store: SqliteStore, capsys: pytest
 
 def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     names = ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs", "[red]Lu\u202e[/red]", "Åsa\x07")
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN, names=names)
         start = opened.start(RUN)
         live.print_heading(start, opened.run(RUN))

@@ -11,7 +11,7 @@ from support.stored import a_case, a_run, write_turns
 
 from models.rehearsal import RehearsalEmbedder
 from state.records import Turn, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pruned_turns import inconsistency_of_runs, removal_of_runs
 
 QUICK = ("--embedder", "rehearsal")
@@ -19,9 +19,9 @@ RUNS = ("r1", "r2")
 
 
 @pytest.fixture
-def store(cli: Cli) -> Iterator[SqliteStore]:
+def store(cli: Cli) -> Iterator[SqlStore]:
     """Two runs of a scenario with prompts, scores and judged candidates, and one in which nobody speaks."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         for at, run in enumerate(RUNS):
             opened.create_run(a_run(run, seed=at, parameters={"removal_factor": 0.5 + at / 10}), a_case())
             write_turns(opened, run, 1, at + 2)
@@ -32,7 +32,7 @@ def store(cli: Cli) -> Iterator[SqliteStore]:
 
 
 @pytest.mark.parametrize("format", ["jsonl", "dialogues", "messages"])
-def test_a_file_of_every_format_is_measured_as_the_runs(cli: Cli, store: SqliteStore, format: str) -> None:
+def test_a_file_of_every_format_is_measured_as_the_runs(cli: Cli, store: SqlStore, format: str) -> None:
     stored = cli("metrics", *RUNS, *QUICK, "--json").json
     assert cli("export", *RUNS, "--format", format, "--out", "runs.jsonl").err == "wrote runs.jsonl\n"
     filed = cli("metrics", "runs.jsonl", *QUICK, "--json").json
@@ -47,7 +47,7 @@ def test_a_file_of_every_format_is_measured_as_the_runs(cli: Cli, store: SqliteS
     assert cli("export", *RUNS, "--format", format).out == Path("runs.jsonl").read_text(encoding="utf-8")
 
 
-def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqliteStore) -> None:
+def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqlStore) -> None:
     cli("export", *RUNS, "--format", "sdialog", "--out", "one.json").complains(2, "has one dialogue", "--out FOLDER")
     Path("folder").mkdir()
     result = cli("export", *RUNS, "--format", "sdialog", "--out", "folder", "--json")
@@ -63,7 +63,7 @@ def test_dialogues_of_sdialog_are_files_of_their_own(cli: Cli, store: SqliteStor
     cli("metrics", "empty", *QUICK).complains(2, "empty is a directory", ".jsonl")
 
 
-def test_exports_that_make_no_sense(cli: Cli, store: SqliteStore) -> None:
+def test_exports_that_make_no_sense(cli: Cli, store: SqlStore) -> None:
     cli("export", "mute", "--format", "messages").complains(2, "nobody speaks in run mute")
     cli("export", "r1", "--format", "yaml").complains(2, "--format yaml", "sdialog")
     cli("export", "r1", "--out", "x.json").complains(2, "--out x.json needs --format")
@@ -74,7 +74,7 @@ def test_exports_that_make_no_sense(cli: Cli, store: SqliteStore) -> None:
     cli("export", "r1", "--format", "messages", "--out", "x").complains(2, "--force")
 
 
-def test_removal_and_inconsistency_of_stored_runs(cli: Cli, store: SqliteStore) -> None:
+def test_removal_and_inconsistency_of_stored_runs(cli: Cli, store: SqlStore) -> None:
     found = cli("metrics", *RUNS, *QUICK, "--json").json
     records = [store.run(run) for run in RUNS]
     assert found["removal"] == {"cafe": removal_of_runs(store, records).model_dump()}
@@ -88,7 +88,7 @@ def test_removal_and_inconsistency_of_stored_runs(cli: Cli, store: SqliteStore) 
     assert removal_of_runs(store, records[:1]).attention == pytest.approx(sum(shares) / 2)
 
 
-def test_what_is_measured_beside_on_request(cli: Cli, store: SqliteStore) -> None:
+def test_what_is_measured_beside_on_request(cli: Cli, store: SqlStore) -> None:
     Path("others.jsonl").write_text(json.dumps({"case": "cafe", "dialogue": [["Bo", "Line 1?"]]}), encoding="utf-8")
     further = ("--by-index", "--against", "others.jsonl", "--fluency", "rehearsal")
     found = cli("metrics", *RUNS, *QUICK, *further, "--json").json
@@ -129,7 +129,7 @@ class Cutting(RehearsalEmbedder):
         return super().embed([text[:10] for text in texts])
 
 
-def test_truncation_is_told(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncation_is_told(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "longer than" not in cli("metrics", *RUNS, *QUICK).out
     monkeypatch.setattr("cli.metrics.open_embedding_model", lambda _: Cutting())
     shown = " ".join(cli("metrics", *RUNS, *QUICK).out.split())

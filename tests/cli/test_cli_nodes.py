@@ -352,7 +352,7 @@ def test_mistakes_of_a_scenario_are_told(cli: Cli, tmp_path: Path, written: str,
 
 
 def test_a_changed_file_is_taken_once_it_is_accepted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
     at = tmp_path / "own.py"
     at.write_text(
@@ -364,7 +364,7 @@ def test_a_changed_file_is_taken_once_it_is_accepted(cli: Cli, tmp_path: Path, m
     )
     own = ("--extension", str(at))
     run = cli("run", "team_building", "--rehearse", "--rounds", "2", *own, "--json").json["run"]
-    with SqliteStore.open(tmp_path / "tertulia.db") as store:
+    with SqlStore.open(tmp_path / "tertulia.db") as store:
         store.set_status(run, "interrupted")
     at.write_text(at.read_text(encoding="utf-8") + "# other\n", encoding="utf-8")
     cli("resume", run).complains(2, "changed since", "--extension")

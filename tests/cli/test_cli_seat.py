@@ -21,7 +21,7 @@ import tertulia.keyboard
 from state.errors import UsageError
 from state.records import Turn
 from state.seat import LONGEST
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.keyboard import Keyboard
 from tertulia.seats import check_is_there
 
@@ -46,7 +46,7 @@ def types(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Types:
 
 
 def turns() -> list[Turn]:
-    with SqliteStore.open("tertulia.db", create=False) as store:
+    with SqlStore.open("tertulia.db", create=False) as store:
         return store.turns(store.run("@last").run)
 
 

@@ -11,14 +11,14 @@ from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from state.errors import ModelError
 from state.language_model import GenerationRequest
 from state.records import Reply
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 SHORT = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2", "--set", "max_turns=3")
 
 
 def dump(path: Path, simulation: str) -> list[object]:
     """What two simulations that are the same have in common, without their ids."""
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         held = store.simulations.encounters(simulation)
         people = [resident.persona.name for resident in store.simulations.town(simulation).residents]
         found = store.simulations.get(simulation)
@@ -123,7 +123,7 @@ def test_a_conversation_that_takes_long_lets_the_next_one_wait(cli: Cli, tmp_pat
     # At a word a minute, the first conversation takes longer than ten seconds.
     arguments = ("--from-log", "--rehearse", "--set", "speaking_rate_wpm=1", "--json")
     simulation = cli("simulate", f"ga:{run.write()}", *arguments).json["simulation"]
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         first, second = store.simulations.encounters(simulation)
         ann = store.simulations.stream(store.simulations.get(simulation), "Ann")
         kept = [memory for memory in store.remembered(ann) if memory.id.startswith("day_1_1")]
@@ -164,7 +164,7 @@ def test_bad_input_where_there_are_simulations(cli: Cli) -> None:
     cli("days", simulation, "--agent", "Priya", "--encounters").complains(2, "leave out one of them")
     for command in ("show", "resume", "replay", "stats"):
         cli(command, simulation).complains(2, f"{simulation} is a simulation", f"tertulia days {simulation}")
-    with SqliteStore.open("tertulia.db") as store, store.drive_lock(simulation):
+    with SqlStore.open("tertulia.db") as store, store.drive_lock(simulation):
         cli("simulate", "--resume", simulation, "--days", "3").complains(1, "is being driven by another thread")
 
 
@@ -191,7 +191,7 @@ def test_the_figures_of_a_day_are_those_of_its_conversations(cli: Cli) -> None:
     assert (document["schema_version"], document["simulation"], document["status"]) == (1, simulation, "finished")
     assert [row["day"] for row in document["days"]] == [1, 2, 3]
     memories = calls = 0
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         for row in document["days"]:
             assert row["runs"] == [f"{simulation}-{row['day']}-{number}" for number in (1, 2)]
             dialogues = [[(t.speaker or "", t.text) for t in store.turns(run)] for run in row["runs"]]
@@ -213,7 +213,7 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
     document = cli("days", *found, found[0], "--json").json
     assert document["simulations"] == found
     assert [(row["day"], row["encounters"]) for row in document["days"]] == [(1, 5), (2, 3)]
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         cases = {
             str(number): [
                 [(t.speaker or "", t.text) for t in store.turns(f"{simulation}-2-{number}")] for simulation in found
@@ -230,7 +230,7 @@ def test_simulations_are_compared_encounter_by_encounter(cli: Cli) -> None:
 
 def test_what_somebody_remembers_and_why(cli: Cli) -> None:
     simulation = cli(*SHORT, "--days", "3", "--set", "reflection_threshold=5", "--json").json["simulation"]
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         name = store.simulations.encounters(simulation)[0].initiator
     document = cli("days", simulation, "--agent", name.split()[0].lower(), "--json").json
     assert document["agent"] == name
@@ -257,7 +257,7 @@ def test_memories_of_the_log_are_not_those_of_its_first_day(cli: Cli) -> None:
     settings = ("--set", "max_turns=1", "--set", "reflection_threshold=1000")
     simulation = cli("simulate", "tidewell", "--from-log", "--rehearse", *settings, "--json").json
     (row,) = cli("days", simulation["simulation"], "--json").json["days"]
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         formed = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")[0]["n"]
         people = [resident.persona.name for resident in store.simulations.town(simulation["simulation"]).residents]
     assert row["memories"] == formed <= row["encounters"] * 6

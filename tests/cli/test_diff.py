@@ -17,21 +17,21 @@ from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, In
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import Record, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 A, B = "aaaa", "bbbb"
 ADA, BEN, *_ = NAMES
 
 
 @pytest.fixture
-def store(cli: Cli) -> Iterator[SqliteStore]:
+def store(cli: Cli) -> Iterator[SqlStore]:
     """The store of this folder; `cli` has gone to the folder."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         yield opened
 
 
 @pytest.fixture
-def meetings(store: SqliteStore) -> SqliteStore:
+def meetings(store: SqlStore) -> SqlStore:
     """Two runs of one meeting that are the same."""
     write_meeting(store, A)
     write_meeting(store, B)
@@ -66,7 +66,7 @@ def test_the_same_run_twice(cli: Cli, scenario: str) -> None:
     assert document["diversity"]["a"] == document["diversity"]["b"]
 
 
-def test_status_lineage_and_dates_do_not_count(cli: Cli, store: SqliteStore) -> None:
+def test_status_lineage_and_dates_do_not_count(cli: Cli, store: SqlStore) -> None:
     store.create_run(a_run(A), a_case())
     later = {"status": "failed", "error": "no disk", "created": "2027-01-01T00:00:00+00:00"}
     store.create_run(a_run(B, **later), a_case())
@@ -75,7 +75,7 @@ def test_status_lineage_and_dates_do_not_count(cli: Cli, store: SqliteStore) -> 
     assert compared(cli)["identical"] is True
 
 
-def test_neither_time_nor_an_unfinished_round_counts(cli: Cli, meetings: SqliteStore) -> None:
+def test_neither_time_nor_an_unfinished_round_counts(cli: Cli, meetings: SqlStore) -> None:
     last = meetings.calls(A)[-1]
     meetings.save_calls(B, [last.model_copy(update={"node": "late"})])
     assert last.round == 8  # thought of, but never ended
@@ -84,12 +84,12 @@ def test_neither_time_nor_an_unfinished_round_counts(cli: Cli, meetings: SqliteS
     assert compared(cli)["identical"] is True
 
 
-def test_a_run_and_itself(cli: Cli, meetings: SqliteStore) -> None:
+def test_a_run_and_itself(cli: Cli, meetings: SqlStore) -> None:
     result = cli("diff", A, A, "--exit-code")
     assert (result.code, result.out) == (0, f"A and B are the same run, {A}\n")
 
 
-def test_runs_without_turns(cli: Cli, store: SqliteStore) -> None:
+def test_runs_without_turns(cli: Cli, store: SqlStore) -> None:
     store.create_run(a_run(A), a_case())
     store.create_run(a_run(B), a_case())
     assert cli("diff", A, B).out == f"{A} and {B} are identical: neither has turns yet\n"
@@ -102,10 +102,8 @@ def test_runs_without_turns(cli: Cli, store: SqliteStore) -> None:
 # --- one record -----------------------------------------------------------------------------------------------------
 
 
-def changed_step(
-    round: int, agent: str, node: str, kind: type[Record], **changes: Any
-) -> Callable[[SqliteStore], None]:
-    def change(store: SqliteStore) -> None:
+def changed_step(round: int, agent: str, node: str, kind: type[Record], **changes: Any) -> Callable[[SqlStore], None]:
+    def change(store: SqlStore) -> None:
         known = store.step(B, round, agent, node, kind)
         assert known is not None
         store.save_step(B, round, agent, node, known.model_copy(update=changes))
@@ -113,16 +111,16 @@ def changed_step(
     return change
 
 
-def with_comment(store: SqliteStore) -> None:
+def with_comment(store: SqlStore) -> None:
     (known,) = store.candidates(B, 4)
     store.save_candidate(B, 4, known.model_copy(update={"comment": "It does not fit."}))
 
 
-def with_backup(store: SqliteStore) -> None:
+def with_backup(store: SqlStore) -> None:
     store.save_candidate(B, 2, a_candidate(1))
 
 
-def with_call(store: SqliteStore) -> None:
+def with_call(store: SqlStore) -> None:
     known = store.calls(B, 1)[0]
     store.save_calls(B, [known.model_copy(update={"node": "appraise"})])
 
@@ -156,7 +154,7 @@ def with_call(store: SqliteStore) -> None:
     ],
 )
 def test_one_record(
-    cli: Cli, meetings: SqliteStore, change: Callable[[SqliteStore], None], turn: int, paths: list[str]
+    cli: Cli, meetings: SqlStore, change: Callable[[SqlStore], None], turn: int, paths: list[str]
 ) -> None:
     change(meetings)
     document = compared(cli)
@@ -186,7 +184,7 @@ def test_one_record(
         ({"turn": {"speaker": None, "text": ""}}, ["speaker", "text"]),
     ],
 )
-def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, Any], paths: list[str]) -> None:
+def test_one_figure_of_a_turn(cli: Cli, store: SqlStore, changes: dict[str, Any], paths: list[str]) -> None:
     known = {"scores": {"x": 0.25, "y": 1.0}, "removed": ("x", "y"), "scored_by": "m"}
     record = a_turn_record(1, **known)
     turn = record.turn.model_copy(update=changes.get("turn", {}))
@@ -223,7 +221,7 @@ def test_one_figure_of_a_turn(cli: Cli, store: SqliteStore, changes: dict[str, A
     ],
 )
 def test_one_setting(
-    cli: Cli, store: SqliteStore, changes: dict[str, Any], path: list[str], values: tuple[Any, Any]
+    cli: Cli, store: SqlStore, changes: dict[str, Any], path: list[str], values: tuple[Any, Any]
 ) -> None:
     store.create_run(a_run(A), a_case())
     store.create_run(a_run(B, **changes), a_case())
@@ -237,7 +235,7 @@ def test_one_setting(
     assert "the conversations are identical" in shown
 
 
-def test_parameters_that_came_after_a_run_are_as_when_it_goes_on(cli: Cli, store: SqliteStore) -> None:
+def test_parameters_that_came_after_a_run_are_as_when_it_goes_on(cli: Cli, store: SqlStore) -> None:
     later = Parameters.of_record({"removal_factor": 0.5}).model_dump(mode="json")
     store.create_run(a_run(A), a_case())
     store.create_run(a_run(B, parameters=later | {"temperature": 1.0}), a_case())
@@ -245,7 +243,7 @@ def test_parameters_that_came_after_a_run_are_as_when_it_goes_on(cli: Cli, store
     assert difference == {"path": ["parameters", "temperature"], "a": Parameters().temperature, "b": 1.0}
 
 
-def test_one_thing_about_a_person(cli: Cli, store: SqliteStore) -> None:
+def test_one_thing_about_a_person(cli: Cli, store: SqlStore) -> None:
     meeting = a_meeting()
     first, *others = meeting.participants
     persona = first.persona.model_copy(update={"age": 41})
@@ -283,7 +281,7 @@ def test_another_factor(cli: Cli) -> None:
     assert "dist1" in shown.out
 
 
-def test_a_run_that_goes_on(cli: Cli, store: SqliteStore) -> None:
+def test_a_run_that_goes_on(cli: Cli, store: SqlStore) -> None:
     for run, turns in ((A, 4), (B, 2)):
         store.create_run(a_run(run), a_case())
         write_turns(store, run, 1, turns)
@@ -296,7 +294,7 @@ def test_a_run_that_goes_on(cli: Cli, store: SqliteStore) -> None:
     assert "Ana: Line 3." in shown  # there is nothing to mark a word against
 
 
-def test_a_dialogue_and_a_meeting(cli: Cli, store: SqliteStore) -> None:
+def test_a_dialogue_and_a_meeting(cli: Cli, store: SqlStore) -> None:
     store.create_run(a_run(A), a_case())
     write_turns(store, A, 1, 3)
     write_meeting(store, B)
@@ -307,7 +305,7 @@ def test_a_dialogue_and_a_meeting(cli: Cli, store: SqliteStore) -> None:
         assert cli("diff", A, B, "--turn", str(turn)).code == 0
 
 
-def test_in_a_terminal(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_terminal(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     said = a_turn_record(1).turn
     for run, text in ((A, "one two three"), (B, "one \x1b[31mtwo\x1b]0;x\x07 four")):
         store.create_run(a_run(run), a_case())
@@ -324,7 +322,7 @@ def test_in_a_terminal(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyP
     assert "\x07" not in coloured
 
 
-def test_similarity(cli: Cli, meetings: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similarity(cli: Cli, meetings: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.diff.open_embedding_model", lambda name: RehearsalEmbedder())
     assert "sim" not in cli("diff", A, B, "--json").json["diversity"]
     figures = cli("diff", A, B, "--similarity", "--json").json["diversity"]
@@ -340,7 +338,7 @@ def test_similarity(cli: Cli, meetings: SqliteStore, monkeypatch: pytest.MonkeyP
         ((A, B, "--turn", "-1"), 3, ["turn -1"]),
     ],
 )
-def test_bad_requests(cli: Cli, meetings: SqliteStore, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
+def test_bad_requests(cli: Cli, meetings: SqlStore, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
     meetings.create_run(a_run("bccc"), a_case())
     result = cli("diff", *arguments, "--exit-code")
     result.complains(code, *words)

@@ -13,7 +13,7 @@ from typer import Context
 from cli.terminal.commands import as_typed, example_of, with_options
 from cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
 from state.errors import SettingError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def run(cli: Cli) -> str:
     """A run of three turns in the store of this folder."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         opened.create_run(a_run("k3f9", status="finished"), a_case())
         write_turns(opened, "k3f9", 1, 3)
     return "k3f9"

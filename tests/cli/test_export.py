@@ -16,7 +16,7 @@ from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
 from support.stored import a_case, a_run
 
 from state.records import Turn, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.phrases import clean
 from tertulia.transcript import escaped, transcript
 
@@ -25,9 +25,9 @@ ADA, BEN, CLEO, DEV = NAMES
 
 
 @pytest.fixture
-def store(cli: Cli) -> Iterator[SqliteStore]:
+def store(cli: Cli) -> Iterator[SqlStore]:
     """The store of this folder, with a meeting; `cli` has gone to the folder."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         write_meeting(opened, RUN)
         yield opened
 
@@ -39,7 +39,7 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 # --- JSON lines -----------------------------------------------------------------------------------------------------
 
 
-def test_every_record_is_a_line(cli: Cli, store: SqliteStore) -> None:
+def test_every_record_is_a_line(cli: Cli, store: SqlStore) -> None:
     result = cli("export", RUN, "--jsonl", "run.jsonl")
     assert (result.code, result.out, result.err) == (0, "", "wrote run.jsonl\n")
     text = Path("run.jsonl").read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_every_record_is_a_line(cli: Cli, store: SqliteStore) -> None:
     assert cli("export", RUN, "--jsonl", "-").out == text
 
 
-def test_every_call_is_there_with_its_prompt(cli: Cli, store: SqliteStore) -> None:
+def test_every_call_is_there_with_its_prompt(cli: Cli, store: SqlStore) -> None:
     lines = lines_of(cli("export", RUN, "--jsonl", "-").out)
     calls = [line for line in lines if line["kind"] == "call"]
     assert len(calls) == len(store.calls(RUN)) > ROUNDS
@@ -182,7 +182,7 @@ def test_nothing_outside_code_looks_like_an_address(text: str) -> None:
 @given(HOSTILE.filter(lambda text: clean(text) not in ("", *NAMES)), HOSTILE)
 def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> None:
     def structure(name: str, text: str) -> list[str]:
-        with SqliteStore.open(":memory:") as store:
+        with SqlStore.open(":memory:") as store:
             names = (name, BEN, CLEO, DEV)
             meeting = a_meeting(names).model_copy(update={"title": text, "description": text, "place": text or None})
             store.create_run(a_run(RUN, kind="group_chat", scenario=text, error=text or None), meeting)
@@ -275,7 +275,7 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
 
 
 def test_a_run_without_turns(cli: Cli) -> None:
-    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
     assert [line["kind"] for line in lines_of(cli("export", "empty", "--jsonl", "-").out)] == ["run", "start"]
     assert "Nothing was said yet." in cli("export", "empty", "--markdown", "-").out

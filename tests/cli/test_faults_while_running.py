@@ -17,7 +17,7 @@ from support.forked import Forked
 from benchmarks.store_checks import differences, faults
 from models.rehearsal import RehearsalModel
 from state.errors import ModelError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--json", "--rounds")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--json", "--rounds")
@@ -32,7 +32,7 @@ ASKING = ("generate", "generate_batch", "generate_scored", "score", "log_likelih
 def expect_the_same(cli: Cli, command: tuple[str, ...], rounds: int, run: str) -> None:
     """A finished run of this folder's store equals one of the same command that nobody disturbed."""
     whole = cli(*command, str(rounds), "--store", "whole.db").json
-    with SqliteStore.open("tertulia.db") as disturbed, SqliteStore.open("whole.db") as undisturbed:
+    with SqlStore.open("tertulia.db") as disturbed, SqlStore.open("whole.db") as undisturbed:
         assert faults(disturbed) == []
         assert differences((undisturbed, whole["run"]), (disturbed, run)) == []
     assert list(Path().glob("*.lock")) == []
@@ -110,7 +110,7 @@ def test_what_went_wrong_is_told_and_kept(cli: Cli, monkeypatch: pytest.MonkeyPa
     model = Trouble(monkeypatch)
     model.every = 2
     run = failed_run(cli(*DIALOGUE, "2"), "the server at localhost went away")
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         assert store.run(run).error == "the server at localhost went away"
     model.calls = 0
     failed_run(cli("resume", run, "--json"), "MemoryError")
@@ -179,7 +179,7 @@ def begun(folder: Path, *command: str, turns: int) -> tuple[Forked, str]:
 
 
 def turns_in(store: Path) -> int:
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         return opened.runs()[0].turns
 
 

@@ -36,9 +36,9 @@ def test_gc_leaves_every_state(cli: Cli, tmp_path: Path, meeting: str) -> None:
 
 
 def test_gc_spares_a_run_that_is_not_finished(cli: Cli, tmp_path: Path, meeting: str) -> None:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
-    with SqliteStore.open(tmp_path / "tertulia.db") as store:
+    with SqlStore.open(tmp_path / "tertulia.db") as store:
         store.set_status(meeting, "interrupted")
     assert f"{meeting} is interrupted" in cli("gc", "--yes").out
     assert checkpoints(tmp_path) > 0

@@ -17,7 +17,7 @@ from benchmarks.in_process import CommandResult, command
 from cli.terminal.completion import complete_run
 from storage.contents import content_hash
 from storage.schema import BINARY, TABLES
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.values import Value, checksum, read
 
 #: What a terminal would obey: a title, a colour, a C1 control, a change of direction; and what a path or a line would.
@@ -104,7 +104,7 @@ def test_a_crafted_column_is_shown_harmlessly_or_told(
 ) -> None:
     values = DOCUMENTS if kind == "json" else (HOSTILE, "all texts") if table == "contents" else (HOSTILE,)
     path = tmp_path / "crafted.db"
-    with SqliteStore.open(whole) as store:
+    with SqlStore.open(whole) as store:
         _, meeting, dialogue = (run.run for run in store.runs())
     reading: list[tuple[str, ...]] = [("runs",), ("days", "@last", "--encounters"), ("search", "the")]
     for run in (dialogue, meeting):

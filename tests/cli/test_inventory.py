@@ -21,12 +21,12 @@ from state.errors import ModelError
 from state.meeting import BIG_FIVE
 from state.records import RunRecord, Turn, TurnRecord
 from storage.annotations import Annotations
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 POLES = (tuple(high for high, _ in BIG_FIVE.values()), tuple(low for _, low in BIG_FIVE.values()))
 
 
-def store_meeting(store: SqliteStore, turns: int, people: int = 5, run: str = "m33t", silent: int = 7) -> RunRecord:
+def store_meeting(store: SqlStore, turns: int, people: int = 5, run: str = "m33t", silent: int = 7) -> RunRecord:
     """Store a meeting: everybody speaks in turn, every seventh turn is a silence; poles alternate by person."""
     record = a_group_run(run, status="finished", model="rehearsal", rehearsed=True)
     meeting = a_meeting_of(people)
@@ -37,7 +37,7 @@ def store_meeting(store: SqliteStore, turns: int, people: int = 5, run: str = "m
     return store.run(run)
 
 
-def write_lines(store: SqliteStore, run: str, names: tuple[str, ...], first: int, last: int, silent: int = 7) -> None:
+def write_lines(store: SqlStore, run: str, names: tuple[str, ...], first: int, last: int, silent: int = 7) -> None:
     for turn in range(first, last + 1):
         name = None if turn % silent == 0 else names[turn % len(names)]
         text = "" if name is None else f"I suggest that we do thing {turn}."
@@ -45,7 +45,7 @@ def write_lines(store: SqliteStore, run: str, names: tuple[str, ...], first: int
         store.save_turn(run, TurnRecord(turn=said))
 
 
-async def asked(store: SqliteStore, run: str, model: RehearsalModel | None) -> list[Annotation]:
+async def asked(store: SqlStore, run: str, model: RehearsalModel | None) -> list[Annotation]:
     """Answer the inventory about a run; without a model nothing may be asked."""
 
     def opened() -> RehearsalModel:
@@ -61,14 +61,14 @@ def questions(model: ScriptedModel) -> int:
 
 
 @pytest.fixture
-def store() -> SqliteStore:
-    return SqliteStore.open(":memory:", create=True)
+def store() -> SqlStore:
+    return SqlStore.open(":memory:", create=True)
 
 
 # --- what is asked --------------------------------------------------------------------------------------------------
 
 
-async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: SqliteStore) -> None:
+async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: SqlStore) -> None:
     store_meeting(store, turns=100)
     model = ScriptedModel()
     readings = await asked(store, "m33t", model)
@@ -79,14 +79,14 @@ async def test_a_hundred_turns_of_five_people_cost_eight_calls_a_person(store: S
     assert all(set(annotation.answers.values()) <= {1, 2, 3, 4, 5} for annotation in readings)
 
 
-async def test_what_was_answered_is_not_asked_again(store: SqliteStore) -> None:
+async def test_what_was_answered_is_not_asked_again(store: SqlStore) -> None:
     store_meeting(store, turns=40)
     readings = await asked(store, "m33t", ScriptedModel())
     assert await asked(store, "m33t", None) == readings
     assert store.calls("m33t") == []  # they are no part of what the run cost
 
 
-async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: SqliteStore) -> None:
+async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: SqlStore) -> None:
     store_meeting(store, turns=31)
     names = store.start("m33t").names
     await asked(store, "m33t", ScriptedModel())
@@ -98,7 +98,7 @@ async def test_only_what_was_said_since_is_asked_when_a_run_goes_on(store: Sqlit
     assert len(Annotations(store.file).of("m33t")) == len(readings) == 16
 
 
-async def test_a_fork_has_the_answers_about_what_it_shares(store: SqliteStore) -> None:
+async def test_a_fork_has_the_answers_about_what_it_shares(store: SqlStore) -> None:
     store_meeting(store, turns=60)
     await asked(store, "m33t", ScriptedModel())
     fork = a_group_run("f0rk", parent=("m33t", 45))
@@ -110,7 +110,7 @@ async def test_a_fork_has_the_answers_about_what_it_shares(store: SqliteStore) -
     assert len(Annotations(store.file).of("f0rk")) == 20
 
 
-async def test_a_failure_keeps_what_was_answered(store: SqliteStore) -> None:
+async def test_a_failure_keeps_what_was_answered(store: SqlStore) -> None:
     store_meeting(store, turns=60)
     with pytest.raises(ModelError):
         await asked(store, "m33t", ScriptedModel(fails_at=12))
@@ -120,14 +120,14 @@ async def test_a_failure_keeps_what_was_answered(store: SqliteStore) -> None:
     assert questions(model) == 10
 
 
-async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqliteStore) -> None:
+async def test_an_impossible_answer_is_an_error_and_is_not_kept(store: SqlStore) -> None:
     store_meeting(store, turns=10)
     with pytest.raises(ModelError, match="scripted answered 6 to 'speaks a lot'"):
         await asked(store, "m33t", ScriptedModel(ratings=[6]))
     assert Annotations(store.file).of("m33t") == []
 
 
-async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqliteStore) -> None:
+async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqlStore) -> None:
     store_meeting(store, turns=60)
     (inquiry, *_) = [request for request in inventory_requests(store.turns("m33t")) if request.first == 31]
     lines = [unit.text for unit in inquiry.prompt.units if unit.block == "conversation"][1:]
@@ -137,7 +137,7 @@ async def test_a_person_is_judged_by_the_turns_of_the_segment(store: SqliteStore
     assert inquiry.agent in inquiry.prompt.units[-2].text
 
 
-async def test_ratings_come_back_under_their_items(store: SqliteStore) -> None:
+async def test_ratings_come_back_under_their_items(store: SqlStore) -> None:
     record = store_meeting(store, turns=2)
     model = ScriptedModel(ratings=[1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2] * 4)
     readings = await asked(store, "m33t", model)
@@ -145,7 +145,7 @@ async def test_ratings_come_back_under_their_items(store: SqliteStore) -> None:
     assert [first.ratings[item] for item in (1, 2, 5, 22, 23, 24, 44)] == [1, 2, 5, 2, 1, 2, 2]
 
 
-async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
+async def test_a_model_tells_one_act_for_every_line(store: SqlStore) -> None:
     store_meeting(store, turns=25)
     turns = store.turns("m33t")
     requests = speech_act_requests(turns)
@@ -164,7 +164,7 @@ async def test_a_model_tells_one_act_for_every_line(store: SqliteStore) -> None:
 @pytest.fixture
 def held(tmp_path: Path) -> RunRecord:
     """A stored meeting of a hundred turns in the store of the folder that `cli` works in."""
-    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
         return store_meeting(store, turns=100)
 
 
@@ -198,7 +198,7 @@ def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: 
 
 
 def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "tertulia.db") as store:
+    with SqlStore.open(tmp_path / "tertulia.db") as store:
         store_meeting(store, turns=30, run="n3xt")
     document = cli("inventory", "m33t", "n3xt", "m33t", "--json").json
     assert document["runs"] == ["m33t", "n3xt"]
@@ -207,7 +207,7 @@ def test_several_runs_are_pooled(cli: Cli, held: RunRecord, tmp_path: Path) -> N
 
 
 def test_a_dialogue_has_scores_and_no_poles(cli: Cli, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
         store.create_run(a_run(model="rehearsal", rehearsed=True), a_case())
         write_lines(store, "k3f9", ("Ana", "Bo"), 1, 8)
     document = cli("inventory", "@last", "--json").json
@@ -271,7 +271,7 @@ def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.Monk
 
 
 def test_nothing_said_is_told(cli: Cli, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
         store_meeting(store, turns=3, silent=1)
     assert "nobody has spoken yet" in cli("inventory", "@last").out
     document = cli("behaviour", "@last", "--json").json
@@ -295,7 +295,7 @@ def test_an_altered_answer_is_told(cli: Cli, held: RunRecord, tmp_path: Path, ch
 
 
 def test_text_that_a_terminal_would_obey_is_shown_as_text(cli: Cli, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "tertulia.db", create=True) as store:
+    with SqlStore.open(tmp_path / "tertulia.db", create=True) as store:
         store_meeting(store, turns=2)
         turn = Turn(
             turn=3, round=3, speaker="Person 1", text="How about a boat trip? [red]\x1b[31m", sim_time_s=40, ended=False

@@ -19,7 +19,7 @@ from benchmarks.store_content import differences as differing_rows
 from benchmarks.write_recorder import Event
 from state.cognition import Assessment, Finding
 from state.records import Reply
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 RUN = "k3f9"
 
@@ -58,46 +58,46 @@ def test_damaged_stores(tmp_path: Path) -> None:
 # --- it would see it ------------------------------------------------------------------------------------------------
 
 
-def a_word_more(store: SqliteStore) -> None:
+def a_word_more(store: SqlStore) -> None:
     candidate = store.candidates(RUN, 3)[0]
     store.save_candidate(RUN, 3, candidate.model_copy(update={"text": candidate.text + "!"}))
 
 
-def another_step(store: SqliteStore) -> None:
+def another_step(store: SqlStore) -> None:
     (_, agent), said = min(store.steps(RUN, "assess", Assessment).items())
     store.save_step(RUN, 1, agent, "assess", said.model_copy(update={"emotion_strength": 0.123}))
 
 
-def a_step_too_many(store: SqliteStore) -> None:
+def a_step_too_many(store: SqlStore) -> None:
     store.save_step(RUN, 2, "Ana", "one_of_her_own", Finding())
 
 
-def another_reply(store: SqliteStore) -> None:
+def another_reply(store: SqlStore) -> None:
     call = store.calls(RUN)[7]
     reply = Reply(text="no", tokens=(1,), text_tokens=(0, 1), fields={})
     store.save_calls(RUN, [call.model_copy(update={"replies": (reply,)})])
 
 
-def the_same_call_again(store: SqliteStore) -> None:
+def the_same_call_again(store: SqlStore) -> None:
     store.save_calls(RUN, store.calls(RUN)[7:8])
 
 
-def another_state(store: SqliteStore) -> None:
+def another_state(store: SqlStore) -> None:
     trace = store.trace(RUN, 2)
     assert trace is not None
     store.save_trace(RUN, 2, trace.model_copy(update={"after": {**trace.after, "sim_time_s": 1.5}}))
 
 
-def a_turn_less(store: SqliteStore) -> None:
+def a_turn_less(store: SqlStore) -> None:
     for table in ("turns", "traces"):
         store.file.write(f"DELETE FROM {table} WHERE turn = 5")
 
 
-def a_text_of_nobody(store: SqliteStore) -> None:
+def a_text_of_nobody(store: SqlStore) -> None:
     store.save_text("Nobody has said this.")
 
 
-def still_running(store: SqliteStore) -> None:
+def still_running(store: SqlStore) -> None:
     store.set_status(RUN, "interrupted")
 
 
@@ -115,8 +115,8 @@ def still_running(store: SqliteStore) -> None:
         (still_running, ["run record, status", "'interrupted'"]),
     ],
 )
-async def test_what_differs_is_named(change: Callable[[SqliteStore], None], named: list[str]) -> None:
-    with SqliteStore.open(":memory:") as first, SqliteStore.open(":memory:") as second:
+async def test_what_differs_is_named(change: Callable[[SqlStore], None], named: list[str]) -> None:
+    with SqlStore.open(":memory:") as first, SqlStore.open(":memory:") as second:
         for store in (first, second):
             await held(a_quay(), store=store)
         assert differences((first, RUN), (second, RUN)) == []
@@ -128,7 +128,7 @@ async def test_what_differs_is_named(change: Callable[[SqliteStore], None], name
 
 
 async def test_a_call_that_was_made_twice_is_counted() -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         await held(a_quay(), store=store)
         the_same_call_again(store)
         assert faults(store) == ["1 calls were journalled twice"]
@@ -150,7 +150,7 @@ LOST = (
 async def test_what_sql_finds_is_compared(tmp_path: Path, change: str, named: str) -> None:
     paths = [tmp_path / "first.db", tmp_path / "second.db"]
     for path in paths:
-        with SqliteStore.open(path, create=True) as store:
+        with SqlStore.open(path, create=True) as store:
             await held(a_quay(), store=store)
     expected = content(paths[0])
     assert differing_rows(expected, content(paths[1])) == []

@@ -11,7 +11,7 @@ import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -124,7 +124,7 @@ def test_step_by_step(
     ],
 )
 def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
-    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
         store.create_run(a_run("d1a1"), a_case())
         write_turns(store, "d1a1", 1, 3)
@@ -134,7 +134,7 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
 
 
 def test_a_run_without_turns(cli: Cli) -> None:
-    with SqliteStore.open(Path("tertulia.db"), create=True) as store:
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
         store.create_run(a_run("empty"), a_case())
     result = cli("replay", "empty")
     assert result.code == 0

@@ -14,20 +14,20 @@ from support.group_stored import a_group_run, a_meeting
 from support.stored import NOW, a_case, a_run
 
 from state.records import Turn, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
 
 needs_removal = pytest.mark.skipif(
-    not hasattr(SqliteStore, "remove_run"), reason="the store has no labels, filters and removal yet"
+    not hasattr(SqlStore, "remove_run"), reason="the store has no labels, filters and removal yet"
 )
 
 
 @pytest.fixture
-def store(cli: Cli) -> Iterator[SqliteStore]:
+def store(cli: Cli) -> Iterator[SqlStore]:
     """The store of this folder, with two runs, a fork of the first, and a fork of that."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         opened.create_run(a_run("aaaa", status="finished"), a_case())
         turn = Turn(turn=1, round=1, speaker="Ana", text="Hello.", sim_time_s=0.0, ended=False)
         opened.save_turn("aaaa", TurnRecord(turn=turn))
@@ -45,7 +45,7 @@ def listed(cli: Cli, *arguments: str) -> list[str]:
 # --- the list -------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqliteStore) -> None:
+def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqlStore) -> None:
     heading, *lines = cli("runs").out.splitlines()
     assert heading.split() == [
         "run",
@@ -66,7 +66,7 @@ def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqliteSto
     assert (row["name"], row["label"], row["date"]) == ("cafe", None, f"{NOW.astimezone():%Y-%m-%d %H:%M}")
 
 
-def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqliteStore) -> None:
+def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqlStore) -> None:
     store.create_run(a_group_run("m33t", scenario="/far/away/summer.yaml"), a_meeting())
     store.create_run(a_run("f1le", scenario="/far/away/bench.yaml"), a_case())
     names = {row["run"]: row["name"] for row in cli("runs", "--json").json["runs"]}
@@ -75,7 +75,7 @@ def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqliteSto
 
 
 @needs_removal
-def test_filters(cli: Cli, store: SqliteStore) -> None:
+def test_filters(cli: Cli, store: SqlStore) -> None:
     assert listed(cli, "--scenario", "meadow") == ["dddd"]
     assert listed(cli, "--status", "failed") == ["dddd", "cccc"]
     assert listed(cli, "--limit", "1") == ["dddd"]
@@ -85,13 +85,13 @@ def test_filters(cli: Cli, store: SqliteStore) -> None:
     assert [line.split()[0] for line in cli("runs", "--status", "failed").out.splitlines()[1:]] == ["dddd", "cccc"]
 
 
-def test_filters_that_are_wrong(cli: Cli, store: SqliteStore) -> None:
+def test_filters_that_are_wrong(cli: Cli, store: SqlStore) -> None:
     cli("runs", "--status", "fnished").complains(2, "--status fnished", "did you mean 'finished'", "tertulia runs")
     cli("runs", "--limit", "0").complains(2, "--limit")
     cli("runs", "--limit", "2", "label", "aaaa", "x").complains(2, "--limit", "runs label")
 
 
-def test_a_narrow_terminal_shows_fewer_columns_and_whole_words(cli: Cli, store: SqliteStore) -> None:
+def test_a_narrow_terminal_shows_fewer_columns_and_whole_words(cli: Cli, store: SqlStore) -> None:
     widths = {}
     for width in (60, 80, 200):
         lines = in_terminal(width, "runs")
@@ -127,7 +127,7 @@ def in_terminal(width: int, *arguments: str) -> list[str]:
 
 
 @needs_removal
-def test_a_label_is_set_found_and_taken_away(cli: Cli, store: SqliteStore) -> None:
+def test_a_label_is_set_found_and_taken_away(cli: Cli, store: SqlStore) -> None:
     assert cli("runs", "label", "aaaa", "pilot study", "--json").json["label"] == "pilot study"
     assert listed(cli, "--label", "pilot study") == ["aaaa"]
     assert "pilot study" in cli("runs").out
@@ -140,7 +140,7 @@ def test_a_label_is_set_found_and_taken_away(cli: Cli, store: SqliteStore) -> No
 
 
 @needs_removal
-def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqliteStore) -> None:
+def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqlStore) -> None:
     cli("runs", "rm", "aaaa", "--yes").complains(2, "bbbb", "cccc", "--with-forks")
     assert listed(cli) == ["dddd", "cccc", "bbbb", "aaaa"]
     removed = cli("runs", "rm", "bbbb", "--with-forks", "--yes", "--json").json
@@ -149,13 +149,13 @@ def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqliteStore
 
 
 @needs_removal
-def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqliteStore) -> None:
+def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqlStore) -> None:
     assert cli("runs", "rm", "cccc", "aaaa", "bbbb", "--yes").code == 0
     assert listed(cli) == ["dddd"]
 
 
 @needs_removal
-def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqliteStore) -> None:
+def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore) -> None:
     result = cli("runs", "rm", "dddd")
     result.complains(2, "--yes")
     assert "to be removed: dddd (meadow, failed)" in result.err
@@ -164,7 +164,7 @@ def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqliteSto
 
 
 @needs_removal
-def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.runs.can_ask", lambda: True)
     answers = iter([False, True])
     monkeypatch.setattr("cli.runs.typer.confirm", lambda *_, **__: next(answers))
@@ -175,7 +175,7 @@ def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqliteStore, monkeypat
 
 
 def test_the_store_may_stand_before_the_name_of_the_command(
-    cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "tertulia.db")
     (tmp_path / "elsewhere").mkdir()

@@ -99,9 +99,9 @@ def test_an_extension_of_a_received_store_is_not_executed(
 
 
 def make_unfinished(store: str) -> None:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
 
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         opened.set_status(opened.runs()[0].run, "interrupted")
 
 
@@ -226,12 +226,12 @@ def test_a_piped_yes_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_embedder_that_a_store_names_is_not_loaded(cli: Cli, tmp_path: Path) -> None:
-    from storage.store import SqliteStore
+    from storage.store import SqlStore
     from storage.tables import Table
 
     cli("run", "tidewell", "--rehearse", "--rounds", "2")
     make_unfinished("tertulia.db")
-    with SqliteStore.open("tertulia.db") as store, store.file.transaction():
+    with SqlStore.open("tertulia.db") as store, store.file.transaction():
         (row,) = Table(store.file, "runs").select("")
         Table(store.file, "runs").update(row, "run", embedder="./evil", model="smollm2")
     refused = cli("resume", "@last")

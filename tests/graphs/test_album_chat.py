@@ -18,7 +18,7 @@ from state.errors import ModelError, SettingError, TertuliaError, UsageError
 from state.language_model import GenerationRequest
 from state.parameters import ALBUM_CHAT, Parameters
 from state.records import Reply, RunRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.comparing import compare
 from tertulia.driver import drive_run
 from tertulia.engines import REHEARSAL, Engines, ModelAccess
@@ -32,7 +32,7 @@ def a_plan(population: Population, rounds: int = 3, seed: int = 1, **settings: o
     return RunPlan(population, parameters, REHEARSAL, seed, NOTHING_ADDED.registry())
 
 
-def held(store: SqliteStore, plan: RunPlan) -> RunRecord:
+def held(store: SqlStore, plan: RunPlan) -> RunRecord:
     """The run of a plan, at its end."""
     context = begin(store, plan, ModelAccess())
     drive_run(store, context, lambda event: None)
@@ -41,11 +41,11 @@ def held(store: SqliteStore, plan: RunPlan) -> RunRecord:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
-    with SqliteStore.open(tmp_path / "store.db", create=True) as opened:
+    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
         yield opened
 
 
-def test_an_odd_number_meets_in_pairs_and_somebody_rests(store: SqliteStore) -> None:
+def test_an_odd_number_meets_in_pairs_and_somebody_rests(store: SqlStore) -> None:
     run = held(store, a_plan(a_population(7), rounds=4))
     assert (run.status, run.kind, run.turns) == ("finished", "album_chat", 12)
     turns = store.turns(run.run)
@@ -64,7 +64,7 @@ def test_an_odd_number_meets_in_pairs_and_somebody_rests(store: SqliteStore) -> 
         assert parts["answer"].turn.speaker == exchange.answerer
 
 
-def test_all_of_a_round_begin_at_once_and_the_next_when_the_longest_is_over(store: SqliteStore) -> None:
+def test_all_of_a_round_begin_at_once_and_the_next_when_the_longest_is_over(store: SqlStore) -> None:
     run = held(store, a_plan(a_population(4), rounds=3))
     starts = [[turn.sim_time_s for turn in store.turns(run.run) if turn.round == round] for round in (1, 2, 3)]
     assert all(len(set(times)) == 1 for times in starts)
@@ -78,7 +78,7 @@ def test_all_of_a_round_begin_at_once_and_the_next_when_the_longest_is_over(stor
 
 @pytest.mark.parametrize("passes", [True, False])
 def test_pictures_travel_where_they_are_to_and_everything_shown_follows_from_the_exchanges(
-    store: SqliteStore, passes: bool
+    store: SqlStore, passes: bool
 ) -> None:
     population = a_population(6, pictures=3)
     plan = a_plan(population, rounds=5, album_pictures=3, pass_pictures=passes)
@@ -99,7 +99,7 @@ def test_pictures_travel_where_they_are_to_and_everything_shown_follows_from_the
         before |= belongings_at(population, so_far, plan.parameters)
 
 
-def test_lambda_the_judge_and_rollback_act_on_all_three_calls(store: SqliteStore) -> None:
+def test_lambda_the_judge_and_rollback_act_on_all_three_calls(store: SqlStore) -> None:
     run = held(store, a_plan(a_population(8), rounds=4, removal_factor=0.6))
     removed_blocks, rolled_back = Counter[str](), Counter[str]()
     for turn in store.turns(run.run):
@@ -120,7 +120,7 @@ def test_lambda_the_judge_and_rollback_act_on_all_three_calls(store: SqliteStore
     assert all(rolled_back[part] for part in PARTS.values())
 
 
-def test_no_two_calls_of_a_turn_draw_alike(store: SqliteStore) -> None:
+def test_no_two_calls_of_a_turn_draw_alike(store: SqlStore) -> None:
     run = held(store, a_plan(a_population(4), rounds=2))
     keys = [(call.round, call.agent, call.node, call.attempt) for call in store.calls(run.run)]
     assert len(set(keys)) == len(keys) == 3 * run.turns
@@ -131,7 +131,7 @@ def test_no_two_calls_of_a_turn_draw_alike(store: SqliteStore) -> None:
 
 
 @pytest.mark.parametrize("removal_factor", [0.0, 0.4])
-def test_a_fork_without_a_change_is_its_parent_wherever_it_begins(store: SqliteStore, removal_factor: float) -> None:
+def test_a_fork_without_a_change_is_its_parent_wherever_it_begins(store: SqlStore, removal_factor: float) -> None:
     parent = held(store, a_plan(a_population(7), rounds=3, removal_factor=removal_factor))
     for at in range(1, parent.turns + 1):
         fork = held(store, plan_fork(store, parent, at, {}))
@@ -140,7 +140,7 @@ def test_a_fork_without_a_change_is_its_parent_wherever_it_begins(store: SqliteS
         assert compare(store, parent.run, again.run).is_same, at
 
 
-def test_a_fork_from_the_middle_of_a_round_keeps_its_first_exchanges_whatever_it_changes(store: SqliteStore) -> None:
+def test_a_fork_from_the_middle_of_a_round_keeps_its_first_exchanges_whatever_it_changes(store: SqlStore) -> None:
     parent = held(store, a_plan(a_population(8), rounds=3))
     fork = held(store, plan_fork(store, parent, 7, {"setting": "high"}, seed=5))
     compared = compare(store, parent.run, fork.run)
@@ -152,7 +152,7 @@ def test_a_fork_from_the_middle_of_a_round_keeps_its_first_exchanges_whatever_it
     assert len(store.steps(fork.run, "exchange", Exchange)) == fork.turns == 12
 
 
-def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: SqliteStore) -> None:
+def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: SqlStore) -> None:
     parent = held(store, a_plan(a_population(4), rounds=2))
     with pytest.raises(SettingError, match=r"^max_turns=2: a fork at turn 5 has 2 rounds already"):
         plan_fork(store, parent, 5, {})
@@ -164,7 +164,7 @@ def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: Sql
         plan_fork(store, parent, 2, {}, say="What a picture!")
 
 
-def test_a_fork_may_change_what_somebody_is_like(store: SqliteStore) -> None:
+def test_a_fork_may_change_what_somebody_is_like(store: SqlStore) -> None:
     parent = held(store, a_plan(a_population(4), rounds=2))
     fork = held(store, plan_fork(store, parent, 3, {}, changes=StartChanges(person=[("Ana 1.Hobby", "chess")])))
     for run, hobby in ((parent, "kites"), (fork, "chess")):
@@ -197,7 +197,7 @@ def engines_with(model: RehearsalModel) -> Engines:
 
 
 def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_if_it_had_not(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = a_plan(a_population(9), rounds=2, exchanges_in_batch=3, drafts=3)
     whole_model = Failing(None)
@@ -252,7 +252,7 @@ def test_a_seat_is_refused() -> None:
         plan_run("villagers", {}, model=REHEARSAL, seat="Noor Rahmani")
 
 
-def test_a_stand_in_is_shown_captions_and_a_text_model_is_not_asked_to_see(store: SqliteStore) -> None:
+def test_a_stand_in_is_shown_captions_and_a_text_model_is_not_asked_to_see(store: SqlStore) -> None:
     run = held(store, plan_run("villagers", {"agents": 4, "max_turns": 1}, model=REHEARSAL))
     exchange = store.steps(run.run, "exchange", Exchange)[1, ""]
     assert exchange.sight == "captioned, not seen"

@@ -27,7 +27,7 @@ from state.errors import ModelError
 from state.graph_state import UtteranceOutput
 from state.records import Candidate, TurnRecord
 from storage.checkpoints import open_checkpoints
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.drawing import GRAPHS, draw_graph
 from tertulia.events import Event, StepStarted, TurnFinished
@@ -45,7 +45,7 @@ def going_on(**script: Any) -> ScriptedModel:
     return ScriptedModel(endings=repeat(False), **script)
 
 
-def conversation(store: SqliteStore) -> Conversation:
+def conversation(store: SqlStore) -> Conversation:
     """All that is stored of the turns of the run."""
     numbers = [turn.turn for turn in store.turns("k3f9")]
     return [(store.turn_record("k3f9", number), store.candidates("k3f9", number)) for number in numbers]
@@ -70,7 +70,7 @@ async def driven(path: Path, context: Context) -> Steps:
 
 async def driven_anew(path: Path, **given: Any) -> tuple[Conversation, Steps]:
     """Drive the run in a file with another model and other connections, as another process would."""
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_context(given.pop("model", going_on()), store, **{**SETTINGS, **given})
         steps = await driven(path, context)
         return conversation(store), steps
@@ -174,7 +174,7 @@ def bytes_in(connection: sqlite3.Connection) -> int:
 
 async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path: Path) -> None:
     path, sizes = tmp_path / "tertulia.db", {}
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_context(going_on(), store, a_pier(memories=40), max_turns=40)
         async with open_checkpoints(path) as checkpointer:
 
@@ -227,7 +227,7 @@ async def test_a_run_goes_on_from_any_call_in_which_the_model_fails(
         path = tmp_path / f"{call}.db"
         with pytest.raises(ModelError, match=f"in call {call}"):
             await driven_anew(path, model=going_on(fails_at=call))
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             whole = len(store.turns("k3f9"))
         transcript, steps = await driven_anew(path)
         assert transcript == uninterrupted
@@ -246,7 +246,7 @@ async def test_a_run_goes_on_after_several_failures(tmp_path: Path, uninterrupte
     assert transcript == uninterrupted
 
 
-class CopiedStore(SqliteStore):
+class CopiedStore(SqlStore):
     """Calls back when something was written, so that a test can see what a kill at that moment would leave."""
 
     on_write: Callable[[], None] = staticmethod(lambda: None)
@@ -309,7 +309,7 @@ async def test_without_checkpoints_the_conversation_is_the_same(uninterrupted: C
 
 async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conversation) -> None:
     path = tmp_path / "tertulia.db"
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_context(going_on(), store, **SETTINGS)
         store.create_run(a_run("m2aa"), context.start)
         other = replace(context, run="m2aa", seed=8, broker=BatchingBroker("m2aa", store))

@@ -17,12 +17,12 @@ from state.cognition import Assessment, Finding
 from state.errors import ModelError
 from state.records import Turn
 from storage.checkpoints import open_checkpoints
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.events import Event, TurnFinished
 
 
-def everything(store: SqliteStore, run: str = "k3f9") -> dict[str, Any]:
+def everything(store: SqlStore, run: str = "k3f9") -> dict[str, Any]:
     """All that is stored of a run of a group, but for what only tells of the process."""
     kinds = {**STEPS, **dict.fromkeys(registry.MECHANISMS, Finding)}
     return {
@@ -42,7 +42,7 @@ async def test_the_seed_makes_the_meeting() -> None:
 
 
 async def driven(path: Path, model: ScriptedModel, **settings: Any) -> dict[str, Any]:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_context(model, store, a_quay(), max_turns=4, removal_factor=0.5, **settings)
         async with open_checkpoints(path) as checkpointer:
             await drive(context, checkpointer)
@@ -80,7 +80,7 @@ async def test_calls_of_a_round_that_were_stored_are_not_made_again(tmp_path: Pa
 async def test_checkpoints_hold_no_text_and_storage_grows_linearly(tmp_path: Path) -> None:
     path, sizes = tmp_path / "tertulia.db", {}
     five = a_quay(participants=(*a_quay().participants, an_attendee("Eli")))
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_context(ScriptedModel(), store, five, max_turns=60, max_minutes=100)
         async with open_checkpoints(path) as checkpointer:
 
@@ -107,7 +107,7 @@ def bytes_of(connection: sqlite3.Connection) -> int:
 
 
 def store_texts(path: Path) -> list[str]:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assessed = store.steps("k3f9", "assess", Assessment).values()
         return [assessment.thought for assessment in assessed] + [
             turn.text for turn in store.turns("k3f9") if turn.text

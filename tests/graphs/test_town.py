@@ -24,7 +24,7 @@ from state.context import Context
 from state.errors import NotFoundError, ScenarioError
 from state.records import Case, Prompt, Remembered, TurnRecord
 from state.town import Encounter, Simulation, Town
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from worlds.town import encounters_of, open_town
 
 HELLO = [["Ann", "Hello."], ["Bea", "Good day."]]
@@ -152,7 +152,7 @@ def an_encounter(**changes: Any) -> Encounter:
     return Encounter.model_validate({**known, "activities": ("mending a net", "reading"), "run": "k3f9"} | changes)
 
 
-def a_talk(model: ScriptedModel, start: Case | None = None, store: SqliteStore | None = None) -> Context:
+def a_talk(model: ScriptedModel, start: Case | None = None, store: SqlStore | None = None) -> Context:
     """The run of an encounter whose conversation is over."""
     context = a_context(model, store, start)
     for turn in some_turns(4):
@@ -204,7 +204,7 @@ def a_simulation(**changes: Any) -> Simulation:
 
 
 async def test_insights_with_what_they_rest_on() -> None:
-    store = SqliteStore.open(":memory:")
+    store = SqlStore.open(":memory:")
     known = [Remembered(**memory.model_dump()) for memory in many_memories("Mara", 40)]
     vectors = RehearsalEmbedder().embed([memory.text for memory in known])
     town = Town(name="pier", begins=NOW, residents=())
@@ -240,13 +240,13 @@ SHORT = ("--encounters-per-day", "3", "--set", "max_turns=4")
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
     """A store with six days of one town."""
     folder = tmp_path_factory.mktemp("days")
     path, settings = folder / "tertulia.db", ("--set", "retrieval_recency=3", "--set", "reflection_threshold=25")
     arguments = ["simulate", "tidewell", "--rehearse", "--days", "6", *SHORT, *settings, "--store", str(path)]
     assert Forked(arguments, folder / "said.txt").wait() == 0
-    with SqliteStore.open(path) as opened:
+    with SqlStore.open(path) as opened:
         yield opened
 
 
@@ -255,12 +255,12 @@ def lived(cli: Cli, *arguments: str) -> str:
     return str(cli("simulate", "tidewell", "--rehearse", *SHORT, *arguments, "--json").json["simulation"])
 
 
-def prompts(store: SqliteStore, run: str) -> list[Prompt]:
+def prompts(store: SqlStore, run: str) -> list[Prompt]:
     turns = range(1, store.run(run).turns + 1)
     return [store.prompt(store.turn_record(run, turn).prompt or "") for turn in turns]
 
 
-def test_what_was_said_yesterday_is_recalled_tomorrow_and_prompts_stay_as_long(store: SqliteStore) -> None:
+def test_what_was_said_yesterday_is_recalled_tomorrow_and_prompts_stay_as_long(store: SqlStore) -> None:
     recalled: dict[int, int] = {}
     for encounter in store.simulations.encounters(store.simulations.get("@last").simulation):
         for prompt in prompts(store, encounter.run):
@@ -274,7 +274,7 @@ def test_what_was_said_yesterday_is_recalled_tomorrow_and_prompts_stay_as_long(s
     assert all(recalled[day] for day in (2, 3, 4, 5, 6))
 
 
-def test_a_conversation_begins_where_the_last_one_of_the_two_ended(store: SqliteStore) -> None:
+def test_a_conversation_begins_where_the_last_one_of_the_two_ended(store: SqlStore) -> None:
     held = store.simulations.encounters(store.simulations.get("@last").simulation)
     for at, encounter in enumerate(held):
         start = store.start(encounter.run)
@@ -287,7 +287,7 @@ def test_a_conversation_begins_where_the_last_one_of_the_two_ended(store: Sqlite
     assert any(len(store.start(encounter.run).previous_dialogues) > 1 for encounter in held)
 
 
-def test_who_reflects_begins_to_gather_anew(store: SqliteStore) -> None:
+def test_who_reflects_begins_to_gather_anew(store: SqlStore) -> None:
     simulation = store.simulations.get("@last")
     reflected = 0
     for resident in store.simulations.town(simulation.simulation).residents:
@@ -315,13 +315,13 @@ def test_a_fork_remembers_what_its_parent_did_then(cli: Cli) -> None:
 
 def test_a_fork_forgets_and_remembers(cli: Cli) -> None:
     parent = f"{lived(cli, '--days', '2')}-2-1"
-    with SqliteStore.open("tertulia.db") as opened:
+    with SqlStore.open("tertulia.db") as opened:
         first = prompts(opened, parent)[0]
     forgotten = next(unit for unit in first.units if unit.id.startswith("memory.") and unit.kind == "item")
     name, new = first.speaker, "The lighthouse fell into the sea."
     changes = ("--forget", f"{name}={forgotten.id.removeprefix('memory.')}", "--remember", f"{name}={new}")
     fork = cli("fork", parent, "--at", "1", *changes, "--set", "retrieval_importance=0", "--json").json["run"]
-    with SqliteStore.open("tertulia.db") as opened:
+    with SqlStore.open("tertulia.db") as opened:
         texts = [unit.text for prompt in prompts(opened, fork) if prompt.speaker == name for unit in prompt.units]
     assert any(new in text for text in texts)
     assert forgotten.text not in texts
@@ -350,9 +350,9 @@ def test_killed_and_resumed_it_is_the_same_town(cli: Cli, tmp_path: Path, monkey
         process = Forked(["simulate", "--resume", simulation, "--store", str(killed)], said)
     assert process.wait() == 0, said.read_text()
     assert kills >= 4
-    monkeypatch.setattr(SqliteStore, "new_run_id", lambda self: simulation)
+    monkeypatch.setattr(SqlStore, "new_run_id", lambda self: simulation)
     lived(cli, *arguments[2:])
-    with SqliteStore.open(tmp_path / "tertulia.db") as sound, SqliteStore.open(killed) as resumed:
+    with SqlStore.open(tmp_path / "tertulia.db") as sound, SqlStore.open(killed) as resumed:
         assert resumed.simulations.get(simulation).status == "finished"
         assert faults(resumed) == []
         held = sound.simulations.encounters(simulation)

@@ -12,7 +12,7 @@ from support.commands import Cli, rehearse
 
 from lab.album import compare_albums, page, table
 from state.errors import UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 class Lengths:
@@ -31,10 +31,10 @@ def longer(words: str) -> tuple[Any, ...]:
 
 
 @pytest.fixture
-def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore]:
     """A store with a run of each setting, and an embedder that needs no weights."""
     monkeypatch.setattr("cli.lab.open_embedding_model", lambda name: Lengths())
-    with SqliteStore.open(Path("tertulia.db")) as opened:
+    with SqlStore.open(Path("tertulia.db")) as opened:
         opened.make_file()
         write_album_run(opened, an_album_run("aaaa", "low"))
         write_album_run(opened, an_album_run("bbbb", "high"), longer("because I like to remember"))
@@ -46,7 +46,7 @@ def figure(document: dict[str, Any], call: str, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_both_settings_stand_beside_each_other_with_their_difference(cli: Cli, store: SqliteStore) -> None:
+def test_both_settings_stand_beside_each_other_with_their_difference(cli: Cli, store: SqlStore) -> None:
     document = cli("lab", "album", "aaaa", "bbbb", "--json").json
     length = figure(document, "plan", "len")
     assert length["low"]["value"] == pytest.approx((4 + 3 + 3 + 3) / 4)
@@ -60,13 +60,13 @@ def test_both_settings_stand_beside_each_other_with_their_difference(cli: Cli, s
     assert rounds == [1, 2]
 
 
-def test_what_was_asked_in_an_earlier_round_counts_in_a_later_one(cli: Cli, store: SqliteStore) -> None:
+def test_what_was_asked_in_an_earlier_round_counts_in_a_later_one(cli: Cli, store: SqlStore) -> None:
     document = cli("lab", "album", "aaaa", "bbbb", "--json").json
     asked = [row["low"]["value"] for row in document["rounds"] if row["figure"] == "asked_before"]
     assert asked == [0.0, 0.5]  # Ben asks in the second round what Ada asked in the first
 
 
-def test_the_page_and_the_tables_say_the_same(cli: Cli, store: SqliteStore) -> None:
+def test_the_page_and_the_tables_say_the_same(cli: Cli, store: SqlStore) -> None:
     result = cli("lab", "album", "aaaa", "bbbb", "--out", "found")
     folder = Path("found")
     assert sorted(file.name for file in folder.iterdir()) == [
@@ -92,14 +92,14 @@ def test_the_page_and_the_tables_say_the_same(cli: Cli, store: SqliteStore) -> N
     assert "<svg" in plot
 
 
-def test_the_same_runs_make_the_same_files(cli: Cli, store: SqliteStore) -> None:
+def test_the_same_runs_make_the_same_files(cli: Cli, store: SqlStore) -> None:
     cli("lab", "album", "aaaa", "bbbb", "--out", "first")
     cli("lab", "album", "aaaa", "bbbb", "--out", "second")
     for file in Path("first").iterdir():
         assert file.read_bytes() == (Path("second") / file.name).read_bytes(), file.name
 
 
-def test_nothing_is_overwritten_unasked(cli: Cli, store: SqliteStore) -> None:
+def test_nothing_is_overwritten_unasked(cli: Cli, store: SqlStore) -> None:
     Path("found").mkdir()
     (Path("found") / "figures.csv").write_text("mine")
     cli("lab", "album", "aaaa", "bbbb", "--out", "found").complains(2, "figures.csv exists already", "--force")
@@ -109,7 +109,7 @@ def test_nothing_is_overwritten_unasked(cli: Cli, store: SqliteStore) -> None:
 
 
 def test_without_matplotlib_the_command_that_installs_it_is_named_before_anything_is_run(
-    cli: Cli, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     problem = cli("lab", "album", "--agents", "4", "--rounds", "1", "--rehearse", "--out", "found")
@@ -118,7 +118,7 @@ def test_without_matplotlib_the_command_that_installs_it_is_named_before_anythin
     assert cli("lab", "album", "aaaa", "bbbb").code == 0  # the page needs no plots
 
 
-def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, store: SqliteStore) -> None:
+def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, store: SqlStore) -> None:
     cli("lab", "album", "bbbb", "aaaa").complains(2, "give the low one first")
     cli("lab", "album", "aaaa").complains(2, "give two runs")
     cli("lab", "album").complains(2, "give two runs")
@@ -129,7 +129,7 @@ def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, store: Sqlite
     cli("lab", "album", "aaaa", "none").complains(2, "nobody has met yet", "tertulia resume none")
 
 
-def test_the_reader_is_warned_of_what_else_differs(cli: Cli, store: SqliteStore) -> None:
+def test_the_reader_is_warned_of_what_else_differs(cli: Cli, store: SqlStore) -> None:
     write_album_run(store, an_album_run("cccc", "high", seed=9, status="interrupted", rehearsed=True), EXCHANGES[:2])
     notes = cli("lab", "album", "aaaa", "cccc", "--json").json["notes"]
     assert any("cccc is rehearsed" in note for note in notes)
@@ -140,14 +140,14 @@ def test_the_reader_is_warned_of_what_else_differs(cli: Cli, store: SqliteStore)
     assert not any("differ in more" in note for note in alike)
 
 
-def test_a_model_that_writes_markdown_writes_no_table(store: SqliteStore) -> None:
+def test_a_model_that_writes_markdown_writes_no_table(store: SqlStore) -> None:
     write_album_run(store, an_album_run("evil", "high", model="a|b\n# c"))
     text = list(page(compare_albums(store, "aaaa", "evil", Lengths(), "x|y")))
     assert not [line for line in text if line.startswith("# c")]
     assert any(r"a\|b \# c" in line for line in text)
 
 
-def test_tables_leave_unknown_figures_empty(store: SqliteStore) -> None:
+def test_tables_leave_unknown_figures_empty(store: SqlStore) -> None:
     write_album_run(store, an_album_run("once", "high"), EXCHANGES[:1])
     compared = compare_albums(store, "aaaa", "once", Lengths(), "lengths")
     rows = list(csv.DictReader(table(compared.whole)))
@@ -156,12 +156,12 @@ def test_tables_leave_unknown_figures_empty(store: SqliteStore) -> None:
     assert "| – |" in "\n".join(page(compared))
 
 
-def test_a_dialogue_is_refused_from_python_too(cli: Cli, store: SqliteStore) -> None:
+def test_a_dialogue_is_refused_from_python_too(cli: Cli, store: SqlStore) -> None:
     with pytest.raises(UsageError, match="no album chat"):
         compare_albums(store, rehearse(cli), "bbbb", Lengths(), "lengths")
 
 
-def test_both_settings_are_run_and_compared(cli: Cli, store: SqliteStore) -> None:
+def test_both_settings_are_run_and_compared(cli: Cli, store: SqlStore) -> None:
     result = cli("lab", "album", "--agents", "4", "--rounds", "2", "--rehearse", "--seed", "3", "--json")
     document = result.json
     runs = {run.run: run for run in store.runs()}

@@ -17,7 +17,7 @@ from lab.stability import overlap, stability_of
 from metrics.diversity import distinct_n
 from nodes.prune import prune_units
 from state.records import Prompt, Unit
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import REHEARSAL, ModelAccess
 
 TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2, (0.0, 1.0)))
@@ -25,16 +25,16 @@ TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2
 
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
-    with SqliteStore.open(tmp_path / "runs.db") as opened:
+    with SqlStore.open(tmp_path / "runs.db") as opened:
         opened.make_file()
         yield opened
 
 
-def landed(store: SqliteStore) -> Any:
+def landed(store: SqlStore) -> Any:
     return land(store, TASK, ["low", "high"], 3, LocalExecutor(store, ModelAccess()), lambda event: None)
 
 
-def test_conversations_are_held_in_three_ways_and_measured(store: SqliteStore) -> None:
+def test_conversations_are_held_in_three_ways_and_measured(store: SqlStore) -> None:
     setpoint = a_setpoint(trials=3, rounds=2)
     store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", setpoint.model_dump(mode="json"))
     case = landed(store)
@@ -56,7 +56,7 @@ def test_conversations_are_held_in_three_ways_and_measured(store: SqliteStore) -
     assert sum(line.startswith("| tidewell | high |") for line in landing_page([case])) == 3
 
 
-def test_a_case_that_lambda_does_not_move_is_named_and_not_asked(store: SqliteStore) -> None:
+def test_a_case_that_lambda_does_not_move_is_named_and_not_asked(store: SqlStore) -> None:
     flat = a_setpoint(diversity=(0.6, 0.6, 0.6))
     store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", flat.model_dump(mode="json"))
     case = landed(store)

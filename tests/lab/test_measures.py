@@ -20,7 +20,7 @@ from metrics.repetition import repeated_endings
 from metrics.to_the_point import texts_of_case
 from metrics.variety import distinct_of_sample, vendi_score
 from state.records import Case
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 LINES = ("I have seen the sea.", "The sea is wide", "no", "I have seen the sea again", "what a wide, wide sea!")
 
@@ -46,14 +46,14 @@ class Letters:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
-    with SqliteStore.open(tmp_path_factory.mktemp("store") / "tertulia.db") as opened:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
+    with SqlStore.open(tmp_path_factory.mktemp("store") / "tertulia.db") as opened:
         opened.make_file()
         yield opened
 
 
 @pytest.fixture(scope="module")
-def results(store: SqliteStore) -> Results:
+def results(store: SqlStore) -> Results:
     """Two cases of two settings, one of which removes half of what is attended."""
     experiment = Experiment(
         name="half",
@@ -80,7 +80,7 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
     return float(np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
-def test_every_figure_of_words_and_vectors_is_that_of_its_own_function(store: SqliteStore) -> None:
+def test_every_figure_of_words_and_vectors_is_that_of_its_own_function(store: SqlStore) -> None:
     runs, embedder = trials(), Letters()
     metrics = ("sim", "sim_untruncated", "dist1", "dist2", "dist3", "len", "vendi", "duplicate_rate")
     figures = Measuring(store, runs, embedder).figures(metrics)
@@ -103,7 +103,7 @@ def test_every_figure_of_words_and_vectors_is_that_of_its_own_function(store: Sq
                 assert (found and found.value) == (None if value is None else pytest.approx(value, abs=1e-9)), metric
 
 
-def test_each_trial_is_left_out_once(store: SqliteStore) -> None:
+def test_each_trial_is_left_out_once(store: SqlStore) -> None:
     runs = trials()
     sample = Measuring(store, runs, None).figures(["dist2"])["A"]["dist2"]["x"]
     of_case = {run.trial: run.dialogue for run in runs if run.run.run.startswith("A-x")}
@@ -113,7 +113,7 @@ def test_each_trial_is_left_out_once(store: SqliteStore) -> None:
     }
 
 
-def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqliteStore) -> None:
+def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlStore) -> None:
     runs = [run for run in trials() if run.run.run not in ("B-x-2", "A-y-1", "A-y-2", "A-y-3", "A-y-4")]
     measuring = Measuring(store, runs, None)
     figures = measuring.figures(["dist1"])
@@ -124,30 +124,30 @@ def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: Sqlite
     assert (nothing.figures(["dist1"]), nothing.times, nothing.all) == ({}, {}, [])
 
 
-def test_one_trial_has_no_pair_and_nothing_to_leave_out(store: SqliteStore) -> None:
+def test_one_trial_has_no_pair_and_nothing_to_leave_out(store: SqlStore) -> None:
     figures = Measuring(store, trials(count=1), Letters()).figures(["sim", "vendi", "dist1", "dist1_equal"])
     assert set(figures["A"]) == {"dist1", "dist1_equal"}
     assert figures["A"]["dist1"]["x"].without == {}
 
 
-def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqliteStore) -> None:
+def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqlStore) -> None:
     runs = [spoken("A", "x", 1, ["short"]), spoken("A", "x", 2, ["so long " * 5, "that its end has other letters"])]
     assert Measuring(store, runs, Letters()).truncated() == 1
     assert Measuring(store, runs, None).truncated() == 0
 
 
-def test_without_an_embedder_nothing_is_measured_that_needs_one(store: SqliteStore) -> None:
+def test_without_an_embedder_nothing_is_measured_that_needs_one(store: SqlStore) -> None:
     metrics = ["sim", "vendi", "to_the_point", "fluency", "trait:open", "attention_kept", "unheard_of"]
     assert Measuring(store, trials(), None).figures(metrics) == {"A": {}, "B": {}}
 
 
-def test_each_text_is_embedded_once(store: SqliteStore) -> None:
+def test_each_text_is_embedded_once(store: SqlStore) -> None:
     embedder = Letters()
     Measuring(store, trials(), embedder).figures(["sim", "vendi", "sim@0", "sim@1"])
     assert len(embedder.asked) == len(set(embedder.asked))
 
 
-def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_trial(store: SqliteStore) -> None:
+def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_trial(store: SqlStore) -> None:
     runs = trials()
     figures = Measuring(store, runs, None).figures(["dist2_equal"])
     totals: dict[str, list[int]] = {"A": [], "B": []}
@@ -163,7 +163,7 @@ def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_tri
         assert set(found.without) == {1, 2, 3, 4}  # enough is left without any of them
 
 
-def test_at_an_index_only_dialogues_count_that_reach_it(store: SqliteStore) -> None:
+def test_at_an_index_only_dialogues_count_that_reach_it(store: SqlStore) -> None:
     runs = [
         spoken("A", "x", 1, ["one two", "three four"]),
         spoken("A", "x", 2, ["one two"]),
@@ -178,7 +178,7 @@ def test_at_an_index_only_dialogues_count_that_reach_it(store: SqliteStore) -> N
     assert figures["sim@1"]["x"].value == pytest.approx(cosine(*Letters().embed(["three four", "three five"])))
 
 
-def test_exclusiveness_compares_a_group_with_the_next(store: SqliteStore) -> None:
+def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:
     runs, embedder = trials(count=4), Letters()
     measuring = Measuring(store, runs, embedder)
     found = measuring.exclusiveness("A", "B", 2, ["max_sim", "excl1"])
@@ -196,18 +196,18 @@ def test_exclusiveness_compares_a_group_with_the_next(store: SqliteStore) -> Non
     assert measuring.exclusiveness("A", "C", 2, ["excl1"]) == {}
 
 
-def test_conversations_are_not_compared_with_themselves(store: SqliteStore) -> None:
+def test_conversations_are_not_compared_with_themselves(store: SqlStore) -> None:
     measuring = Measuring(store, trials(count=1), Letters())
     assert measuring.exclusiveness("A", "A", 3, ["max_sim", "excl1"]) == {}
     assert set(measuring.exclusiveness("A", "B", 3, ["excl1"])) == {"excl1"}
 
 
-def test_every_run_can_be_a_case_of_its_own(store: SqliteStore) -> None:
+def test_every_run_can_be_a_case_of_its_own(store: SqlStore) -> None:
     figures = Measuring(store, trials(cases=("x",)), None, each_run=True).figures(["len"])
     assert list(figures["A"]["len"]) == [f"x, trial {number}" for number in (1, 2, 3, 4)]
 
 
-def test_what_was_removed_is_read_of_the_stored_turns(store: SqliteStore, results: Results) -> None:
+def test_what_was_removed_is_read_of_the_stored_turns(store: SqlStore, results: Results) -> None:
     measuring = Measuring(store, results.runs, None)
     figures = measuring.figures(["removed_items", "removed_words", "removed_attention", "left_m", "left_b"])
     runs = [r.run.run for r in results.runs if (r.setting, r.case) == ("half", "tidewell:0")]
@@ -224,7 +224,7 @@ def test_what_was_removed_is_read_of_the_stored_turns(store: SqliteStore, result
     assert measuring.times["tidewell:3"] > measuring.times["tidewell:0"]
 
 
-def test_words_tell_the_case_of_a_dialogue_and_names_do_not(store: SqliteStore, results: Results) -> None:
+def test_words_tell_the_case_of_a_dialogue_and_names_do_not(store: SqlStore, results: Results) -> None:
     starts = {run.run.run: store.start(run.run.run) for run in results.runs}
     texts = {run: texts_of_case(start) for run, start in starts.items() if isinstance(start, Case)}
     remembered = [replace(run, dialogue=[("Ada", text) for text in texts[run.run.run]]) for run in results.runs]
@@ -235,7 +235,7 @@ def test_words_tell_the_case_of_a_dialogue_and_names_do_not(store: SqliteStore, 
 
 
 @given(st.lists(st.lists(st.text(max_size=12), max_size=3), min_size=1, max_size=3))
-def test_any_script_and_empty_utterances_are_measured(store: SqliteStore, spoken_lines: list[list[str]]) -> None:
+def test_any_script_and_empty_utterances_are_measured(store: SqlStore, spoken_lines: list[list[str]]) -> None:
     runs = [spoken("A", "x", number, lines) for number, lines in enumerate(spoken_lines, 1)]
     figures = Measuring(store, runs, Letters()).figures(["sim", "dist1", "dist1_equal", "len", "vendi"])["A"]
     expected = distinct_n([run.dialogue for run in runs], 1)

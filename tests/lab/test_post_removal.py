@@ -17,19 +17,19 @@ from prompts.remove import remove_units
 from prompts.render import render
 from state.errors import NotFoundError
 from state.records import Case
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.what_if import removed_at
 from worlds.catalog import resolve
 
 
 @pytest.fixture
-def store(cli: Cli) -> SqliteStore:
+def store(cli: Cli) -> SqlStore:
     assert cli("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "0.5").code == 0
-    with SqliteStore.open(Path("tertulia.db"), create=False) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=False) as opened:
         yield opened
 
 
-async def test_a_pruned_prompt_is_scored_anew(store: SqliteStore) -> None:
+async def test_a_pruned_prompt_is_scored_anew(store: SqlStore) -> None:
     run, model = store.run("@last"), ScriptedModel()
     model.id = "rehearsal"  # who scored in the run
     (found,) = (await post_removal_of_run(store, run, model)).values()
@@ -47,13 +47,13 @@ async def test_a_pruned_prompt_is_scored_anew(store: SqliteStore) -> None:
     assert again == found, "the same draws"
 
 
-async def test_where_another_model_scored_the_full_prompt_is_scored_too(store: SqliteStore) -> None:
+async def test_where_another_model_scored_the_full_prompt_is_scored_too(store: SqlStore) -> None:
     run, model = store.run("@last"), ScriptedModel()
     await post_removal_of_run(store, run, model)
     assert len(model.asked("generate_scored")) == 4
 
 
-async def test_other_factors_are_looked_at_in_the_same_prompts(store: SqliteStore) -> None:
+async def test_other_factors_are_looked_at_in_the_same_prompts(store: SqlStore) -> None:
     run, model = store.run("@last"), ScriptedModel()
     model.id = "rehearsal"
     found = await post_removal_of_run(store, run, model, [0.0, 0.5, 1.0])
@@ -66,7 +66,7 @@ async def test_other_factors_are_looked_at_in_the_same_prompts(store: SqliteStor
     assert set(removed_at(run, record, prompt, 0.5)) >= set(prune_units(prompt.units, record.scores or {}, 0.5))
 
 
-async def test_a_local_model_shows_where_attention_went(store: SqliteStore) -> None:
+async def test_a_local_model_shows_where_attention_went(store: SqlStore) -> None:
     run = store.run("@last")
     record = store.turn_record(run.run, 1)
     prompt = store.prompt(str(record.prompt))
@@ -77,7 +77,7 @@ async def test_a_local_model_shows_where_attention_went(store: SqliteStore) -> N
     assert found.kept > 0
 
 
-async def test_a_run_without_prompts(store: SqliteStore) -> None:
+async def test_a_run_without_prompts(store: SqlStore) -> None:
     run = store.run("@last")
     store.create_run(run.model_copy(update={"run": "mute"}), store.start(run.run))
     with pytest.raises(NotFoundError, match="no turn of run mute has a prompt"):

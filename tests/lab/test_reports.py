@@ -29,18 +29,18 @@ from models.loading import rehearsal_of
 from models.rehearsal import RehearsalEmbedder
 from state.errors import ModelError, UsageError
 from state.language_model import LanguageModel
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
-    with SqliteStore.open(tmp_path_factory.mktemp("store") / "tertulia.db") as opened:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
+    with SqlStore.open(tmp_path_factory.mktemp("store") / "tertulia.db") as opened:
         opened.make_file()
         yield opened
 
 
 @pytest.fixture(scope="module")
-def table2(store: SqliteStore) -> tuple[Report, Results]:
+def table2(store: SqlStore) -> tuple[Report, Results]:
     """Table 2 with two cases, of which one conversation is missing."""
     report = report_of("table2", quick=True)
     experiment = experiment_of_report(report, "t2", cases=["tidewell:0", "tidewell:3"], trials=2, rounds=2)
@@ -48,7 +48,7 @@ def table2(store: SqliteStore) -> tuple[Report, Results]:
 
 
 @pytest.fixture(scope="module")
-def found(store: SqliteStore, table2: tuple[Report, Results]) -> Findings:
+def found(store: SqlStore, table2: tuple[Report, Results]) -> Findings:
     report, results = table2
     measuring = Measuring(store, results.runs, RehearsalEmbedder())
     provenance = Provenance(("tertulia lab table2 --quick",), "an embedder", None, "cpu, float32", 23, 90.0, 3700.0)
@@ -102,7 +102,7 @@ def test_the_page_says_what_it_is_worth(found: Findings) -> None:
         assert f"\n## {section}\n" in text
 
 
-def test_what_it_cost_is_summed_from_the_journal(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+def test_what_it_cost_is_summed_from_the_journal(store: SqlStore, table2: tuple[Report, Results]) -> None:
     _, results = table2
     costs = cost_by_setting(store, results.runs)
     assert list(costs) == [*results.experiment.settings]
@@ -146,7 +146,7 @@ def test_a_report_is_written_twice_to_the_same_bytes(found: Findings, tmp_path: 
     assert {run["seed"] for run in runs} == {"1", "2"}
 
 
-def test_nothing_finished_is_a_page_without_figures(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+def test_nothing_finished_is_a_page_without_figures(store: SqlStore, table2: tuple[Report, Results]) -> None:
     report, results = table2
     empty = Results(results.experiment, (), (), 24)
     page = report_page(find(store, report, empty, Measuring(store, (), None), Provenance(("x",))))
@@ -156,7 +156,7 @@ def test_nothing_finished_is_a_page_without_figures(store: SqliteStore, table2: 
     assert page.figures() == []
 
 
-def test_a_trial_that_failed_is_named_with_its_error(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+def test_a_trial_that_failed_is_named_with_its_error(store: SqlStore, table2: tuple[Report, Results]) -> None:
     report, results = table2
     failed = results.runs[0].run.model_copy(update={"status": "failed", "error": "no room: 12 > 10"})
     some = replace(results, runs=results.runs[1:], failed=(failed,), missing=2)
@@ -179,7 +179,7 @@ def test_every_report_can_be_made(monkeypatch: pytest.MonkeyPatch, name: str) ->
         for case in experiment.cases
         for trial in (1, 2, 3)
     ]
-    with SqliteStore.open(":memory:") as empty:
+    with SqlStore.open(":memory:") as empty:
         measuring = Measuring(empty, runs, RehearsalEmbedder())
         wanted = [metric for metric in report.metrics if metric in ("sim", "dist1", "dist3", "len", "max_sim", "excl1")]
         reduced = report.model_copy(update={"metrics": tuple(wanted), "orderings": ()})
@@ -205,7 +205,7 @@ def test_curves_run_along_their_parameter_beside_the_published_points(monkeypatc
         for case in experiment.cases
         for trial in (1, 2)
     ]
-    with SqliteStore.open(":memory:") as empty:
+    with SqlStore.open(":memory:") as empty:
         measuring = Measuring(empty, runs, None)
         reduced = report.model_copy(update={"metrics": ("dist3",), "orderings": ()})
         findings = find(empty, reduced, Results(experiment, runs, (), 0), measuring, Provenance(("x",)))
@@ -231,7 +231,7 @@ def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() 
 
 
 def test_what_a_model_can_not_measure_is_said_and_the_rest_is_measured(
-    store: SqliteStore, table2: tuple[Report, Results]
+    store: SqlStore, table2: tuple[Report, Results]
 ) -> None:
     report, results = table2
 
@@ -245,7 +245,7 @@ def test_what_a_model_can_not_measure_is_said_and_the_rest_is_measured(
     assert page.name == "table2"
 
 
-def test_fluency_is_the_likelihood_of_every_utterance(store: SqliteStore, table2: tuple[Report, Results]) -> None:
+def test_fluency_is_the_likelihood_of_every_utterance(store: SqlStore, table2: tuple[Report, Results]) -> None:
     report, results = table2
     only = report.model_copy(update={"metrics": ("fluency",), "orderings": ()})
     measurers = Measurers(RehearsalEmbedder, lambda: rehearsal_of("rehearsal"), lambda: rehearsal_of("rehearsal"))
@@ -256,7 +256,7 @@ def test_fluency_is_the_likelihood_of_every_utterance(store: SqliteStore, table2
     assert "fluency: dialogue 1 of 18" in seen  # six settings, two cases, trials that all have
 
 
-def test_revised_turns_are_shown_with_what_was_removed(store: SqliteStore) -> None:
+def test_revised_turns_are_shown_with_what_was_removed(store: SqlStore) -> None:
     report = report_of("fig6", quick=True)
     experiment = experiment_of_report(report, "fig6", cases=["tidewell:0"], trials=2, rounds=3)
     settings: Mapping[str, dict[str, object]] = {"revised": {"removal_factor": 0.85, "inconsistency_threshold": -9.0}}

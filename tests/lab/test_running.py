@@ -26,7 +26,7 @@ from state.errors import ModelError, NotFoundError, ScenarioError, SettingError,
 from state.language_model import GenerationRequest
 from state.questions import Answer, Generation, Question, ScoredGeneration
 from state.records import Reply
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import REHEARSAL, Engines, ModelAccess
 from tertulia.events import Event, RunEnded
 
@@ -84,8 +84,8 @@ def _marked(answer: Answer, mark: str) -> Answer:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with SqliteStore.open(tmp_path / "store.db", create=True) as opened:
+def store(tmp_path: Path) -> Iterator[SqlStore]:
+    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
         yield opened
 
 
@@ -103,7 +103,7 @@ def an_experiment(**changes: Any) -> Experiment:
 
 
 def run(
-    store: SqliteStore, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, model: RehearsalModel | None = None
+    store: SqlStore, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, model: RehearsalModel | None = None
 ) -> tuple[Progress, list[Event]]:
     """Run what is missing of an experiment with a model of the test's."""
     events: list[Event] = []
@@ -120,7 +120,7 @@ def spoken(results: Results) -> dict[tuple[str, str, int], Any]:
     return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
 
 
-def test_every_trial_is_run_once_and_knows_its_place(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     model, experiment = Batched(), an_experiment()
     after, _ = run(store, experiment, monkeypatch, model)
     assert (after.missing, len(after.runs)) == (0, 12)
@@ -136,7 +136,7 @@ def test_every_trial_is_run_once_and_knows_its_place(store: SqliteStore, monkeyp
 
 
 def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Batched()
     settings = {"APP": {"lambda": 0.6, "judge": "likelihood", "inconsistency_threshold": 0.0, "ending": "continuation"}}
@@ -154,12 +154,12 @@ def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
 ) -> None:
     experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
     whole = Batched()
-    with SqliteStore.open(tmp_path / "whole.db", create=True) as store:
+    with SqlStore.open(tmp_path / "whole.db", create=True) as store:
         run(store, experiment, monkeypatch, whole)
         expected = spoken(read_results(store, "grid"))
     assert len(whole.sizes) > 8
     for at in range(1, len(whole.sizes) + 1):
-        with SqliteStore.open(tmp_path / f"{at}.db", create=True) as store:
+        with SqlStore.open(tmp_path / f"{at}.db", create=True) as store:
             with pytest.raises(KeyboardInterrupt):
                 run(store, experiment, monkeypatch, Batched(stopped_at=at))
             assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
@@ -174,7 +174,7 @@ def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(
     experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
     expected: dict[tuple[str, str, int], Any] = {}
     for stopped_at in (None, 5):
-        with SqliteStore.open(tmp_path / f"{stopped_at}.db", create=True) as store:
+        with SqlStore.open(tmp_path / f"{stopped_at}.db", create=True) as store:
             with suppress(KeyboardInterrupt):
                 run(store, experiment, monkeypatch, Batched(stopped_at))
             part = experiment.model_copy(update={"settings": {"Full": experiment.settings["Full"]}})
@@ -184,9 +184,7 @@ def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(
         assert found == expected
 
 
-def test_a_trial_that_fails_stops_no_other_and_is_tried_again(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_that_fails_stops_no_other_and_is_tried_again(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = an_experiment()
     after, events = run(store, experiment, monkeypatch, Batched(failing="Marisol Quispe"))
     failed = after.with_status("failed")
@@ -205,7 +203,7 @@ def test_a_trial_that_fails_stops_no_other_and_is_tried_again(
     assert again.missing == 0
 
 
-def test_what_is_asked_for_again_may_grow(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_for_again_may_grow(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     small, _ = run(store, an_experiment(trials=2, settings={"Full": {"lambda": 0.0}}), monkeypatch)
     before = {record.run for record in small.runs.values()}
     after, _ = run(store, an_experiment(trials=3), monkeypatch)
@@ -217,7 +215,7 @@ def test_what_is_asked_for_again_may_grow(store: SqliteStore, monkeypatch: pytes
 
 
 def test_conversations_that_another_experiment_has_are_not_had_again(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(store, an_experiment(), monkeypatch)
     settings = {"Baseline": {"lambda": 0.0}, "Half": {"lambda": 0.5}}
@@ -241,7 +239,7 @@ def test_conversations_that_another_experiment_has_are_not_had_again(
     ],
 )
 def test_another_experiment_of_the_same_name_is_refused(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
 ) -> None:
     run(store, an_experiment(trials=1), monkeypatch)
     with pytest.raises(UsageError, match="take another name") as refused:
@@ -251,7 +249,7 @@ def test_another_experiment_of_the_same_name_is_refused(
 
 
 def test_a_scenario_file_that_was_written_anew_is_another_case(
-    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "duo.yaml"
     people = "participants: [{name: Mara, memories: [%s.]}, {name: Piotr, memories: [The ferry is late.]}]"
@@ -347,7 +345,7 @@ def test_killed_at_any_moment_a_sweep_goes_on_to_the_same_conversations(tmp_path
     subprocess.run([*command, str(path)], check=True, capture_output=True, cwd=ROOT)
     found = []
     for file in (tmp_path / "whole.db", path):
-        with SqliteStore.open(file) as store:
+        with SqlStore.open(file) as store:
             results = read_results(store, "grid")
             found.append((spoken(results), results.missing, len(store.runs())))
     assert found[0] == found[1]

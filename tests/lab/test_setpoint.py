@@ -14,7 +14,7 @@ from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, k
 from metrics.diversity import distinct_n
 from state.errors import SettingError
 from state.setpoint import Setpoint
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import REHEARSAL, ModelAccess
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
@@ -22,15 +22,15 @@ TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3
 
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
-    with SqliteStore.open(tmp_path / "runs.db") as opened:
+    with SqlStore.open(tmp_path / "runs.db") as opened:
         yield opened
 
 
-def calibrated(store: SqliteStore, task: CalibrationTask = TASK, embed: Any = None) -> Setpoint:
+def calibrated(store: SqlStore, task: CalibrationTask = TASK, embed: Any = None) -> Setpoint:
     return calibrate(store, task, LocalExecutor(store, ModelAccess()), lambda event: None, embed)
 
 
-def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: SqliteStore) -> None:
+def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: SqlStore) -> None:
     assert known_calibration(store, TASK) is None
     setpoint = calibrated(store)
     runs = store.runs()
@@ -51,7 +51,7 @@ def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: S
     assert "dist3 over 3 dialogues of at most 3 utterances" in calibration_lines(setpoint)[0]
 
 
-def test_another_metric_takes_the_same_conversations(store: SqliteStore) -> None:
+def test_another_metric_takes_the_same_conversations(store: SqlStore) -> None:
     calibrated(store)
     vectors = {"embed": lambda texts: [[len(text), 1.0] for text in texts]}
     sim = calibrated(store, replace(TASK, metric="sim"), **vectors)
@@ -60,7 +60,7 @@ def test_another_metric_takes_the_same_conversations(store: SqliteStore) -> None
     assert known_calibration(store, replace(TASK, metric="dist2")) is None
 
 
-def test_what_is_calibrated_is_told_apart_and_what_does_not_matter_is_not(store: SqliteStore) -> None:
+def test_what_is_calibrated_is_told_apart_and_what_does_not_matter_is_not(store: SqlStore) -> None:
     def key(**changes: Any) -> str:
         task = replace(TASK, **changes)
         return task.key(task.plan())
@@ -102,7 +102,7 @@ def test_the_pilot_has_the_settings_of_the_conversation() -> None:
 def with_calibration(file: Path, rounds: int = 4) -> None:
     """Store a hand-made calibration, in the place of a pilot."""
     task = CalibrationTask("tidewell", {"max_turns": rounds}, REHEARSAL)
-    with SqliteStore.open(file) as opened:
+    with SqlStore.open(file) as opened:
         opened.make_file()
         opened.experiments.save_calibration(task.key(task.plan()), "dist3", a_setpoint().model_dump(mode="json"))
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_asked_for_is_refused(
     file = tmp_path / "steered.db"
     with_calibration(file)
     cli("run", "tidewell", "--rehearse", "--rounds", "4", "--store", str(file), *options).complains(code, words)
-    with SqliteStore.open(file) as opened:
+    with SqlStore.open(file) as opened:
         assert not opened.runs()
 
 
@@ -149,7 +149,7 @@ def test_album_chats_are_not_steered(cli: Cli) -> None:
     cli("run", "villagers", "--rehearse", "--diversity", "low").complains(2, "album chat")
 
 
-def test_asking_in_vain_names_the_range(store: SqliteStore) -> None:
+def test_asking_in_vain_names_the_range(store: SqlStore) -> None:
     with pytest.raises(SettingError, match="λ reaches"):
         steering_settings(a_setpoint(), 0.9)
     assert steering_settings(a_setpoint(), "low")["diversity"] == pytest.approx(0.575)

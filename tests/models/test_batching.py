@@ -14,7 +14,7 @@ from state.context import Context
 from state.errors import ModelError
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from state.records import Prompt, Reply, Unit
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 def a_prompt(text: str) -> Prompt:
@@ -29,7 +29,7 @@ def a_request(agent: str) -> GenerationRequest:
 class Bench:
     """A broker, and agents that make a number of calls in a round, each after a number of turns of the event loop."""
 
-    def __init__(self, model: ScriptedModel | None = None, store: SqliteStore | None = None) -> None:
+    def __init__(self, model: ScriptedModel | None = None, store: SqlStore | None = None) -> None:
         self.context: Context = a_context(model or ScriptedModel(), store, a_quay())
         self.model = self.context.model
         self.broker = BatchingBroker("k3f9", self.context.store)
@@ -132,7 +132,7 @@ async def test_an_agent_without_a_seat_is_answered_at_once() -> None:
 
 
 async def test_a_stored_call_is_not_made_again() -> None:
-    store = SqliteStore.open(":memory:")
+    store = SqlStore.open(":memory:")
     first = Bench(store=store)
     first.broker.seat(1, ("Ana",))
     made = await first.think("Ana", 2)
@@ -145,7 +145,7 @@ async def test_a_stored_call_is_not_made_again() -> None:
 
 async def test_half_a_round_that_was_stored_leaves_the_other_batches_as_they_were() -> None:
     """After a crash behind the first batch, the second one holds who it would have held."""
-    store = SqliteStore.open(":memory:")
+    store = SqlStore.open(":memory:")
     bench = Bench(ScriptedModel(fails_at=4), store)  # one call for the batch, one for each of its two requests
     bench.broker.seat(1, ("Ana", "Bo"))
     results = await asyncio.gather(bench.think("Ana", 2), bench.think("Bo", 2), return_exceptions=True)

@@ -126,5 +126,5 @@ def test_an_answer_that_is_read_wrongly_is_found(monkeypatch: pytest.MonkeyPatch
 def test_runs_that_lose_a_reply_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hostile, "FAULTS", ("none",))  # a run that fails may have lost the last
     assert hostile.spoken_replies(30, "suite", tmp_path / "whole").problems == []
-    monkeypatch.setattr("storage.store.SqliteStore.calls", lambda *_, **__: [])
+    monkeypatch.setattr("storage.store.SqlStore.calls", lambda *_, **__: [])
     assert hostile.spoken_replies(30, "suite", tmp_path / "lost").problems

@@ -17,7 +17,7 @@ from models.kept_chunks import Chunk, KeptChunks
 from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from state.records import Reply, TurnRecord
 from storage.checkpoints import open_checkpoints
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.events import Event, TurnFinished
 
@@ -162,7 +162,7 @@ async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
                     shutil.copy(file, copies[-1].with_name(copies[-1].name + ending))
 
     async def driven(path: Path, on_event: Callable[[Event], None] = lambda _: None) -> list[TurnRecord]:
-        with SqliteStore.open(path, create=True) as store:
+        with SqlStore.open(path, create=True) as store:
             model = tiny_language_model(context_window=4096)
             context = a_context(model, store, a_pier(memories=6), **settings)  # type: ignore[arg-type]
             async with open_checkpoints(path) as checkpointer:

@@ -15,20 +15,20 @@ from support.protocol_server import Served
 from models.chat import ChatModel
 from models.rehearsal import RehearsalEmbedder
 from state.errors import ModelError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 
 pytest.importorskip("langchain_openai")
 
 
-async def hold_meeting(model: ChatModel, store: SqliteStore, **settings: Any) -> None:
+async def hold_meeting(model: ChatModel, store: SqlStore, **settings: Any) -> None:
     chosen = {"max_turns": 3, "removal_factor": 0, "ending": "off", **settings}
     await drive(a_context(model, store, a_quay(), **chosen), InMemorySaver())  # type: ignore[arg-type]
 
 
 async def test_a_meeting_goes_on_through_failures(served: Served) -> None:
     served.failure_rate, served.latency_s = 0.3, 0.05
-    with SqliteStore.open(":memory:", create=True) as store:
+    with SqlStore.open(":memory:", create=True) as store:
         await hold_meeting(a_chat_model(served, max_retries=20), store)
         assert [turn.turn for turn in store.turns("k3f9")] == [1, 2, 3]
         calls = store.calls("k3f9")
@@ -39,7 +39,7 @@ async def test_a_meeting_goes_on_through_failures(served: Served) -> None:
 
 
 async def test_no_call_is_paid_twice_after_a_kill(served: Served) -> None:
-    with SqliteStore.open(":memory:", create=True) as store:
+    with SqlStore.open(":memory:", create=True) as store:
         for held_from in (5, 17, None):
             served.hold_from = held_from
             run = asyncio.create_task(hold_meeting(a_chat_model(served), store))

@@ -27,7 +27,7 @@ from state.graph_state import cognition_of, first_state
 from state.meeting import Meeting
 from state.parameters import Parameters
 from state.records import Memory, Turn, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 QUERIES = ("the crane", "a boat at the quay", "who pays", "nothing of the kind")
 LINES = ("The crane is broken.", "Who pays for it?", "My boat leaks.", "Is it about the quay?", "Bo is idle", "Hm.")
@@ -167,7 +167,7 @@ def test_an_array_keeps_the_digits_of_what_is_added() -> None:
 class Work:
     """Counts the steps of SQLite's machine, in tens, and the calls of Python."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqlStore) -> None:
         self._connection = store.file._connection
         self.steps = self.calls = 0
 

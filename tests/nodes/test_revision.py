@@ -17,7 +17,7 @@ from nodes.prune import all_but_one
 from state.context import Context
 from state.errors import UsageError
 from state.records import Candidate, Reply, TurnRecord, Unit
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.tables import Table
 from tertulia.conversation import drive
 
@@ -364,7 +364,7 @@ EVERY_WAY = [
 async def test_a_run_that_failed_anywhere_goes_on_to_the_same_end(settings: dict[str, Any]) -> None:
     settings = {"removal_factor": 0.6, "max_turns": 3, "inconsistency_threshold": 4, **settings}
 
-    async def driven(store: SqliteStore, fails_at: int | None = None) -> list[Any]:
+    async def driven(store: SqlStore, fails_at: int | None = None) -> list[Any]:
         model = ScriptedModel(endings=repeat(False), fails_at=fails_at)
         context = a_context(model, store, **settings)
         try:
@@ -378,17 +378,17 @@ async def test_a_run_that_failed_anywhere_goes_on_to_the_same_end(settings: dict
             *((store.turn_record("k3f9", t.turn), store.candidates("k3f9", t.turn)) for t in turns),
         ]
 
-    calls, *whole = await driven(SqliteStore.open(":memory:"))
+    calls, *whole = await driven(SqlStore.open(":memory:"))
     assert len(whole) == 3
     for fails_at in range(1, calls + 1, 3):
-        store = SqliteStore.open(":memory:")
+        store = SqlStore.open(":memory:")
         await driven(store, fails_at)
         _, *again = await driven(store)
         assert again == whole
 
 
 async def test_candidates_that_were_stored_before_are_read_as_drawn_and_backups() -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         context = a_context(ScriptedModel(), store)
         reply = Reply(text="{}", tokens=(), text_tokens=(0, 0), fields={})
         for attempt in (0, 1):

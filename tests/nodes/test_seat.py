@@ -30,7 +30,7 @@ from state.meeting import Meeting, Start
 from state.records import Turn
 from state.seat import LONGEST, Answer, Ask, Invitation, as_utterance
 from storage.checkpoints import open_checkpoints
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 
 RUN = "k3f9"
@@ -250,14 +250,14 @@ async def test_a_clock_that_runs_counts_where_nobody_races(order: str | None) ->
 
 async def resumed(path: Path, start: Start, seat: str, typist: Ask, **settings: Any) -> None:
     """Go on with the run in a file, with other connections, as another process would."""
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_seated(seat, start, store=store, **settings)
         async with open_checkpoints(path) as checkpointer:
             await drive(context, checkpointer, ask=typist)
 
 
 def answered(path: Path) -> set[int]:
-    with SqliteStore.open(path, create=False) as store:
+    with SqlStore.open(path, create=False) as store:
         return {round for round, _ in store.steps(RUN, "speak_by_hand", Answer)}
 
 
@@ -288,7 +288,7 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
             return await super().__call__(invitation)
 
     typist = Watched(in_every_round if "order" in settings else in_even_rounds, seconds=1.5)
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         context = a_seated(seat, start, store=store, **settings)
         async with open_checkpoints(path) as checkpointer:
             await drive(context, checkpointer, lambda *_: copy(), typist)
@@ -299,7 +299,7 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
             known = answered(left)
             await resumed(left, start, seat, again, **settings)
             assert {invitation.round for invitation in again.asked} == asked - known
-            with SqliteStore.open(left, create=False) as other:
+            with SqlStore.open(left, create=False) as other:
                 assert differences((store, RUN), (other, RUN)) == []
 
 
@@ -312,7 +312,7 @@ async def test_who_leaves_can_come_back(tmp_path: Path, start: Start, seat: str)
             await resumed(path, start, seat, Typist(in_every_round, leaves_in=4))
     await resumed(path, start, seat, back := Typist(in_every_round))
     assert back.asked[0].round == 4
-    with SqliteStore.open(path, create=False) as store:
+    with SqlStore.open(path, create=False) as store:
         assert differences((undisturbed.store, RUN), (store, RUN)) == []  # type: ignore[arg-type]
 
 
@@ -347,7 +347,7 @@ async def test_the_question_does_not_outlive_a_failure_of_the_others() -> None:
 async def test_checkpoints_hold_no_words_of_a_person(tmp_path: Path) -> None:
     path = tmp_path / "tertulia.db"
     await resumed(path, a_quay(), "Bo", Typist(lambda _: "A secret of mine."))
-    with SqliteStore.open(path, create=False) as store:
+    with SqlStore.open(path, create=False) as store:
         kept = store.file.rows("SELECT hex(value) AS it FROM writes UNION ALL SELECT hex(checkpoint) FROM checkpoints")
     assert kept
     assert not [row for row in kept if b"secret".hex() in row["it"].casefold()]

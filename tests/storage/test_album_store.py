@@ -13,13 +13,13 @@ from state.errors import NotFoundError, StorageError
 from state.records import Prompt, TurnRecord, Unit
 from storage.schema import TABLES
 from storage.search import Passage, search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 PNG = b"\x89PNG\r\n\x1a\n\x00 not a text \xff"
 
 
 @pytest.fixture
-def album(store: SqliteStore) -> SqliteStore:
+def album(store: SqlStore) -> SqlStore:
     """A store with an album chat of three exchanges."""
     store.create_run(an_album_run(), a_population())
     for turn in (1, 2, 3):
@@ -27,14 +27,14 @@ def album(store: SqliteStore) -> SqliteStore:
     return store
 
 
-def rows(store: SqliteStore) -> dict[str, int]:
+def rows(store: SqlStore) -> dict[str, int]:
     return {name: store.file.rows(f"SELECT count(*) AS n FROM {name}")[0]["n"] for name in TABLES}
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def test_parts_come_back_as_they_were_written(album: SqliteStore) -> None:
+def test_parts_come_back_as_they_were_written(album: SqlStore) -> None:
     for turn in (1, 2, 3):
         question, parts = an_exchange(album, turn)
         assert album.turn_record("k3f9", turn) == question
@@ -47,7 +47,7 @@ def test_parts_come_back_as_they_were_written(album: SqliteStore) -> None:
     assert album.part_turns("k3f9", 4) == {}
 
 
-def test_candidates_of_a_part_are_its_own(album: SqliteStore) -> None:
+def test_candidates_of_a_part_are_its_own(album: SqlStore) -> None:
     texts = {part: [c.text for c in album.candidates("k3f9", 2, part)] for part in ("", "answer", "plan")}
     assert texts == {"": [" 0"], "answer": ["answer 0", "answer 1"], "plan": ["plan 0", "plan 1", "plan 2"]}
     album.save_candidate("k3f9", 2, a_candidate(1, comment="Judged again."), "plan")
@@ -55,7 +55,7 @@ def test_candidates_of_a_part_are_its_own(album: SqliteStore) -> None:
     assert [c.comment for c in album.candidates("k3f9", 2, "answer")] == [None, None]
 
 
-def test_a_dialogue_has_no_parts(store: SqliteStore) -> None:
+def test_a_dialogue_has_no_parts(store: SqlStore) -> None:
     store.create_run(a_run(), a_case())
     store.save_turn("k3f9", a_turn_record())
     assert store.parts("k3f9", 1) == store.part_turns("k3f9") == {}
@@ -64,7 +64,7 @@ def test_a_dialogue_has_no_parts(store: SqliteStore) -> None:
             store.parts("k3f9", turn)
 
 
-def test_written_twice_an_exchange_stays_as_it_was(album: SqliteStore) -> None:
+def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
     before = set(album.file.database.conn.iterdump())
     for turn in (1, 2, 3):
         write_exchange(album, "k3f9", turn)
@@ -73,7 +73,7 @@ def test_written_twice_an_exchange_stays_as_it_was(album: SqliteStore) -> None:
     assert set(album.file.database.conn.iterdump()) == before
 
 
-def test_what_a_fork_shares_has_its_parts(album: SqliteStore) -> None:
+def test_what_a_fork_shares_has_its_parts(album: SqlStore) -> None:
     album.create_run(an_album_run("f0rk", parent=("k3f9", 3)), a_population())
     assert {turn for turn, _ in album.part_turns("f0rk")} == {1, 2}
     assert album.parts("f0rk", 2) == album.parts("k3f9", 2)
@@ -83,14 +83,14 @@ def test_what_a_fork_shares_has_its_parts(album: SqliteStore) -> None:
         album.parts("f0rk", 3)
 
 
-def test_a_fork_that_rewrites_a_question_has_its_plan_once(album: SqliteStore) -> None:
+def test_a_fork_that_rewrites_a_question_has_its_plan_once(album: SqlStore) -> None:
     album.create_run(an_album_run("f0rk", parent=("k3f9", 2), rewritten=True), a_population())
     assert [found.turn for found in search(album.file, "plan", "f0rk")] == [1]
     write_exchange(album, "f0rk", 2)
     assert [found.turn for found in search(album.file, "plan", "f0rk")] == [1, 2]
 
 
-def test_questions_answers_and_plans_are_found(album: SqliteStore) -> None:
+def test_questions_answers_and_plans_are_found(album: SqlStore) -> None:
     for word, agent, kind in (
         ("question", ASKER, "utterance"),
         ("answer", ANSWERER, "utterance"),
@@ -100,7 +100,7 @@ def test_questions_answers_and_plans_are_found(album: SqliteStore) -> None:
         assert search(album.file, word) == search(album.file, word, "k3f9") == expected
 
 
-def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: SqliteStore) -> None:
+def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: SqlStore) -> None:
     columns = "text, removed_units, rollbacks, inconsistency, scored_by, judged_by"
     turns = album.file.rows(f"SELECT {columns} FROM each_turn WHERE run = 'k3f9'")
     assert [tuple(row.values()) for row in turns] == [
@@ -138,7 +138,7 @@ def test_views_show_the_question_as_the_turn_and_the_others_as_its_parts(album: 
         "UPDATE contents SET text = 'The plan of turn 9.' WHERE text = 'The plan of turn 2.'",
     ],
 )
-def test_a_damaged_part_is_refused(album: SqliteStore, damage: str) -> None:
+def test_a_damaged_part_is_refused(album: SqlStore, damage: str) -> None:
     album.file.write(damage)
     for read in (lambda: album.parts("k3f9", 2), lambda: album.part_turns("k3f9")):
         with pytest.raises(StorageError, match="damaged or was altered"):
@@ -155,7 +155,7 @@ def test_a_damaged_part_is_refused(album: SqliteStore, damage: str) -> None:
         ("UPDATE candidates SET part = 'plan' WHERE turn = 2 AND part = ''", "turn_record"),
     ],
 )
-def test_what_belongs_to_a_part_stays_with_it(album: SqliteStore, damage: str, read: str) -> None:
+def test_what_belongs_to_a_part_stays_with_it(album: SqlStore, damage: str, read: str) -> None:
     album.file.write(damage.replace("UPDATE", "UPDATE OR REPLACE"))
     with pytest.raises(StorageError, match="damaged or was altered"):
         getattr(album, read)("k3f9", 2)
@@ -164,14 +164,14 @@ def test_what_belongs_to_a_part_stays_with_it(album: SqliteStore, damage: str, r
 # --- transactions -----------------------------------------------------------------------------------------------------
 
 
-def _save_and_fail(store: SqliteStore, question: TurnRecord, parts: dict[str, TurnRecord]) -> None:
+def _save_and_fail(store: SqlStore, question: TurnRecord, parts: dict[str, TurnRecord]) -> None:
     with store.transaction():
         store.save_turn("k3f9", question, parts)
         store.set_label("k3f9", "gone")
         raise AssertionError
 
 
-def test_a_round_is_stored_whole_or_not_at_all(album: SqliteStore) -> None:
+def test_a_round_is_stored_whole_or_not_at_all(album: SqlStore) -> None:
     question, parts = an_exchange(album, 4)
     stored = rows(album)
     with pytest.raises(AssertionError):
@@ -181,7 +181,7 @@ def test_a_round_is_stored_whole_or_not_at_all(album: SqliteStore) -> None:
     assert not album.file.rows("SELECT 1 FROM passages WHERE turn = 4")
 
 
-def test_what_fails_inside_a_transaction_is_undone_by_itself(album: SqliteStore) -> None:
+def test_what_fails_inside_a_transaction_is_undone_by_itself(album: SqlStore) -> None:
     question, parts = an_exchange(album, 4)
     with album.transaction():
         album.set_label("k3f9", "kept")
@@ -192,39 +192,39 @@ def test_what_fails_inside_a_transaction_is_undone_by_itself(album: SqliteStore)
 
 
 def test_a_run_is_created_inside_a_transaction(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         with store.transaction():
             start = a_population(store.save_picture(PNG))
             store.create_run(an_album_run(), start)
         assert store.start("k3f9") == start
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assert store.start("k3f9") == start
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_come_back_and_are_stored_once(store: SqliteStore) -> None:
+def test_pictures_come_back_and_are_stored_once(store: SqlStore) -> None:
     hashes = {store.save_picture(picture): picture for picture in (PNG, PNG, PNG + b"\0", b"plain", b"")}
     assert len(hashes) == rows(store)["pictures"] == 4
     assert {content: store.picture(content) for content in hashes} == hashes
 
 
 @pytest.mark.parametrize("damage", ["image = x'00'", "image = 'text'", "image = 7", "hash = hash || '0'"])
-def test_a_damaged_picture_is_refused(store: SqliteStore, damage: str) -> None:
+def test_a_damaged_picture_is_refused(store: SqlStore, damage: str) -> None:
     content = store.save_picture(PNG)
     store.file.write(f"UPDATE pictures SET {damage}")
     with pytest.raises(StorageError, match=f"damaged or was altered .the picture {content} "):
         store.picture(content)
 
 
-def test_a_picture_too_large_is_told(store: SqliteStore) -> None:
+def test_a_picture_too_large_is_told(store: SqlStore) -> None:
     with pytest.raises(StorageError, match="more than 64 MB"):
         store.save_picture(bytes((64 << 20) + 1))
     assert rows(store)["pictures"] == 0
 
 
-def test_a_unit_with_a_picture_comes_back(store: SqliteStore) -> None:
+def test_a_unit_with_a_picture_comes_back(store: SqlStore) -> None:
     content = store.save_picture(PNG)
     plain = Unit(id="picture.image", block="picture", kind="item", text="a heron")
     prompts = [
@@ -239,7 +239,7 @@ def test_a_unit_with_a_picture_comes_back(store: SqliteStore) -> None:
         store.prompt(hashes[1])
 
 
-def test_pictures_go_with_the_last_run_that_needs_them(store: SqliteStore) -> None:
+def test_pictures_go_with_the_last_run_that_needs_them(store: SqlStore) -> None:
     in_both, in_one, in_prompt, of_nobody = (store.save_picture(bytes([i])) for i in range(4))
     store.create_run(an_album_run("a"), a_population(in_both, in_one))
     store.create_run(an_album_run("b"), a_population(in_both))
@@ -263,7 +263,7 @@ def test_pictures_go_with_the_last_run_that_needs_them(store: SqliteStore) -> No
 # --- size -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_population_of_a_thousand_is_read_quickly(store: SqliteStore) -> None:
+def test_a_population_of_a_thousand_is_read_quickly(store: SqlStore) -> None:
     start = a_population(*(f"{i:032x}" for i in range(10_240)), villagers=1024, each=10)
     store.create_run(an_album_run(), start)
     assert store.start("k3f9") == start
@@ -273,7 +273,7 @@ def test_a_population_of_a_thousand_is_read_quickly(store: SqliteStore) -> None:
     assert time.process_time() - started < 1.5
 
 
-def test_reading_an_exchange_looks_at_no_other(store: SqliteStore) -> None:
+def test_reading_an_exchange_looks_at_no_other(store: SqlStore) -> None:
     """What SQLite executes for one exchange is the same among few and among many."""
     store.create_run(an_album_run(), a_population())
     steps = itertools.count()

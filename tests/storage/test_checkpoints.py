@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from state.errors import StorageError
 from state.records import Utterance
 from storage.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import states_of
 
 Config = dict[str, Any]
@@ -60,7 +60,7 @@ def thread(name: str) -> Config:
 
 async def test_a_run_goes_on_from_its_checkpoint_in_the_store_file(tmp_path: Path) -> None:
     path = tmp_path / "tertulia.db"
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         for turn in range(1, 4):
             async with open_checkpoints(path) as checkpointer:
@@ -77,7 +77,7 @@ async def test_a_run_goes_on_from_its_checkpoint_in_the_store_file(tmp_path: Pat
 
 async def test_many_runs_share_a_file_without_waiting_for_each_other(tmp_path: Path) -> None:
     path = tmp_path / "tertulia.db"
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.file.database.execute("PRAGMA busy_timeout = 0")
         async with open_checkpoints(path) as checkpointer:
             checkpointer.conn.execute("PRAGMA busy_timeout = 0")

@@ -12,7 +12,7 @@ from support.stored import STEPS, a_call, a_case, a_run
 
 from state.cognition import Bid, Finding, Trace
 from state.errors import StorageError, TertuliaError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.tables import COLUMNS
 
 # --- damage ---------------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ from storage.tables import COLUMNS
         "UPDATE calls SET model = x'ff'",
     ],
 )
-def test_damage_is_told(store_with_runs: SqliteStore, change: str) -> None:
+def test_damage_is_told(store_with_runs: SqlStore, change: str) -> None:
     store_with_runs.save_step("k3f9", 1, "Ana", "goal", Finding(lines=("x",)))
     store_with_runs.save_calls("k3f9", [a_call()])
     assert store_with_runs.file.write(change).rowcount == 1
@@ -44,7 +44,7 @@ def test_damage_is_told(store_with_runs: SqliteStore, change: str) -> None:
 KEYS = {"run", "turn", "round", "agent", "node", "attempt", "position", "ancestor"}
 
 
-def test_every_altered_value_is_told(store: SqliteStore) -> None:
+def test_every_altered_value_is_told(store: SqlStore) -> None:
     write_meeting(store)
     store.save_trace("m33t", 1, Trace(visits=(), after={"turn": 1}))
     sound = read_all(store, "m33t")
@@ -63,7 +63,7 @@ def test_every_altered_value_is_told(store: SqliteStore) -> None:
     assert read_all(store, "m33t") == sound
 
 
-def test_the_parameters_of_a_call_are_told_when_altered_or_lost(store_with_runs: SqliteStore) -> None:
+def test_the_parameters_of_a_call_are_told_when_altered_or_lost(store_with_runs: SqlStore) -> None:
     store_with_runs.save_calls("k3f9", [a_call().model_copy(update={"parameters": {"temperature": 0.8}})])
     for change in (
         "UPDATE contents SET text = replace(text, '0.8', '0.9') WHERE text LIKE '%temperature%'",
@@ -75,7 +75,7 @@ def test_the_parameters_of_a_call_are_told_when_altered_or_lost(store_with_runs:
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM lineage", "UPDATE lineage SET run = 'k3f8'"])
-def test_a_lost_lineage_is_told(store_with_runs: SqliteStore, change: str) -> None:
+def test_a_lost_lineage_is_told(store_with_runs: SqlStore, change: str) -> None:
     store_with_runs.create_run(a_run("f0rk", parent=("k3f9", 2)), a_case())
     for which in ("run = 'f0rk' AND depth = 0", "run = 'f0rk' AND depth = 1"):
         store_with_runs.file.write("BEGIN")
@@ -87,12 +87,12 @@ def test_a_lost_lineage_is_told(store_with_runs: SqliteStore, change: str) -> No
 
 
 def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         write_meeting(store)
     content = path.read_bytes()
 
     def read_everything() -> list[object]:
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             found = [store.steps("m33t", node, kind) for node, kind in {**STEPS, "time_analysis": Finding}.items()]
             return [store.start("m33t"), store.run("m33t"), store.calls("m33t"), *found]
 
@@ -116,8 +116,8 @@ import sys
 from itertools import count
 from support.long_meeting import write_group_round
 from support.stored import a_case, a_run
-from storage.store import SqliteStore
-store = SqliteStore.open(sys.argv[1], create=True)
+from storage.store import SqlStore
+store = SqlStore.open(sys.argv[1], create=True)
 store.create_run(a_run(), a_case())
 for round in count(store.run("k3f9").turns + 1):
     write_group_round(store, "k3f9", round)
@@ -131,7 +131,7 @@ def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
         reported = written_before_kill(WRITER, path, lines)
         assert reported[0] > reached
         reached = reported[-1]
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             for node in PHASES:
                 for _, batch in itertools.groupby(
                     (call for call in store.calls("k3f9") if call.node == node), key=lambda call: call.round

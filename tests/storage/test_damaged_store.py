@@ -16,7 +16,7 @@ from support.stored import STEPS
 from benchmarks.in_process import CommandResult, command
 from state.errors import StorageError, TertuliaError
 from storage.search import search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: Bits that are flipped, one after the other.
 FLIPS = 300 if settings.default.max_examples < 2000 else 5000
@@ -86,7 +86,7 @@ def path(tmp_path: Path) -> Path:
 def records(path: Path) -> list[object]:
     """Everything that is stored, as the project's own code reads it."""
     found: list[object] = []
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         for run in store.runs():
             found += [store.run(run.run), store.start(run.run), store.turns(run.run)]
             for turn in range(1, run.turns + 1):
@@ -103,7 +103,7 @@ def records(path: Path) -> list[object]:
 
 def passages(path: Path) -> list[object]:
     """What is found by its words."""
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         return [search(store.file, word, limit=1000) for word in ("the", "ferry", "crane", "I")]
 
 
@@ -206,7 +206,7 @@ def test_a_trace_that_its_index_lacks_is_told(sound: Sound, path: Path) -> None:
     start, end = (root - 1) * PAGE, root * PAGE
     index = sound.content[start:end].replace(sound.duo.encode(), b"none")
     path.write_bytes(sound.content[:start] + index + sound.content[end:])
-    with SqliteStore.open(path) as store, pytest.raises(StorageError, match="the index of traces lacks turn 1"):
+    with SqlStore.open(path) as store, pytest.raises(StorageError, match="the index of traces lacks turn 1"):
         store.trace(sound.duo, 1)
 
 
@@ -224,7 +224,7 @@ def test_flipped_bits_in_what_is_searched_are_told(sound: Sound, path: Path) -> 
 
 def test_a_passage_that_its_index_does_not_know_is_told(sound: Sound, path: Path) -> None:
     path.write_bytes(sound.content)
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         store.file.write(
             "INSERT INTO passages_fts (passages_fts, rowid, text) SELECT 'delete', id, text FROM passages LIMIT 1"
         )

@@ -18,7 +18,7 @@ from storage import migrations
 from storage.contents import content_hash
 from storage.schema import APPLICATION_ID
 from storage.search import search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.values import bound
 
 
@@ -50,12 +50,12 @@ def write_version_1(path: Path) -> None:
 def test_a_store_of_the_first_version_still_shows_its_run(path: Path, create: bool) -> None:
     write_version_1(path)
     for _ in ("migrated", "opened again"):
-        with SqliteStore.open(path, create=create) as store:
+        with SqlStore.open(path, create=create) as store:
             assert store.runs() == [a_run(status="finished", turns=1)]
             assert store.start("k3f9") == a_case()
             assert [turn.text for turn in store.turns("k3f9")] == ["Hello."]
             assert store.calls("k3f9") == []
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         write_turn(store, "k3f9", 2)
         write_meeting(store)
         assert [run.run for run in store.runs()] == ["m33t", "k3f9"]
@@ -65,9 +65,9 @@ VIEWS = ("each_run", "each_turn", "each_agent_round", "each_unit", "each_call")
 HALF = "half an \ud83d"
 
 
-def write_version_2(path: Path) -> SqliteStore:
+def write_version_2(path: Path) -> SqlStore:
     """A store as the second release left it, with a dialogue and a meeting; return the same runs in a new one."""
-    store = SqliteStore.open(":memory:")
+    store = SqlStore.open(":memory:")
     write_turns(store, "k3f9", 1, 2)
     known = Memory(id="m", kind="event", text=f"The lake was {HALF}.", created=NOW, importance=3)
     meeting, case = a_meeting(), a_case()
@@ -94,7 +94,7 @@ def write_version_2(path: Path) -> SqliteStore:
 
 
 def test_a_store_of_the_second_version_is_as_if_this_one_had_written_it(path: Path) -> None:
-    with write_version_2(path) as new, SqliteStore.open(path) as old:
+    with write_version_2(path) as new, SqlStore.open(path) as old:
         assert [(run.run, run.kind) for run in old.runs()] == [("m33t", "group_chat"), ("k3f9", "dialogue")]
         for run in ("k3f9", "m33t"):
             assert read_all(old, run) == read_all(new, run)
@@ -112,7 +112,7 @@ def test_a_store_of_the_second_version_is_as_if_this_one_had_written_it(path: Pa
 
 def test_a_run_of_the_second_version_can_be_forked(path: Path) -> None:
     write_version_2(path).close()
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         store.create_run(a_group_run("f0rk", parent=("m33t", 4)), store.start("m33t"))
         assert store.turns("f0rk") == store.turns("m33t", 1, 3)
         assert store.calls("f0rk", 3) == store.calls("m33t", 3)
@@ -124,5 +124,5 @@ def test_a_migration_is_whole_or_not_at_all(path: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(migrations.QUERIES, "each_call", "no query")  # the last step of the last migration
     before = path.read_bytes()
     with pytest.raises(StorageError):
-        SqliteStore.open(path)
+        SqlStore.open(path)
     assert path.read_bytes() == before

@@ -22,7 +22,7 @@ from state.errors import StorageError
 from storage.database import open_connection
 from storage.locks import drive_lock
 from storage.objects import is_known, objects
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
 
 OLDER = Path(__file__).parent / "data" / "made_by_polylogue.db.xz"
@@ -60,7 +60,7 @@ def altered(path: Path, statements: str) -> bytes:
 
 @pytest.fixture
 def stored(path: Path) -> Path:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
     return path
 
@@ -70,7 +70,7 @@ def test_what_others_made_is_refused_and_nothing_is_written(stored: Path, statem
     before = altered(stored, statement)
     for create in (False, True):
         with pytest.raises(StorageError, match=FOREIGN[statement]) as refused:
-            SqliteStore.open(stored, create=create)
+            SqlStore.open(stored, create=create)
         assert "\x1b" not in str(refused.value)
     assert stored.read_bytes() == before
 
@@ -90,18 +90,18 @@ def test_an_older_store_is_checked_before_it_is_migrated(path: Path, statement: 
     path.write_bytes(lzma.decompress(OLDER.read_bytes()))
     before = altered(path, statement)
     with pytest.raises(StorageError):
-        SqliteStore.open(path)
+        SqlStore.open(path)
     assert path.read_bytes() == before
 
 
 def test_how_to_remove_it_is_said_and_works(stored: Path) -> None:
     altered(stored, "CREATE TABLE mine (a)")
     with pytest.raises(StorageError) as refused:
-        SqliteStore.open(stored)
+        SqlStore.open(stored)
     command = str(refused.value).partition("to remove it: ")[2]
     assert command == f'sqlite3 {stored} "DROP TABLE mine"'
     altered(stored, "DROP TABLE mine")
-    with SqliteStore.open(stored) as store:
+    with SqlStore.open(stored) as store:
         assert len(store.runs()) == 1
 
 
@@ -116,20 +116,20 @@ def test_statistics_of_other_tools_are_accepted(stored: Path) -> None:
     with closing(sqlite3.connect(stored)) as connection:
         connection.execute("ANALYZE")
         connection.commit()
-    with SqliteStore.open(stored) as store:
+    with SqlStore.open(stored) as store:
         assert len(store.runs()) == 1
 
 
 LONG_QUERY = f"""
 import sys
 from cli.main import main
-from storage.store import SqliteStore
+from storage.store import SqlStore
 def runs(self, **_):
     print("asking", flush=True)
     with self.file.transaction():
         self.file.write("UPDATE runs SET label = 'lost'")
         return self.file.rows("{ENDLESS}")
-SqliteStore.runs = runs
+SqlStore.runs = runs
 sys.argv = ["tertulia", "runs", "--store", sys.argv[1]]
 main()
 """
@@ -148,7 +148,7 @@ def test_a_signal_is_heard_in_a_query_without_end(stored: Path) -> None:
     finally:
         asking.kill()
     assert (asking.returncode, "Traceback" in errors) == (130, False), errors
-    with SqliteStore.open(stored) as store:
+    with SqlStore.open(stored) as store:
         assert store.file.rows("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
         assert store.run("k3f9").label is None
 
@@ -188,7 +188,7 @@ def mode(path: Path) -> int:
 
 
 def test_a_new_store_and_what_lies_beside_it_are_the_owners_alone(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store, store.drive_lock("k3f9"):
+    with SqlStore.open(path, create=True) as store, store.drive_lock("k3f9"):
         store.create_run(a_run(), a_case())
         beside = {file.name: mode(file) for file in path.parent.iterdir()}
     assert beside == dict.fromkeys([path.name, *(f"{path.name}{end}" for end in ("-wal", "-shm", ".k3f9.lock"))], 0o600)
@@ -196,30 +196,30 @@ def test_a_new_store_and_what_lies_beside_it_are_the_owners_alone(path: Path) ->
 
 def test_an_existing_store_keeps_its_permissions(stored: Path) -> None:
     stored.chmod(0o640)
-    with SqliteStore.open(stored, create=True) as store:
+    with SqlStore.open(stored, create=True) as store:
         store.save_text("x")
     assert mode(stored) == 0o640
 
 
 def test_the_file_alone_has_a_run_that_exists(path: Path, tmp_path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         moved = tmp_path / "moved.db"
         moved.write_bytes(path.read_bytes())  # without its log, as after a kill
-        with SqliteStore.open(moved) as alone:
+        with SqlStore.open(moved) as alone:
             assert [run.run for run in alone.runs()] == ["k3f9"]
 
 
 @pytest.mark.parametrize("create", [False, True])
 def test_a_log_whose_store_was_moved_is_told_and_kept(path: Path, create: bool) -> None:
     log = path.with_name(f"{path.name}-wal")
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         content = log.read_bytes()
     path.unlink()
     log.write_bytes(content)
     with pytest.raises(StorageError, match="last changes of a store that was moved"):
-        SqliteStore.open(path, create=create)
+        SqlStore.open(path, create=create)
     assert log.read_bytes() == content
 
 
@@ -264,18 +264,18 @@ def test_no_file_is_deleted_that_a_journal_names(stored: Path, tmp_path: Path) -
     named = struct.pack(">I", 2**30 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
     journal.write_bytes(header.ljust(512, b"\0") + named)
     with pytest.raises(StorageError, match="names a file that SQLite would delete"):
-        SqliteStore.open(stored)
+        SqlStore.open(stored)
     assert precious.read_text() == "kept"
     journal.unlink()
     journal.touch()
-    SqliteStore.open(stored).close()
+    SqlStore.open(stored).close()
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
 def test_nothing_waits_for_a_pipe_beside_a_store(stored: Path, ending: str) -> None:
     _pipe(stored.with_name(f"{stored.name}{ending}"))
     with pytest.raises(StorageError, match="is no file, so SQLite could wait"):
-        SqliteStore.open(stored)
+        SqlStore.open(stored)
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
@@ -285,5 +285,5 @@ def test_no_file_is_written_through_a_link_beside_a_store(stored: Path, tmp_path
     stored.with_name(f"{stored.name}{ending}").symlink_to(tmp_path / "precious")
     for path in (stored, tmp_path / "link.db"):
         with pytest.raises(StorageError, match="is a link, so SQLite would write to another file"):
-            SqliteStore.open(path)
+            SqlStore.open(path)
     assert (tmp_path / "precious").read_text() == "kept"

@@ -24,7 +24,7 @@ from state.cognition import Assessment
 from state.errors import NotFoundError, StorageError, UsageError
 from state.records import TurnRecord
 from storage import frames
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 DOC = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 READERS: dict[str, Callable[..., pandas.DataFrame]] = {
@@ -65,7 +65,7 @@ def documented(view: str) -> dict[str, str]:
 def path(tmp_path: Path) -> Path:
     """A store with a dialogue, a fork of it, a meeting, and an exchange of an album chat."""
     path = tmp_path / "tertulia.db"
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(seed=2**70), a_case())
         write_turns(store, "k3f9", 1, 4)
         store.create_run(a_run("f0rk", parent=("k3f9", 3), parameters={"removal_factor": 1, "seed": 3}), a_case())
@@ -83,7 +83,7 @@ def altered(path: Path, statement: str) -> None:
 
 @pytest.mark.parametrize("view", READERS)
 def test_every_column_of_a_view_is_documented_with_what_it_holds(path: Path, view: str) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         rows = store.file.rows(f"SELECT * FROM {view}")
     assert rows
     assert list(documented(view)) == list(rows[0])
@@ -123,7 +123,7 @@ def test_a_fork_has_the_turns_of_its_parent_before_its_own(path: Path) -> None:
 
 
 def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         set_by_hand = {"removal_factor": 0.25, "max_turns": 9, "nodes": {"score": "mine"}}
         parameters = {**set_by_hand, "max_minutes": None, "node_settings": {"mine": {"depth": 3}}}
         store.create_run(a_run("n0de", parameters=parameters), a_case())
@@ -176,7 +176,7 @@ def test_a_store_and_runs_that_are_not_there_are_told(path: Path) -> None:
 
 def test_half_a_surrogate_pair_comes_back(path: Path) -> None:
     half = "well\ud83d."
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         said = a_turn_record(5).turn.model_copy(update={"text": half})
         store.save_turn("k3f9", TurnRecord(turn=said))
         call = store.calls("m33t")[-1]
@@ -229,7 +229,7 @@ def test_the_examples_give_the_figures_of_the_commands(cli: Cli, tmp_path: Path)
         switched_on = {name: count["on"] for name, count in figures["mechanisms"].items()}
         assert {name: row.get(name, 0) for name in switched_on} == switched_on
 
-    with SqliteStore.open("tertulia.db") as store:
+    with SqlStore.open("tertulia.db") as store:
         for removal_factor in (0, 0.5):
             alike = [
                 [(turn.speaker or "", turn.text) for turn in store.turns(run.run)]

@@ -11,7 +11,7 @@ from state.cognition import Assessment, Call, Perception, Trace
 from state.errors import NotFoundError
 from state.records import Candidate, Prompt, Reply, TurnRecord, Unit
 from storage.search import search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.tables import COLUMNS
 
 NODE = "assess"
@@ -20,7 +20,7 @@ PERCEIVED = Perception(turn=0, similarities={}, relevance=0, named=False, notice
 PROMPT = Prompt(
     units=(Unit(id="m1", block="memory", kind="item", text="The lake is near."),), speaker="Ana", layout="chat_turns"
 )
-with SqliteStore.open(":memory:") as _other:
+with SqlStore.open(":memory:") as _other:
     PROMPT_HASH = _other.save_prompt(PROMPT)
 
 
@@ -68,13 +68,13 @@ def a_trace(by: str, turn: int) -> Trace:
     return Trace(visits=(), after={"turn": turn, "by": by})
 
 
-def write_thoughts(store: SqliteStore, run: str, round: int) -> None:
+def write_thoughts(store: SqlStore, run: str, round: int) -> None:
     store.save_step(run, round, "Ana", "perceive", PERCEIVED)
     store.save_step(run, round, "Ana", NODE, a_thought(run, round))
     store.save_calls(run, [a_call(run, round)])
 
 
-def write_words(store: SqliteStore, run: str, turn: int) -> None:
+def write_words(store: SqlStore, run: str, turn: int) -> None:
     assert store.save_prompt(PROMPT) == PROMPT_HASH
     store.save_candidate(run, turn, a_choice(run, turn))
     store.save_candidate(run, turn, a_choice(run, turn, "plans"), "plan")
@@ -82,7 +82,7 @@ def write_words(store: SqliteStore, run: str, turn: int) -> None:
     store.save_trace(run, turn, a_trace(run, turn))
 
 
-def write(store: SqliteStore, run: str, first: int, last: int) -> None:
+def write(store: SqlStore, run: str, first: int, last: int) -> None:
     """Store turns with all that belongs to them; before the first one, the preparation."""
     if first == 1:
         write_thoughts(store, run, 0)
@@ -91,11 +91,11 @@ def write(store: SqliteStore, run: str, first: int, last: int) -> None:
         write_words(store, run, turn)
 
 
-def begin(store: SqliteStore, run: str, parent: tuple[str, int] | None = None, rewritten: bool = False) -> None:
+def begin(store: SqlStore, run: str, parent: tuple[str, int] | None = None, rewritten: bool = False) -> None:
     store.create_run(a_run(run, parent=parent, rewritten=rewritten), a_case())
 
 
-def a_family(store: SqliteStore) -> None:
+def a_family(store: SqlStore) -> None:
     """A run of six turns, and what was forked from it: `b` at 4, `c` from `b` at 6, `d` from `b` at 2."""
     begin(store, "a")
     write(store, "a", 1, 6)
@@ -130,7 +130,7 @@ class Seen:
             self.thoughts |= dict.fromkeys(range(first if first > 1 else 0, last + 1), run)
 
 
-def check(store: SqliteStore, run: str, seen: Seen) -> None:
+def check(store: SqlStore, run: str, seen: Seen) -> None:
     """Hold everything that the store gives out about a run against what it should have."""
     past = max([*seen.words, *seen.thoughts], default=0) + 2
     assert store.run(run).turns == len(seen.words)
@@ -175,7 +175,7 @@ def check(store: SqliteStore, run: str, seen: Seen) -> None:
     check_search(store, run, seen)
 
 
-def check_views(store: SqliteStore, run: str, seen: Seen) -> None:
+def check_views(store: SqlStore, run: str, seen: Seen) -> None:
     def rows(view: str, columns: str) -> list[tuple[object, ...]]:
         found = store.file.rows(f"SELECT {columns} FROM {view} WHERE run = ?", run)
         return [tuple(row.values()) for row in found]
@@ -202,7 +202,7 @@ def check_views(store: SqliteStore, run: str, seen: Seen) -> None:
     ]
 
 
-def check_search(store: SqliteStore, run: str, seen: Seen) -> None:
+def check_search(store: SqlStore, run: str, seen: Seen) -> None:
     for query, kind, mine in (
         *(("says", "utterance", seen.words), ("replies", "utterance", seen.words)),
         *(("thinks", "thought", seen.thoughts), ("plans", "thought", seen.words)),
@@ -217,14 +217,14 @@ def check_search(store: SqliteStore, run: str, seen: Seen) -> None:
 # --- a family ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_fork_has_the_past_of_its_ancestors_and_nothing_behind_it(store: SqliteStore) -> None:
+def test_a_fork_has_the_past_of_its_ancestors_and_nothing_behind_it(store: SqlStore) -> None:
     a_family(store)
     for run, by in {"a": "aaaaaa", "b": "aaabbbb", "c": "aaabbccc", "d": "add"}.items():
         seen = dict(enumerate(by, start=1))
         check(store, run, Seen(seen, seen, {0: "a"} | seen))
 
 
-def test_a_fork_at_the_first_turn_shares_nothing(store: SqliteStore) -> None:
+def test_a_fork_at_the_first_turn_shares_nothing(store: SqlStore) -> None:
     a_family(store)
     begin(store, "e", ("a", 1))
     check(store, "e", Seen())
@@ -235,7 +235,7 @@ def test_a_fork_at_the_first_turn_shares_nothing(store: SqliteStore) -> None:
 
 
 @pytest.mark.parametrize("turn", [1, 4])
-def test_a_rewritten_turn_has_the_thoughts_but_not_the_words(store: SqliteStore, turn: int) -> None:
+def test_a_rewritten_turn_has_the_thoughts_but_not_the_words(store: SqlStore, turn: int) -> None:
     a_family(store)
     begin(store, "e", ("a", turn), rewritten=True)
     past = dict.fromkeys(range(1, turn), "a")
@@ -249,7 +249,7 @@ def test_a_rewritten_turn_has_the_thoughts_but_not_the_words(store: SqliteStore,
     check(store, "e", Seen(past | {turn: "e"} | later, past | {turn: "e"} | later, thoughts | later))
 
 
-def test_who_is_prepared_anew_is_no_longer_as_in_the_parent(store: SqliteStore) -> None:
+def test_who_is_prepared_anew_is_no_longer_as_in_the_parent(store: SqlStore) -> None:
     a_family(store)
     begin(store, "e", ("c", 8))
     for agent in ("Ana", "Bo"):
@@ -269,7 +269,7 @@ def test_who_is_prepared_anew_is_no_longer_as_in_the_parent(store: SqliteStore) 
     assert store.file.rows(costs) == [{"run": "e", "inherited": 0}, {"run": "f", "inherited": 1}]
 
 
-def rows_of(store: SqliteStore, run: str) -> dict[str, list[dict[str, object]]]:
+def rows_of(store: SqlStore, run: str) -> dict[str, list[dict[str, object]]]:
     """Everything that belongs to a run, by table, as it stands in the file."""
     tables = store.file.rows(
         """SELECT name FROM sqlite_master AS found WHERE type = 'table'
@@ -278,7 +278,7 @@ def rows_of(store: SqliteStore, run: str) -> dict[str, list[dict[str, object]]]:
     return {table["name"]: store.file.rows(f"SELECT * FROM {table['name']} WHERE run = ?", run) for table in tables}
 
 
-def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqliteStore) -> None:
+def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqlStore) -> None:
     begin(store, "a")
     write(store, "a", 1, 6)
     before, dump = rows_of(store, "a"), set(store.file.database.conn.iterdump())
@@ -313,7 +313,7 @@ def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
 @settings(deadline=None, max_examples=60)
 def test_any_tree_of_forks_reads_as_it_was_told(tree: list[tuple[int | None, int, bool, int]]) -> None:
     seen: dict[str, Seen] = {}
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         for place, (parent, turn, rewritten, last) in enumerate(tree):
             run = "abcdefgh"[place]
             if parent is None:

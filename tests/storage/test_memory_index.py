@@ -14,7 +14,7 @@ from state.records import Memory, Participant, Persona, Remembered, Stream
 from state.store import Recollection
 from state.town import Simulation, Town
 from storage.memory_index import MemoryIndex
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 NOW = datetime(2026, 5, 6, 9, 30)
 DIMENSIONS = 96
@@ -169,8 +169,8 @@ def a_simulation(embedder: str = "themes") -> Simulation:
     )
 
 
-def stored(memories: Sequence[Remembered]) -> SqliteStore:
-    store = SqliteStore.open(":memory:")
+def stored(memories: Sequence[Remembered]) -> SqlStore:
+    store = SqlStore.open(":memory:")
     vectors = Themes().embed([memory.text for memory in memories])
     store.simulations.create(a_simulation(), Town(name="pier", begins=NOW, residents=()), {"Mara": (memories, vectors)})
     return store
@@ -182,23 +182,23 @@ def somebody(length: int, *beside: Memory, **changes: object) -> Participant:
     return Participant(persona=Persona(name="Mara"), memories=beside, stream=stream)
 
 
-def ids(store: SqliteStore, person: Participant, *points: str) -> list[str]:
+def ids(store: SqlStore, person: Participant, *points: str) -> list[str]:
     return [memory.id for memory in recall(person, points, NOW, Themes(), store, Parameters())]
 
 
 @pytest.fixture
-def store() -> SqliteStore:
+def store() -> SqlStore:
     return stored(LONG[:400])
 
 
-def test_from_the_store_as_by_the_definition(store: SqliteStore) -> None:
+def test_from_the_store_as_by_the_definition(store: SqlStore) -> None:
     points = ("3:now", "11:then")
     for length in (400, 250):
         exact = retrieve_memories(LONG[:length], points, NOW, Themes(), Parameters())
         assert ids(store, somebody(length), *points) == [memory.id for memory in exact]
 
 
-def test_memories_come_back_as_they_were(store: SqliteStore) -> None:
+def test_memories_come_back_as_they_were(store: SqlStore) -> None:
     rests = LONG[400].model_copy(update={"evidence": ("m3", "m7"), "kind": "thought"})
     store.simulations.save_memories("town", "Mara", 400, [rests], Themes().embed([rests.text]))
     stream = somebody(401).stream
@@ -207,7 +207,7 @@ def test_memories_come_back_as_they_were(store: SqliteStore) -> None:
     assert store.remembered(stream, [401, 2]) == [LONG[1], rests]
 
 
-def test_written_again_nothing_changes(store: SqliteStore) -> None:
+def test_written_again_nothing_changes(store: SqlStore) -> None:
     other = LONG[7].model_copy(update={"text": "another"})
     store.simulations.save_memories("town", "Mara", 399, [other, *LONG[400:402]], Themes().embed(["1:a"] * 3))
     stream = store.simulations.stream(a_simulation(), "Mara")
@@ -215,7 +215,7 @@ def test_written_again_nothing_changes(store: SqliteStore) -> None:
     assert store.remembered(stream) == LONG[:402]
 
 
-def test_a_fork_may_remember_more_or_less(store: SqliteStore) -> None:
+def test_a_fork_may_remember_more_or_less(store: SqlStore) -> None:
     found = ids(store, somebody(400), "3:now")
     assert found[0] not in ids(store, somebody(400, without=(found[0],)), "3:now")
     more = Memory(id="added_1", kind="thought", text="3:now", created=NOW - timedelta(hours=1), importance=10)
@@ -223,12 +223,12 @@ def test_a_fork_may_remember_more_or_less(store: SqliteStore) -> None:
     assert ids(store, somebody(0, more), "3:now") == ["added_1"]
 
 
-def test_another_embedder_reads_the_texts_anew(store: SqliteStore) -> None:
+def test_another_embedder_reads_the_texts_anew(store: SqlStore) -> None:
     exact = retrieve_memories(LONG[:400], ["3:now"], NOW, Themes(), Parameters())
     assert ids(store, somebody(400, embedder="of the parent"), "3:now") == [memory.id for memory in exact]
 
 
-def test_what_is_recalled_is_checked(store: SqliteStore) -> None:
+def test_what_is_recalled_is_checked(store: SqlStore) -> None:
     store.file.write("UPDATE memories SET importance = 10 WHERE number = 5")
     with pytest.raises(StorageError, match="a row of memories does not match its checksum"):
         ids(store, somebody(400), "3:now")

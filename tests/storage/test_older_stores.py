@@ -24,7 +24,7 @@ from state.town import Simulation
 from storage import migrations
 from storage.annotations import Annotations
 from storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 OLDER = lzma.decompress((Path(__file__).parent / "data" / "made_by_polylogue.db.xz").read_bytes())
 RUNS = ["a2ds", "wtdr", "5cu8-2-2", "5cu8-2-1", "5cu8-1-2", "5cu8-1-1", "4yaq", "cbmy"]
@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_all_of_it_is_read(path: Path) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         runs = store.runs()
         assert [run.run for run in runs] == RUNS
         assert {run.label for run in runs} == {None}
@@ -91,7 +91,7 @@ def test_what_was_killed_goes_on_to_what_is_run_now(path: Path, cli: Cli, run: s
 
 
 def test_a_meeting_that_was_killed_goes_on_as_it_began(path: Path, cli: Cli) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         before = store.turns("wtdr")
     assert cli("resume", "wtdr", "--json").json == {"run": "wtdr", "status": "finished", "turns": 8}
     shown = cli("show", "wtdr", "--json").json
@@ -108,7 +108,7 @@ def test_a_run_of_it_forks_identically(path: Path, cli: Cli) -> None:
 
 def test_its_town_goes_on(path: Path, cli: Cli) -> None:
     cli("simulate", "--resume", "5cu8", "--days", "3", "--json").json  # noqa: B018 - fails if the command does
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assert store.simulations.get("5cu8").status == "finished"
         encounters = store.simulations.encounters("5cu8")
         assert {encounter.day for encounter in encounters} == {1, 2, 3}
@@ -136,7 +136,7 @@ def test_every_version_becomes_what_a_new_store_is(tmp_path: Path, version: int)
         older.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         assert older.execute("PRAGMA user_version").fetchone() == (version,)
     for name in ("older.db", "new.db"):
-        SqliteStore.open(tmp_path / name, create=True).close()
+        SqlStore.open(tmp_path / name, create=True).close()
     with closing(sqlite3.connect(tmp_path / "older.db")) as older, closing(sqlite3.connect(tmp_path / "new.db")) as new:
         assert structure(older) == structure(new)
 
@@ -158,7 +158,7 @@ def test_what_was_damaged_before_is_still_told(path: Path, version: int, damage:
     bring_to(path, version)
     with closing(sqlite3.connect(path)) as connection, connection:
         assert connection.execute(damage).rowcount
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         arguments = ("cbmy",) if reads in ("run", "calls") else ("cbmy", 1)
         with pytest.raises(StorageError, match="damaged or was altered"):
             getattr(store, reads)(*arguments)
@@ -181,7 +181,7 @@ def test_a_store_of_version_6_becomes_what_one_of_version_5_does(path: Path, tmp
     bring_to(path, 6)
     dumps = []
     for at in (path, other):
-        with SqliteStore.open(at) as store:
+        with SqlStore.open(at) as store:
             assert {
                 row["part"]
                 for row in store.file.rows("SELECT part FROM candidates UNION ALL SELECT part FROM unit_scores")
@@ -192,7 +192,7 @@ def test_a_store_of_version_6_becomes_what_one_of_version_5_does(path: Path, tmp
     assert sum(line.startswith('INSERT INTO "unit_scores"') for line in dumps[0]) > 100
 
 
-OPEN = "import sys; from storage.store import SqliteStore; print(len(SqliteStore.open(sys.argv[1]).runs()))"
+OPEN = "import sys; from storage.store import SqlStore; print(len(SqlStore.open(sys.argv[1]).runs()))"
 
 
 def opened_elsewhere(path: Path) -> "subprocess.Popen[str]":
@@ -215,8 +215,8 @@ def convert_or_die(*arguments, **named):
     left -= 1
     convert(*arguments, **named)
 migrations._convert = convert_or_die
-from storage.store import SqliteStore
-SqliteStore.open(sys.argv[1])
+from storage.store import SqlStore
+SqlStore.open(sys.argv[1])
 """
 
 
@@ -227,7 +227,7 @@ def test_killed_in_the_middle_it_is_as_it_was(path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA user_version").fetchone() == (5,)
             assert connection.execute("SELECT count(*), count(voices) FROM runs").fetchone() == (len(RUNS), len(RUNS))
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assert [run.run for run in store.runs()] == RUNS
 
 
@@ -238,11 +238,11 @@ def test_killed_at_any_moment_it_is_migrated_later(path: Path) -> None:
         time.sleep(drawn.uniform(0.3, 1.2))
         process.kill()
         process.communicate()
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assert [run.run for run in store.runs()] == RUNS
 
 
 def test_a_store_of_this_version_is_read_without_sqlite_utils(path: Path) -> None:
-    SqliteStore.open(path).close()
+    SqlStore.open(path).close()
     code = OPEN + "; assert not {'sqlite_utils', 'pandas', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, stdout=subprocess.PIPE)

@@ -10,13 +10,13 @@ from support.stored import a_case, a_run, write_turns
 
 from state.errors import StorageError
 from storage import database
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     at = tmp_path / "tertulia.db"
-    with SqliteStore.open(at, create=True) as store:
+    with SqlStore.open(at, create=True) as store:
         store.create_run(a_run(), a_case())
         write_turns(store, "k3f9", 1, 2)
         store.set_status("k3f9", "interrupted")
@@ -41,7 +41,7 @@ def unwritable(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_read(unwritable: Path, cli: Cli) -> None:
     before = unwritable.read_bytes()
-    with SqliteStore.open(unwritable) as store:
+    with SqlStore.open(unwritable) as store:
         assert [turn.turn for turn in store.turns("k3f9")] == [1, 2]
     assert cli("runs", "--json").json["runs"][0]["run"] == "k3f9"
     assert cli("show", "k3f9", "--turn", "2", "--json").json["turn"] == 2
@@ -50,7 +50,7 @@ def test_it_is_read(unwritable: Path, cli: Cli) -> None:
 
 
 def test_writing_is_told(unwritable: Path, cli: Cli) -> None:
-    with SqliteStore.open(unwritable) as store, pytest.raises(StorageError, match="can't be written"):
+    with SqlStore.open(unwritable) as store, pytest.raises(StorageError, match="can't be written"):
         store.set_status("k3f9", "finished")
     cli("fork", "k3f9", "--at", "1", "--model", "rehearsal").complains(1, "can't be written", "copy it elsewhere")
     cli("run", "tidewell", "--rehearse").complains(1, "can't be written", "copy it elsewhere")
@@ -59,4 +59,4 @@ def test_writing_is_told(unwritable: Path, cli: Cli) -> None:
 def test_changes_that_were_not_written_back_are_told(unwritable: Path) -> None:
     unwritable.with_name("tertulia.db-wal").write_bytes(b"something")
     with pytest.raises(StorageError, match=r"last changes are still in tertulia\.db-wal"):
-        SqliteStore.open(unwritable)
+        SqlStore.open(unwritable)

@@ -15,12 +15,12 @@ from state.errors import NotFoundError, StorageError, UsageError
 from state.store import Dependents
 from storage.schema import TABLES
 from storage.search import search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 # --- labels and choice ------------------------------------------------------------------------------------------------
 
 
-def test_a_label_is_stored_changed_and_taken_away(store: SqliteStore) -> None:
+def test_a_label_is_stored_changed_and_taken_away(store: SqlStore) -> None:
     store.create_run(a_run(label="pilot"), a_case())
     assert store.run("k3f9").label == "pilot"
     for label in ("the second try, half a \ud83d", "", None):
@@ -30,7 +30,7 @@ def test_a_label_is_stored_changed_and_taken_away(store: SqliteStore) -> None:
         store.set_label("none", "x")
 
 
-def test_runs_are_chosen_by_what_is_given(store: SqliteStore) -> None:
+def test_runs_are_chosen_by_what_is_given(store: SqlStore) -> None:
     for number in range(12):
         changes = {"scenario": ("cafe", "lake")[number % 2], "status": ("failed", "finished", "running")[number % 3]}
         store.create_run(a_run(f"run{number:02}", label="pilot" if number < 7 else None, **changes), a_case())
@@ -52,16 +52,16 @@ def test_runs_are_chosen_by_what_is_given(store: SqliteStore) -> None:
 # --- removing ---------------------------------------------------------------------------------------------------------
 
 
-def rows(store: SqliteStore) -> dict[str, int]:
+def rows(store: SqlStore) -> dict[str, int]:
     return {name: store.file.rows(f"SELECT count(*) AS n FROM {name}")[0]["n"] for name in TABLES}
 
 
-def texts(store: SqliteStore) -> set[str]:
+def texts(store: SqlStore) -> set[str]:
     return {row["text"] for row in store.file.rows("SELECT text FROM contents")}
 
 
-def test_what_remains_is_what_would_be_there_without_the_run(store: SqliteStore) -> None:
-    with SqliteStore.open(":memory:") as without:
+def test_what_remains_is_what_would_be_there_without_the_run(store: SqlStore) -> None:
+    with SqlStore.open(":memory:") as without:
         for opened in (store, without):
             opened.create_run(a_run("other", scenario="lake"), a_case())
             write_turns(opened, "other", 1, 3)
@@ -82,7 +82,7 @@ def test_what_remains_is_what_would_be_there_without_the_run(store: SqliteStore)
     assert store.run("m33t").turns
 
 
-def test_forks_keep_a_run_or_go_with_it(store: SqliteStore) -> None:
+def test_forks_keep_a_run_or_go_with_it(store: SqlStore) -> None:
     store.create_run(a_run("a"), a_case())
     write_turns(store, "a", 1, 4)
     for run, parent in (("b", ("a", 3)), ("c", ("b", 4)), ("d", ("a", 2))):
@@ -100,7 +100,7 @@ def test_forks_keep_a_run_or_go_with_it(store: SqliteStore) -> None:
         store.remove_run("a")
 
 
-def test_a_fork_goes_and_its_parent_stays_as_it_was(store: SqliteStore) -> None:
+def test_a_fork_goes_and_its_parent_stays_as_it_was(store: SqlStore) -> None:
     store.create_run(a_run("a"), a_case())
     write_turns(store, "a", 1, 4)
     before = set(store.file.database.conn.iterdump())
@@ -115,7 +115,7 @@ def test_a_fork_goes_and_its_parent_stays_as_it_was(store: SqliteStore) -> None:
 def test_a_conversation_of_a_simulation_stays(cli: Cli) -> None:
     simulation = cli("simulate", "tidewell", "--rehearse", "--days", "1", "--encounters-per-day", "1", "--json").json
     run = f"{simulation['simulation']}-1-1"
-    with SqliteStore.open("tertulia.db") as opened:
+    with SqlStore.open("tertulia.db") as opened:
         assert opened.dependents_of(run).simulation == simulation["simulation"]
         for with_forks in (False, True):
             with pytest.raises(UsageError, match=f"conversation of simulation {simulation['simulation']}"):
@@ -125,7 +125,7 @@ def test_a_conversation_of_a_simulation_stays(cli: Cli) -> None:
 
 def test_nobody_removes_what_somebody_drives(tmp_path: Path) -> None:
     path = tmp_path / "tertulia.db"
-    with SqliteStore.open(path, create=True) as opened:
+    with SqlStore.open(path, create=True) as opened:
         for run in ("k3f9", "other"):
             opened.create_run(a_run(run), a_case())
             write_turns(opened, run, 1, 2)
@@ -148,27 +148,27 @@ after = int(sys.argv[2])
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(runs, ("pointed_from", "delete_runs", "delete_unused")[after], die)
-from storage.store import SqliteStore
-SqliteStore.open(sys.argv[1]).remove_run("k3f9")
+from storage.store import SqlStore
+SqlStore.open(sys.argv[1]).remove_run("k3f9")
 """
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_killed_while_it_is_removed_a_run_is_whole(tmp_path: Path, after: int) -> None:
     path = tmp_path / "tertulia.db"
-    with SqliteStore.open(path, create=True) as opened:
+    with SqlStore.open(path, create=True) as opened:
         opened.create_run(a_run(), a_case())
         write_turns(opened, "k3f9", 1, 3)
         before = rows(opened)
     assert subprocess.run([sys.executable, "-c", REMOVER, str(path), str(after)], check=False).returncode < 0
-    with SqliteStore.open(path) as opened:
+    with SqlStore.open(path) as opened:
         assert rows(opened) == before
         assert opened.remove_run("k3f9") == ("k3f9",)
 
 
 def test_checkpoints_go_with_their_run(cli: Cli, tmp_path: Path) -> None:
     run = cli("run", "team_building", "--rehearse", "--rounds", "2", "--json").json["run"]
-    with SqliteStore.open(tmp_path / "tertulia.db") as opened:
+    with SqlStore.open(tmp_path / "tertulia.db") as opened:
         assert opened.checkpoint_sizes()[run]
         opened.remove_run(run)
         assert opened.file.rows("SELECT count(*) AS n FROM checkpoints") == [{"n": 0}]
@@ -181,7 +181,7 @@ def test_checkpoints_go_with_their_run(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize("create", [True, False])
 def test_a_missing_folder_is_named(tmp_path: Path, create: bool) -> None:
     with pytest.raises(StorageError, match=r"can't be opened: there is no folder .*nowhere; create it"):
-        SqliteStore.open(tmp_path / "nowhere" / "tertulia.db", create=create)
+        SqlStore.open(tmp_path / "nowhere" / "tertulia.db", create=create)
 
 
 def test_a_reading_command_names_a_missing_folder(cli: Cli) -> None:
@@ -201,9 +201,9 @@ def test_a_reading_command_names_a_missing_folder(cli: Cli) -> None:
 )
 def test_a_changed_structure_is_told(tmp_path: Path, change: str, name: str) -> None:
     path = tmp_path / "tertulia.db"
-    SqliteStore.open(path, create=True).close()
+    SqlStore.open(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         for statement in change.split("; "):
             connection.execute(statement)
     with pytest.raises(StorageError, match=f"damaged or was altered .*{name} is not as it was made"):
-        SqliteStore.open(path)
+        SqlStore.open(path)

@@ -6,7 +6,7 @@ import pytest
 
 from storage.contents import Contents
 from storage.search import search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 PARK = "我们去公园散步，好吗？"
 COMPANY = "公司在园区里，公，园"
@@ -16,14 +16,14 @@ ENGLISH = "Isabella walks in the park."
 TEXTS = [PARK, COMPANY, COFFEE, WATER, TO_LEAD, ENGLISH]
 
 
-def say(store: SqliteStore, *texts: str) -> None:
+def say(store: SqlStore, *texts: str) -> None:
     with store.file.transaction():
         for turn, text in enumerate(texts, start=1):
             Contents(store.file).save_passage("k3f9", turn, "玛丽亚", "utterance", text)
 
 
 @pytest.fixture
-def spoken(store_with_runs: SqliteStore) -> SqliteStore:
+def spoken(store_with_runs: SqlStore) -> SqlStore:
     say(store_with_runs, *TEXTS)
     return store_with_runs
 
@@ -55,12 +55,12 @@ def spoken(store_with_runs: SqliteStore) -> SqliteStore:
         ("公园*", [PARK]),
     ],
 )
-def test_what_is_found(spoken: SqliteStore, query: str, expected: list[str]) -> None:
+def test_what_is_found(spoken: SqlStore, query: str, expected: list[str]) -> None:
     assert [found.text for found in search(spoken.file, query, "k3f9", ("utterance",))] == expected
     assert [found.text for found in search(spoken.file, query, None, ("utterance",))] == expected
 
 
-def test_what_somebody_remembers_is_found(spoken: SqliteStore) -> None:
+def test_what_somebody_remembers_is_found(spoken: SqlStore) -> None:
     with spoken.file.transaction():
         start = spoken.file.rows("SELECT case_id FROM runs WHERE run = 'k3f9'")[0]["case_id"]
         spoken.file.write("DELETE FROM passages WHERE start_id = ?", start)
@@ -71,7 +71,7 @@ def test_what_somebody_remembers_is_found(spoken: SqliteStore) -> None:
     ]
 
 
-def test_many_passages_are_looked_through_quickly(store_with_runs: SqliteStore) -> None:
+def test_many_passages_are_looked_through_quickly(store_with_runs: SqlStore) -> None:
     say(store_with_runs, *[f"第{number}天，我们在湖边谈论天气和晚饭。" for number in range(20_000)], PARK)
     begin = time.process_time()
     assert [found.text for found in search(store_with_runs.file, "公园", "k3f9")] == [PARK]

@@ -29,17 +29,17 @@ from state.records import (
 from state.store import Store
 from storage import runs as runs_module
 from storage.contents import content_hash
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 @pytest.fixture
-def store_with_run(store: SqliteStore) -> SqliteStore:
+def store_with_run(store: SqlStore) -> SqlStore:
     """A store with the run k3f9, in which nothing was said yet."""
     store.create_run(a_run(), a_case())
     return store
 
 
-def dump(store: SqliteStore) -> list[str]:
+def dump(store: SqlStore) -> list[str]:
     return list(store.file.database.conn.iterdump())
 
 
@@ -125,20 +125,20 @@ runs = st.builds(
 
 @given(text=texts)
 def test_texts_come_back(text: str) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         assert store.text(store.save_text(text)) == text
 
 
 @given(prompt=prompts)
 def test_prompts_come_back(prompt: Prompt) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         assert store.prompt(store.save_prompt(prompt)) == prompt
 
 
 @given(run=runs, start=cases | meetings)
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_runs_and_what_they_start_from_come_back(run: RunRecord, start: Start) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         store.create_run(run, start)
         assert store.runs() == [run] == [store.run(run.run)]
         assert store.start(run.run) == start
@@ -149,7 +149,7 @@ def test_runs_and_what_they_start_from_come_back(run: RunRecord, start: Start) -
 
 @given(drawn=st.lists(candidates, max_size=3, unique_by=lambda candidate: candidate.attempt))
 def test_candidates_come_back_by_attempt(drawn: list[Candidate]) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
         for candidate in drawn:
             store.save_candidate("k3f9", 1, candidate)
@@ -159,14 +159,14 @@ def test_candidates_come_back_by_attempt(drawn: list[Candidate]) -> None:
 
 @given(record=turn_records)
 def test_turn_records_come_back(record: TurnRecord) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
         store.save_turn("k3f9", record)
         assert store.turn_record("k3f9", 1) == record
         assert store.turns("k3f9") == [record.turn]
 
 
-def test_a_zero_with_a_sign_is_a_zero(store_with_run: SqliteStore) -> None:
+def test_a_zero_with_a_sign_is_a_zero(store_with_run: SqlStore) -> None:
     """SQLite drops the sign: the checksum must not depend on it."""
     store_with_run.save_candidate("k3f9", 1, a_candidate(0, inconsistency=-0.0))
     store_with_run.save_turn("k3f9", a_turn_record(1, scores={"m1": -0.0}))
@@ -174,7 +174,7 @@ def test_a_zero_with_a_sign_is_a_zero(store_with_run: SqliteStore) -> None:
     assert store_with_run.turn_record("k3f9", 1).scores == {"m1": 0}
 
 
-def test_reply_fields_keep_their_types(store_with_run: SqliteStore) -> None:
+def test_reply_fields_keep_their_types(store_with_run: SqlStore) -> None:
     reply = Reply(text="", tokens=(), text_tokens=(0, 0), fields={"a": "1", "b": 1, "c": True, "d": "true"})
     store_with_run.save_candidate("k3f9", 1, Candidate(attempt=0, text="", reply=reply))
     fields = store_with_run.candidates("k3f9", 1)[0].reply.fields
@@ -184,7 +184,7 @@ def test_reply_fields_keep_their_types(store_with_run: SqliteStore) -> None:
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
-def test_everything_written_twice_changes_nothing(store: SqliteStore) -> None:
+def test_everything_written_twice_changes_nothing(store: SqlStore) -> None:
     store.create_run(a_run(), a_case())
     write_turn(store, "k3f9", 1)
     before = dump(store)
@@ -194,7 +194,7 @@ def test_everything_written_twice_changes_nothing(store: SqliteStore) -> None:
     assert dump(store) == before
 
 
-def test_a_text_is_stored_once_wherever_it_stands(store: SqliteStore) -> None:
+def test_a_text_is_stored_once_wherever_it_stands(store: SqlStore) -> None:
     first, second = a_prompt(1), a_prompt(2)
     content = store.save_text(first.units[0].text)
     store.save_prompt(first)
@@ -223,7 +223,7 @@ def test_prompts_that_differ_in_any_field_have_different_hashes(store: Store) ->
     assert [store.prompt(store.save_prompt(prompt)) for prompt in made] == made
 
 
-def test_a_judgement_is_added_to_its_attempt(store_with_run: SqliteStore) -> None:
+def test_a_judgement_is_added_to_its_attempt(store_with_run: SqlStore) -> None:
     store_with_run.save_candidate("k3f9", 1, a_candidate(1))
     store_with_run.save_candidate("k3f9", 1, a_candidate(0))
     judged = a_candidate(1, inconsistency=9.0, inconsistency_runs=(9.0, 9.0, 9.0), comment="He said the contrary.")
@@ -231,7 +231,7 @@ def test_a_judgement_is_added_to_its_attempt(store_with_run: SqliteStore) -> Non
     assert store_with_run.candidates("k3f9", 1) == [a_candidate(0), judged]
 
 
-def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(store_with_run: SqliteStore) -> None:
+def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(store_with_run: SqlStore) -> None:
     prompt = a_prompt()
     scores = {unit.id: float(i) for i, unit in enumerate(prompt.units)}
     backwards = dict(reversed(scores.items()))
@@ -244,7 +244,7 @@ def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(store_with_run:
     assert store_with_run.turn_record("k3f9", 1) == record
 
 
-def test_a_turn_is_stored_whole_or_not_at_all(store_with_run: SqliteStore) -> None:
+def test_a_turn_is_stored_whole_or_not_at_all(store_with_run: SqlStore) -> None:
     with pytest.raises(ValueError, match="NaN"):
         store_with_run.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
     assert store_with_run.turns("k3f9") == []
@@ -253,7 +253,7 @@ def test_a_turn_is_stored_whole_or_not_at_all(store_with_run: SqliteStore) -> No
     assert len(store_with_run.turns("k3f9")) == 1
 
 
-def test_turns_are_counted_and_read_by_range(store_with_run: SqliteStore) -> None:
+def test_turns_are_counted_and_read_by_range(store_with_run: SqlStore) -> None:
     with pytest.raises(NotFoundError, match="run k3f9 has no turn 1; it has no turns yet"):
         store_with_run.turn_record("k3f9", 1)
     for turn in (1, 2, 3, 4):
@@ -298,7 +298,7 @@ def test_a_status_is_noted(store: Store) -> None:
             unknown()
 
 
-def test_new_ids_are_free_and_grow_when_few_are_left(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_ids_are_free_and_grow_when_few_are_left(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(store.new_run_id()) == 4
     store.create_run(a_run("aaaa"), a_case())
     monkeypatch.setattr(runs_module.secrets, "choice", lambda letters: letters[0])

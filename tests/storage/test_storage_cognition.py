@@ -32,7 +32,7 @@ from state.cognition import (
 )
 from state.records import Record, Reply
 from state.store import Store
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 # --- round trips ----------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ traces = st.builds(Trace, visits=st.lists(visits, max_size=3).map(tuple), after=
 
 @given(record=steps, agent=st.just("") | names, node=names)
 def test_steps_come_back(record: Record, agent: str, node: str) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
         store.save_step("k3f9", 2, agent, node, record)
         back = store.step("k3f9", 2, agent, node, type(record))
@@ -103,7 +103,7 @@ def test_steps_come_back(record: Record, agent: str, node: str) -> None:
 
 @given(made=st.lists(calls, max_size=4, unique_by=lambda call: (call.round, call.agent, call.node, call.attempt)))
 def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
         store.save_calls("k3f9", made)
         assert store.calls("k3f9") == made
@@ -116,7 +116,7 @@ def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]
 
 @given(trace=traces)
 def test_traces_come_back(trace: Trace) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         store.create_run(a_run(), a_case())
         assert store.trace("k3f9", 1) is None
         store.save_trace("k3f9", 1, Trace(visits=(), after={"turn": 0}))
@@ -145,7 +145,7 @@ def test_traces_come_back(trace: Trace) -> None:
     ],
 )
 def test_fields_come_back_whatever_the_text_says(
-    store_with_runs: SqliteStore, text: str, fields: dict[str, str | bool | int]
+    store_with_runs: SqlStore, text: str, fields: dict[str, str | bool | int]
 ) -> None:
     reply = Reply(text=text, tokens=(2**53, 0), text_tokens=(0, 0), fields=fields)
     store_with_runs.save_calls("k3f9", [a_call("Ana", 1, reply)])
@@ -153,7 +153,7 @@ def test_fields_come_back_whatever_the_text_says(
     assert repr(back) == repr(reply)
 
 
-def test_a_text_that_holds_its_fields_is_stored_once(store_with_runs: SqliteStore) -> None:
+def test_a_text_that_holds_its_fields_is_stored_once(store_with_runs: SqlStore) -> None:
     store_with_runs.save_calls(
         "k3f9", [a_call("Ana", 1, a_reply('{"thought": "a quiet thought"}', thought="a quiet thought"))]
     )
@@ -176,7 +176,7 @@ def test_a_whole_meeting_comes_back(store: Store) -> None:
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_step_replaces_the_one_of_its_key_only(store_with_runs: SqliteStore) -> None:
+def test_a_step_replaces_the_one_of_its_key_only(store_with_runs: SqlStore) -> None:
     keys = [("k3f9", 1, "Ana", "goal"), ("k3f9", 2, "Ana", "goal"), ("k3f9", 1, "", "goal"), ("k3f9", 1, "Ana", "time")]
     keys.append(("m2aa", 1, "Ana", "goal"))
     for key in keys:
@@ -189,13 +189,13 @@ def test_a_step_replaces_the_one_of_its_key_only(store_with_runs: SqliteStore) -
     assert store_with_runs.steps("k3f9", "nothing", Finding) == {}
 
 
-def test_rounds_are_in_the_order_of_numbers(store_with_runs: SqliteStore) -> None:
+def test_rounds_are_in_the_order_of_numbers(store_with_runs: SqlStore) -> None:
     for round in (10, 9, 100, 2):
         store_with_runs.save_step("k3f9", round, "Ana", "goal", Finding())
     assert [round for round, _ in store_with_runs.steps("k3f9", "goal", Finding)] == [2, 9, 10, 100]
 
 
-def test_a_call_replaces_the_one_of_its_key_only(store_with_runs: SqliteStore) -> None:
+def test_a_call_replaces_the_one_of_its_key_only(store_with_runs: SqlStore) -> None:
     first, second, third = a_call("Bo"), a_call("Ana"), a_call("Bo", attempt=1)
     store_with_runs.save_calls("k3f9", [first, second])
     store_with_runs.save_calls("m2aa", [first])
@@ -207,7 +207,7 @@ def test_a_call_replaces_the_one_of_its_key_only(store_with_runs: SqliteStore) -
     assert store_with_runs.calls("m2aa") == [first]
 
 
-def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: SqliteStore) -> None:
+def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: SqlStore) -> None:
     def rows() -> list[list[dict[str, object]]]:
         tables = ("contents", "prompts", "steps", "calls", "traces", "passages", "passages_fts")
         return [store_with_runs.file.rows(f"SELECT * FROM {table}") for table in tables]
@@ -222,7 +222,7 @@ def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: Sq
         assert again == table or [row | {"id": 0} for row in again] == [row | {"id": 0} for row in table]
 
 
-def test_calls_are_stored_all_or_none(store_with_runs: SqliteStore) -> None:
+def test_calls_are_stored_all_or_none(store_with_runs: SqlStore) -> None:
     with pytest.raises(OverflowError):
         store_with_runs.save_calls("k3f9", [a_call("Ana"), a_call("Bo", 2**70)])
     assert store_with_runs.calls("k3f9") == []
@@ -231,7 +231,7 @@ def test_calls_are_stored_all_or_none(store_with_runs: SqliteStore) -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_what_json_can_not_hold_is_refused_not_changed(store_with_runs: SqliteStore, number: float) -> None:
+def test_what_json_can_not_hold_is_refused_not_changed(store_with_runs: SqlStore, number: float) -> None:
     bid = Bid(
         parts=WillingnessParts(topic=0, goal=0, emotion=0, personality=0), willingness=0, willing=False, similarity=0,
         similarity_max=None, latency_scale_s=1, latency_spread_s=1, persistence=1, latency_s=number, won=False,
@@ -252,7 +252,7 @@ def test_a_finding_holds_json_only(value: object) -> None:
 
 def test_a_round_of_five_is_small_and_every_round_alike(path: Path) -> None:
     sizes = [0]
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_group_run("k3f9"), a_meeting())
         for round in range(1, 61):
             write_group_round(store, "k3f9", round)
@@ -266,7 +266,7 @@ def test_a_round_of_five_is_small_and_every_round_alike(path: Path) -> None:
     assert sum(added[3:]) <= 1.1 * sum(added[:3])
 
 
-def test_a_prompt_of_known_units_takes_a_handful_of_statements(store: SqliteStore) -> None:
+def test_a_prompt_of_known_units_takes_a_handful_of_statements(store: SqlStore) -> None:
     first = a_prompt(memories=200)
     store.save_prompt(first)
     statements: list[str] = []
@@ -277,7 +277,7 @@ def test_a_prompt_of_known_units_takes_a_handful_of_statements(store: SqliteStor
     assert store.prompt(content).units == first.units[::-1]
 
 
-def test_texts_and_units_that_a_failed_prompt_left_are_gone(store: SqliteStore) -> None:
+def test_texts_and_units_that_a_failed_prompt_left_are_gone(store: SqlStore) -> None:
     store.file.write("CREATE TRIGGER refuse BEFORE INSERT ON prompts BEGIN SELECT raise(ABORT, 'no'); END")
     with pytest.raises(sqlite3.IntegrityError):
         store.save_prompt(a_prompt())

@@ -14,13 +14,13 @@ from support.stored import a_case, a_prompt, a_run, write_turn, write_turns
 
 from state.errors import NotFoundError, StorageError, TertuliaError
 from storage import locks
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_missing_store_reads_as_an_empty_one_and_is_not_made(path: Path) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assert store.runs() == []
         with pytest.raises(NotFoundError, match=r"no run '@last': the store .*tertulia.db does not exist yet"):
             store.run("@last")
@@ -30,18 +30,18 @@ def test_a_missing_store_reads_as_an_empty_one_and_is_not_made(path: Path) -> No
 @pytest.mark.parametrize("name", ["tertulia.db", "with space ?#%41.db", "Zürich 池.db"])
 def test_a_store_outlives_its_connection_and_leaves_one_file(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         write_turn(store, "k3f9", 1)
     assert [file.name for file in tmp_path.iterdir()] == [name]
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         assert store.run("@last").turns == 1
         assert store.prompt(store.turn_record("k3f9", 1).prompt) == a_prompt(1)
 
 
 def test_storage_is_linear_in_turns(path: Path) -> None:
     sizes = []
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         for turn in range(1, 301):
             write_turn(store, "k3f9", turn)
@@ -54,13 +54,13 @@ def test_storage_is_linear_in_turns(path: Path) -> None:
 
 
 def test_a_newer_store_is_refused_and_not_touched(path: Path) -> None:
-    SqliteStore.open(path, create=True).close()
+    SqlStore.open(path, create=True).close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 41")
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StorageError, match=r"tertulia.db was written by a newer Tertulia \(schema version 41.*upgrade"):
-        SqliteStore.open(path)
+        SqlStore.open(path)
     assert path.read_bytes() == before
 
 
@@ -70,7 +70,7 @@ def test_another_programs_database_is_refused_and_not_touched(path: Path) -> Non
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StorageError, match="SQLite file of something else"):
-        SqliteStore.open(path, create=True)
+        SqlStore.open(path, create=True)
     assert path.read_bytes() == before
 
 
@@ -81,24 +81,24 @@ def test_another_programs_database_is_refused_and_not_touched(path: Path) -> Non
 def test_what_is_no_store_is_told(path: Path, content: bytes, reported: str) -> None:
     path.write_bytes(content)
     with pytest.raises(StorageError, match=reported):
-        SqliteStore.open(path)
+        SqlStore.open(path)
 
 
 def test_a_folder_or_a_missing_folder_is_told(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "missing" / "tertulia.db"):
         with pytest.raises(StorageError, match="can't be opened"):
-            SqliteStore.open(place, create=True)
+            SqlStore.open(place, create=True)
 
 
 def filled(path: Path, turns: int = 5) -> bytes:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         write_turns(store, "k3f9", 1, turns)
     return path.read_bytes()
 
 
 def read_everything(path: Path) -> list[object]:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         records = [store.turn_record("k3f9", turn) for turn in range(1, store.run("k3f9").turns + 1)]
         prompts = [store.prompt(record.prompt) for record in records if record.prompt]
         spoken = [store.candidates("k3f9", turn.turn) for turn in store.turns("k3f9")]
@@ -110,7 +110,7 @@ def test_a_truncated_store_is_told_on_opening(path: Path, share: float) -> None:
     content = filled(path)
     path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(StorageError, match="damaged"):
-        SqliteStore.open(path)
+        SqlStore.open(path)
 
 
 def test_a_changed_text_is_told(path: Path) -> None:
@@ -137,7 +137,7 @@ def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         write_turn(store, "k3f9", 1)
         pages = store.file.database.execute("PRAGMA page_count").fetchone()[0]
@@ -151,7 +151,7 @@ def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
 
 
 def test_a_store_that_is_locked_or_read_only_is_told(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store, sqlite3.connect(path, isolation_level=None) as other:
+    with SqlStore.open(path, create=True) as store, sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         store.file.database.execute("PRAGMA busy_timeout = 10")
         with pytest.raises(StorageError, match=r"another program has kept .* locked"):
@@ -166,7 +166,7 @@ def test_a_store_that_is_locked_or_read_only_is_told(path: Path) -> None:
 
 
 def test_a_bug_keeps_its_traceback() -> None:
-    with SqliteStore.open(":memory:") as store, pytest.raises(sqlite3.IntegrityError):
+    with SqlStore.open(":memory:") as store, pytest.raises(sqlite3.IntegrityError):
         store.file.write("INSERT INTO contents (hash) VALUES ('x')")
 
 
@@ -178,13 +178,11 @@ def test_changed_tables_are_told(path: Path, change: str) -> None:
         connection.execute(change)
     connection.close()
     with pytest.raises(StorageError, match=r"damaged or was altered .*(candidates|turns) is not as it was made"):
-        SqliteStore.open(path)
+        SqlStore.open(path)
 
 
 def test_many_processes_may_make_the_store_at_once(path: Path) -> None:
-    code = (
-        "import sys; from storage.store import SqliteStore; SqliteStore.open(sys.argv[1], create=True).save_text('x')"
-    )
+    code = "import sys; from storage.store import SqlStore; SqlStore.open(sys.argv[1], create=True).save_text('x')"
     processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
     assert [process.wait(60) for process in processes] == [0, 0, 0, 0]
 
@@ -193,8 +191,8 @@ WRITER = """
 import sys
 from itertools import count
 from support.stored import a_case, a_run, write_turn
-from storage.store import SqliteStore
-store = SqliteStore.open(sys.argv[1], create=True)
+from storage.store import SqlStore
+store = SqlStore.open(sys.argv[1], create=True)
 store.create_run(a_run(), a_case())
 for turn in count(store.run("k3f9").turns + 1):
     write_turn(store, "k3f9", turn)
@@ -208,7 +206,7 @@ def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
         reported = written_before_kill(WRITER, path, lines)
         assert reported[0] > reached
         reached = reported[-1]
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             turns = store.turns("k3f9")
             assert [turn.turn for turn in turns] == list(range(1, len(turns) + 1))
             assert len(turns) >= reached
@@ -224,8 +222,8 @@ def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
 
 DRIVER = """
 import sys, time
-from storage.store import SqliteStore
-store = SqliteStore.open(sys.argv[1], create=True)
+from storage.store import SqlStore
+store = SqlStore.open(sys.argv[1], create=True)
 with store.drive_lock("k3f9"):
     print("driving", flush=True)
     time.sleep(60)
@@ -237,7 +235,7 @@ def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(path: Path
     try:
         assert driver.stdout is not None
         assert driver.stdout.readline() == "driving\n"
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             with (
                 pytest.raises(StorageError, match=rf"k3f9 is being driven by another process \(pid {driver.pid}\)"),
                 store.drive_lock("k3f9"),
@@ -256,7 +254,7 @@ def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(path: Path
 
 
 def test_a_lock_that_was_left_is_cleared_and_one_that_is_held_is_not(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         lock = path.with_name(f"{path.name}.k3f9.lock")
         store.clear_lock("k3f9")
         assert not lock.exists()
@@ -269,7 +267,7 @@ def test_a_lock_that_was_left_is_cleared_and_one_that_is_held_is_not(path: Path)
 
 
 def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         driven = pytest.raises(StorageError, match=f"pid {os.getpid()}")
         with store.drive_lock("k3f9"), driven, store.drive_lock("k3f9"):
             pass
@@ -303,12 +301,12 @@ def test_a_lock_that_can_not_be_made_is_told(tmp_path: Path) -> None:
         locks.drive_lock(tmp_path / "no" / "x.db", "k3f9"),
     ):
         pass
-    with SqliteStore.open(":memory:") as store, store.drive_lock("k3f9"), store.drive_lock("k3f9"):
+    with SqlStore.open(":memory:") as store, store.drive_lock("k3f9"), store.drive_lock("k3f9"):
         pass
 
 
 def test_a_transaction_that_a_signal_has_left_open_is_abandoned(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
         left = store.file.transaction()
         left.__enter__()
@@ -320,7 +318,7 @@ def test_a_transaction_that_a_signal_has_left_open_is_abandoned(path: Path) -> N
 
 
 def test_a_query_that_a_signal_has_left_open_is_abandoned(path: Path) -> None:
-    with SqliteStore.open(path, create=True) as store, SqliteStore.open(path) as checkpoints:
+    with SqlStore.open(path, create=True) as store, SqlStore.open(path) as checkpoints:
         store.create_run(a_run(), a_case())
         left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
         next(left)

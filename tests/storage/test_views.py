@@ -17,7 +17,7 @@ from state.cognition import Assessment, Bid, Call, InformationNeed, Perception
 from state.meeting import Start
 from state.records import Prompt, Reply, Unit
 from storage.search import Passage, search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 
 RUN = "k3f9"
@@ -29,7 +29,7 @@ HALF = "half an \ud83d"
 class Held:
     """A conversation that was held, in a store of its own."""
 
-    store: SqliteStore
+    store: SqlStore
     start: Start
 
     def view(self, name: str) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ class Held:
 @pytest.fixture(scope="module", params=["dialogue", "meeting"])
 def held(request: pytest.FixtureRequest) -> Iterator[Held]:
     start: Start = a_pier() if request.param == "dialogue" else a_quay()
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         chosen = {"removal_factor": 0.5, "max_turns": TURNS, "ending": "off"}
         context = a_context(ScriptedModel(), store, start, **chosen)
         asyncio.run(drive(context, InMemorySaver()))
@@ -47,8 +47,8 @@ def held(request: pytest.FixtureRequest) -> Iterator[Held]:
 
 
 @pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    with SqliteStore.open(":memory:") as opened:
+def store() -> Iterator[SqlStore]:
+    with SqlStore.open(":memory:") as opened:
         opened.create_run(a_run(), a_case())
         yield opened
 
@@ -59,7 +59,7 @@ def store() -> Iterator[SqliteStore]:
 def test_each_run(held: Held) -> None:
     fields = {"status": "failed", "error": "no more", "parent": (RUN, 3), "rewritten": True, "rehearsed": True}
     parameters = {"removal_factor": 0.25, "order": "random"}
-    with SqliteStore.open(":memory:") as other:
+    with SqlStore.open(":memory:") as other:
         for run in (a_run(), a_run("f0rk", kind="group_chat", parameters=parameters, **fields)):
             other.create_run(run, held.start)
         for store in (held.store, other):
@@ -184,7 +184,7 @@ def test_each_call(held: Held) -> None:
 # --- text is data -----------------------------------------------------------------------------------------------------
 
 
-def test_half_a_surrogate_pair_is_read_by_every_view(store: SqliteStore) -> None:
+def test_half_a_surrogate_pair_is_read_by_every_view(store: SqlStore) -> None:
     prompt = Prompt(units=(Unit(id=HALF, block="b", kind="item", text=HALF),), speaker=HALF, layout="l")
     reply = Reply(text=HALF, tokens=(), text_tokens=(0, 0), fields={HALF: HALF})
     call = Call(round=1, agent=HALF, node="n", model="m", prompt=store.save_prompt(prompt), replies=(reply,))
@@ -227,7 +227,7 @@ def test_every_utterance_thought_and_memory_is_found_once(held: Held) -> None:
     held.store.file.write("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')")
 
 
-def test_a_thought_that_is_thought_again_is_found_as_it_is_now(store: SqliteStore) -> None:
+def test_a_thought_that_is_thought_again_is_found_as_it_is_now(store: SqlStore) -> None:
     def think(thought: str) -> None:
         step = Assessment(situation="", thought=thought, emotion="calm", emotion_strength=0, done=())
         store.save_step("k3f9", 1, "Ana", "assess", step)
@@ -242,7 +242,7 @@ def test_a_thought_that_is_thought_again_is_found_as_it_is_now(store: SqliteStor
 
 
 def test_what_two_runs_start_from_is_indexed_once_and_found_for_both(held: Held) -> None:
-    with SqliteStore.open(":memory:") as store:
+    with SqlStore.open(":memory:") as store:
         for run in ("k3f9", "m2aa"):
             store.create_run(a_run(run), held.start)
         memories = sum(len(held.start.participant(name).memories) for name in held.start.names)

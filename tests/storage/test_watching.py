@@ -8,14 +8,14 @@ import pytest
 import tertulia
 from state.errors import StorageError
 from storage.locks import Drivers, drive_lock
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from storage.watching import RunProgress, Watch
 
 
 def test_a_look_is_the_same_until_something_is_written(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     run = tertulia.run("tidewell", rehearse=True, rounds=2, store=path, progress=False)
-    with SqliteStore.open(path) as watched, SqliteStore.open(path) as writing:
+    with SqlStore.open(path) as watched, SqlStore.open(path) as writing:
         watch = Watch(watched)
         before = watch.look()
         assert before.runs == {run.id: RunProgress("finished", 2)}
@@ -36,7 +36,7 @@ def test_a_fork_has_the_turns_that_it_shares(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     run = tertulia.run("tidewell", rehearse=True, rounds=3, store=path, progress=False)
     fork = run.fork(3, progress=False)
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         looked = Watch(store).look().runs
         assert list(looked) == [fork.id, run.id]
         assert {name: progress.turns for name, progress in looked.items()} == {

@@ -13,7 +13,7 @@ from state.graph_state import first_state
 from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
 from state.records import Case, Dialogue, Memory, Participant, Persona, Turn, Utterance
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 NOW = datetime(2026, 5, 6, 9, 30)
 
@@ -77,14 +77,14 @@ def some_turns(count: int, first: str = "Mara") -> list[Turn]:
 
 def a_context(
     model: ScriptedModel | None = None,
-    store: SqliteStore | None = None,
+    store: SqlStore | None = None,
     start: Start | None = None,
     seed: int = 7,
     **settings: Any,
 ) -> Context:
     """A run in a store, in memory unless one is given; every setting by its parameter's name, backups on demand."""
     model, start = model or ScriptedModel(), start or a_pier()
-    store = store or SqliteStore.open(":memory:")
+    store = store or SqlStore.open(":memory:")
     store.create_run(a_run(), start)
     if isinstance(start, Meeting):
         settings = {**GROUP_CHAT, **settings}

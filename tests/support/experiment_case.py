@@ -8,11 +8,11 @@ from lab.experiment import Experiment
 from lab.results import Results, TrialRun, read_results
 from lab.running import LocalExecutor, run_experiment
 from state.records import RunRecord, Trial
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 
 
-def rehearsed(store: SqliteStore, experiment: Experiment, without: Sequence[tuple[str, str, int]] = ()) -> Results:
+def rehearsed(store: SqlStore, experiment: Experiment, without: Sequence[tuple[str, str, int]] = ()) -> Results:
     """Run an experiment with a stand-in; trials of these settings, cases and numbers are left out of its results."""
     experiment = experiment.model_copy(update={"model": "rehearsal"})
     run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), lambda event: None)

@@ -35,7 +35,7 @@ from state.parameters import GROUP_CHAT, Parameters
 from state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
 from state.store import Store
 from storage.search import search
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 NAMES = ("Ada", "Ben", "Cleo", "Dev")
 BEGIN = datetime(2025, 6, 12, 14, 59, 40)
@@ -134,7 +134,7 @@ def write_meeting(store: Store, run: str = "m33t", names: tuple[str, ...] = NAME
         now_s = _write_round(store, run, meeting, round, script, now_s)
 
 
-def read_all(store: SqliteStore, run: str) -> list[object]:
+def read_all(store: SqlStore, run: str) -> list[object]:
     """Everything that a store gives out about a run."""
     turns = store.turns(run)
     return [

@@ -11,7 +11,7 @@ from support import album_stored, group_stored
 from support.stored import NOW, a_candidate, a_reply, a_run
 
 from state.records import Case, Memory, Participant, Persona, Prompt, Record, Turn, TurnRecord, Unit
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: What a script of an attack sets, were it run.
 FLAG = "ran"
@@ -55,7 +55,7 @@ _FREE = {
 class HostileWriter:
     """A store that adds an attack to every free text of what is written through it."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqlStore) -> None:
         self._store, self._attacks = store, cycle(ATTACKS)
 
     def __getattr__(self, name: str) -> Any:
@@ -85,7 +85,7 @@ class HostileWriter:
 
 def write_hostile_store(path: Path) -> dict[str, str]:
     """Write a dialogue, a meeting that failed, and an album chat; return their ids by kind."""
-    with SqliteStore.open(path, create=True) as opened:
+    with SqlStore.open(path, create=True) as opened:
         store: Any = HostileWriter(opened)
         _write_dialogue(store, "d1a1")
         _write_dialogue(store, "d1a2")

@@ -11,7 +11,7 @@ from nodes.mechanisms.registry import MECHANISMS
 from state.context import Context
 from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
 from state.records import Persona, Turn, Utterance
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.conversation import drive
 
 NOW = datetime(2026, 5, 6, 15, 0)
@@ -75,7 +75,7 @@ def a_meeting_of(count: int, **changes: Any) -> Meeting:
 async def held(
     meeting: Meeting | None = None,
     model: ScriptedModel | None = None,
-    store: SqliteStore | None = None,
+    store: SqlStore | None = None,
     **settings: Any,
 ) -> tuple[Context, list[Turn]]:
     """Run a meeting to its end, and return its context and its turns; by default five rounds at λ = 0."""

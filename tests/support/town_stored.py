@@ -15,7 +15,7 @@ from support.stored import a_case, a_run
 
 from state.records import Persona, Remembered, Turn, TurnRecord
 from state.town import Encounter, Resident, Simulation, Town
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 PEOPLE = ("Ada", "Ben", "Cleo", "Ada Lind")
 BEGINS = datetime(2026, 5, 16)
@@ -48,7 +48,7 @@ MEMORIES = (
 )
 
 
-def write_town(store: SqliteStore, name: str = "t0wn") -> Simulation:
+def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
     """Store the two days, and what Ada remembers of them."""
     simulation = Simulation(
         simulation=name,

@@ -9,7 +9,7 @@ from state.album import Exchange
 from state.errors import SettingError
 from state.records import TurnRecord
 from state.store import Store
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.comparing import compare
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
@@ -26,7 +26,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"llava": str(save_seeing("llava", folder / "llava")), "clip": str(save_clip(folder / "clip"))}
 
 
-def driven(store: SqliteStore, plan: RunPlan, cache: Path) -> str:
+def driven(store: SqlStore, plan: RunPlan, cache: Path) -> str:
     context = begin(store, plan, ModelAccess(cache=cache))
     drive_run(store, context, lambda event: None)
     return context.run
@@ -42,7 +42,7 @@ def test_a_model_that_sees_is_shown_the_picture_that_a_model_like_clip_finds(
     tmp_path: Path, folders: dict[str, str]
 ) -> None:
     plan = plan_run("villagers", {**SETTINGS, "picture_model": folders["clip"]}, model=folders["llava"])
-    with SqliteStore.open(tmp_path / "store.db", create=True) as store:
+    with SqlStore.open(tmp_path / "store.db", create=True) as store:
         run = driven(store, plan, tmp_path)
         exchanges = store.steps(run, "exchange", Exchange)
         assert {exchange.sight for exchange in exchanges.values()} == {"seen"}
@@ -61,7 +61,7 @@ def test_a_model_that_sees_is_shown_the_picture_that_a_model_like_clip_finds(
 
 def test_captions_are_read_where_that_is_asked_for(tmp_path: Path, folders: dict[str, str]) -> None:
     plan = plan_run("villagers", {**SETTINGS, "max_turns": 1, "sight": "captions"}, model=folders["llava"])
-    with SqliteStore.open(tmp_path / "store.db", create=True) as store:
+    with SqlStore.open(tmp_path / "store.db", create=True) as store:
         run = driven(store, plan, tmp_path)
         assert {met.sight for met in store.steps(run, "exchange", Exchange).values()} == {"captioned, not seen"}
         assert picture_units(store, store.turn_record(run, 1)) == []
@@ -70,7 +70,7 @@ def test_captions_are_read_where_that_is_asked_for(tmp_path: Path, folders: dict
 def test_a_model_that_reads_text_alone_is_not_asked_to_see(tmp_path: Path) -> None:
     plan = plan_run("villagers", {**SETTINGS, "removal_factor": 0, "sight": "pictures"}, model="smollm2")
     with (
-        SqliteStore.open(tmp_path / "store.db", create=True) as store,
+        SqlStore.open(tmp_path / "store.db", create=True) as store,
         pytest.raises(SettingError, match="sight=pictures needs a model that sees pictures"),
     ):
         begin(store, plan, ModelAccess())

@@ -14,7 +14,7 @@ from support.protocol_server import serving
 from nodes.mechanisms.registry import MECHANISMS
 from state.cognition import Assessment, Finding
 from state.meeting import EMOTIONS
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 MEETING = """
 kind: group_chat
@@ -64,7 +64,7 @@ def english_in(text: str) -> set[str]:
     return set(LETTERS.findall(KEY.sub("", text))) - ALLOWED
 
 
-def texts_asked(store: SqliteStore) -> Iterator[tuple[str, str]]:
+def texts_asked(store: SqlStore) -> Iterator[tuple[str, str]]:
     """The prompt of every call with the node that asked, and the continuations and choices offered beside it."""
     for run in store.runs():
         for call in store.calls(run.run):
@@ -79,7 +79,7 @@ def nodes_asked(cli: Cli, *arguments: str) -> set[str]:
     run = cli(*arguments, "--store", "s.db")
     assert run.code == 0, run.err
     assert "English" not in run.err + run.out
-    with SqliteStore.open("s.db") as store:
+    with SqlStore.open("s.db") as store:
         asked = list(texts_asked(store))
     assert [(node, found, text) for node, text in asked if (found := english_in(text))] == []
     return {node for node, _ in asked}
@@ -117,7 +117,7 @@ def test_who_speaks_next_is_asked_in_chinese(cli: Cli, order: str, node: str) ->
 
 def test_what_a_model_chose_in_chinese_is_stored_in_english(cli: Cli) -> None:
     nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "8")
-    with SqliteStore.open("s.db") as store:
+    with SqlStore.open("s.db") as store:
         (run,) = [run.run for run in store.runs()]
         assessed = store.steps(run, "assess", Assessment, 1, 8).values()
         topics = store.steps(run, "topic_analysis", Finding, 1, 8).values()

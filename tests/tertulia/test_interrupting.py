@@ -14,7 +14,7 @@ from support.commands import Cli
 from support.stored import a_case, a_run
 
 import tertulia.interrupting
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.driver import recorded_ending
 from tertulia.interrupting import interruptible, run_or_abandon
 
@@ -175,7 +175,7 @@ def test_no_step_of_a_conversation_is_lost_to_a_signal(cli: Cli, at: int) -> Non
 
 def test_an_end_is_noted_though_a_query_was_left_open(tmp_path: Path) -> None:
     path, ends = tmp_path / "p.db", []
-    with SqliteStore.open(path, create=True) as store, SqliteStore.open(path) as checkpoints:
+    with SqlStore.open(path, create=True) as store, SqlStore.open(path) as checkpoints:
         store.create_run(a_run(), a_case())
         left = store.file.database.conn.execute("SELECT 1 FROM runs UNION ALL SELECT 2")
 

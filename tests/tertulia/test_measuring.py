@@ -12,16 +12,16 @@ from support.stored import NOW, a_case, a_run, write_turns
 from metrics.diversity import metrics_of_cases
 from models.rehearsal import RehearsalEmbedder
 from state.errors import NotFoundError, UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.measuring import collect_cases
 
 RUNS = ("r1", "r2", "r3")
 
 
 @pytest.fixture
-def store(cli: Cli) -> Iterator[SqliteStore]:
+def store(cli: Cli) -> Iterator[SqlStore]:
     """Three runs of one scenario: two at λ = 0.5 and one at 0.8, and one of which nothing is said yet."""
-    with SqliteStore.open(Path("tertulia.db"), create=True) as opened:
+    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
         for at, (run, factor) in enumerate(zip(RUNS, (0.5, 0.5, 0.8), strict=True)):
             parameters = {"removal_factor": factor, "judge": "off", "nodes": {"score": "length"} if at else {}}
             opened.create_run(a_run(run, seed=at, parameters=parameters), a_case())
@@ -42,9 +42,7 @@ def store(cli: Cli) -> Iterator[SqliteStore]:
         ("nodes.score", {"cafe, nodes.score –": ["r1"], "cafe, nodes.score length": ["r2", "r3"]}),
     ],
 )
-def test_runs_are_grouped_by_scenario_and_a_value(
-    store: SqliteStore, by: str | None, cases: dict[str, list[str]]
-) -> None:
+def test_runs_are_grouped_by_scenario_and_a_value(store: SqlStore, by: str | None, cases: dict[str, list[str]]) -> None:
     found = collect_cases([], (*RUNS, "r1"), store, by)
     assert {case: [run.run for run in runs] for case, runs in found.runs.items()} == cases
     assert {case: len(dialogues) for case, dialogues in found.dialogues.items()} == {
@@ -52,7 +50,7 @@ def test_runs_are_grouped_by_scenario_and_a_value(
     }
 
 
-def test_nothing_to_group_by(store: SqliteStore) -> None:
+def test_nothing_to_group_by(store: SqlStore) -> None:
     with pytest.raises(UsageError, match=r"--by judg: unknown.*'judge'"):
         collect_cases([], RUNS, store, "judg")
     with pytest.raises(UsageError, match=r"--by zz: unknown \(known: lambda, scenario, model, seed, and"):
@@ -66,7 +64,7 @@ def test_nothing_to_group_by(store: SqliteStore) -> None:
         collect_cases([], ["zzzz"], store)
 
 
-def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, store: SqliteStore) -> None:
+def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, store: SqlStore) -> None:
     lines = [{"case": "cafe", "dialogue": [[turn.speaker, turn.text] for turn in store.turns(run)]} for run in RUNS]
     Path("lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     stored = cli("metrics", *RUNS, "--embedder", "rehearsal", "--json").json
@@ -81,7 +79,7 @@ def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, stor
     assert stored["cases"]["cafe"] == expected["cafe"].model_dump()
 
 
-def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqliteStore) -> None:
+def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqlStore) -> None:
     assert cli("export", "r1", "--jsonl", "r1.jsonl").code == 0
     alone = cli("metrics", "r1", "--embedder", "rehearsal", "--json")
     assert alone.err == ""
@@ -89,7 +87,7 @@ def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqliteStore)
         measured = cli("metrics", *twice, "--embedder", "rehearsal", "--json")
         assert measured.json["cases"] == alone.json["cases"]
         assert measured.err == "run r1 is given more than once; it is counted once\n"
-    with SqliteStore.open(Path("other.db"), create=True) as other:
+    with SqlStore.open(Path("other.db"), create=True) as other:
         other.create_run(a_run("r1", created=NOW + timedelta(days=1)), a_case())
         write_turns(other, "r1", 1, 2)
     both = cli("metrics", "r1.jsonl", "r1", "--store", "other.db", "--embedder", "rehearsal", "--json")
@@ -97,7 +95,7 @@ def test_a_run_that_is_given_twice_is_counted_once(cli: Cli, store: SqliteStore)
     assert both.json["cases"]["cafe"]["sim"] is not None, "another store's run of that id is another run"
 
 
-def test_exported_runs_are_grouped_like_stored_ones(cli: Cli, store: SqliteStore) -> None:
+def test_exported_runs_are_grouped_like_stored_ones(cli: Cli, store: SqlStore) -> None:
     for run in RUNS:
         assert cli("export", run, "--jsonl", f"{run}.jsonl").code == 0
     stored = collect_cases([], RUNS, store, "lambda")
@@ -110,7 +108,7 @@ def test_exported_runs_are_grouped_like_stored_ones(cli: Cli, store: SqliteStore
     }
 
 
-def test_metrics_of_what_is_not_there(cli: Cli, store: SqliteStore) -> None:
+def test_metrics_of_what_is_not_there(cli: Cli, store: SqlStore) -> None:
     cli("metrics", "zzzz").complains(3, "'zzzz'")
     cli("metrics", "r1", "nothing.jsonl").complains(3, "nothing.jsonl")
     cli("metrics").complains(2, "tertulia metrics")

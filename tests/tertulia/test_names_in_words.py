@@ -9,7 +9,7 @@ from support.scripted import ScriptedModel
 
 from graphs.utterance import build_utterance_graph
 from metrics.dialogue_file import read_dialogues
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.measuring import collect_cases
 
 RUN = ("run", "tidewell", "--rehearse", "--rounds", "4", "--lambda", "0", "--set", "ending=off", "--json")
@@ -35,7 +35,7 @@ def test_figures_have_the_names_of_the_prompt_where_they_are_not_put_back(cli: C
     for put_back in ("true", "false"):
         settings = ("--set", "names=famous", "--set", f"names_put_back={put_back}")
         runs[put_back] = str(cli(*RUN, *settings).json["run"])
-    with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
+    with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
         spoken = {name: collect_cases([], [run], store).dialogues for name, run in runs.items()}
     lines = {name: [line for (dialogue,) in cases.values() for line in dialogue] for name, cases in spoken.items()}
     speakers = {name: {speaker for speaker, _ in dialogue} for name, dialogue in lines.items()}

@@ -8,7 +8,7 @@ from support.commands import Cli
 from support.stored import a_run
 
 from state.records import Prompt, Turn, TurnRecord, Unit
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.removal import remarks, removal_in_words
 from tertulia.turns import TurnDetails
 from tertulia.what_if import removed_at
@@ -77,7 +77,7 @@ def test_show_its_json_and_the_views_agree_on_what_was_removed(cli: Cli, tmp_pat
     words = cli("show", run, "--turn", "1").out
     assert f"✗ {items} of {items} removable items were removed" in words
     assert re.search(rf"and {len(removed) - items} texts\s+of blocks that lost all items", words)
-    with SqliteStore.open(str(tmp_path / "tertulia.db")) as store:
+    with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
         (row,) = store.file.rows("SELECT removed_units FROM each_turn WHERE turn = 1")
     assert row["removed_units"] == shown["removed_units"]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Error, Page, expect
 from support.viewer_page import serving
 from support.viewer_views import Runs, rehearse_all, text_at, text_of, watched
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.html_file import html_of_run
 
 AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -58,7 +58,7 @@ def address(store: Path, runs: Runs) -> Iterator[str]:
 def file(store: Path, runs: Runs) -> str:
     """The address of the exported meeting."""
     exported = store.with_name("meeting.html")
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         exported.write_text("\n".join(html_of_run(opened, runs.meeting)), encoding="utf-8")
     return exported.as_uri()
 

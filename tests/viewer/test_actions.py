@@ -15,7 +15,7 @@ from support.viewer_page import serving
 import tertulia
 from state.errors import UsageError
 from state.parameters import Parameters
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.actions import actions_page, fork_words
 from tertulia.settings import written
 
@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_is_offered_is_every_parameter_that_names_no_code_host_file_or_person(store: Path) -> None:
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         page = actions_page(opened, "@last")
         record = opened.run("@last")
     offered = {parameter["name"]: parameter for parameter in page["parameters"]}
@@ -53,7 +53,7 @@ def test_what_is_offered_is_every_parameter_that_names_no_code_host_file_or_pers
 def test_the_default_store_needs_no_name(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tertulia.db").write_bytes(store.read_bytes())
-    with SqliteStore.open(Path("tertulia.db")) as opened:
+    with SqlStore.open(Path("tertulia.db")) as opened:
         assert actions_page(opened, "@last")["store"] == []
 
 
@@ -152,7 +152,7 @@ def test_a_run_that_stopped_can_be_resumed_while_the_server_comes_and_goes(
     copy = tmp_path / "t.db"
     copy.write_bytes(store.read_bytes())
     run = tertulia.open_store(copy).run().id
-    with SqliteStore.open(copy) as opened:
+    with SqlStore.open(copy) as opened:
         opened.set_status(run, "running")  # as a process that was killed leaves it
     gone = page.get_by_text("Not connected. Start the viewer again with: tertulia view")
     with serving(copy) as address:
@@ -161,13 +161,13 @@ def test_a_run_that_stopped_can_be_resumed_while_the_server_comes_and_goes(
         expect(page.get_by_text("The run is stored as running, but its process has ended.")).to_be_visible()
         assert _command(page) == ["tertulia", "resume", run, "--store", str(copy)]
     expect(gone).to_be_visible()
-    with SqliteStore.open(copy) as opened:
+    with SqlStore.open(copy) as opened:
         opened.set_status(run, "interrupted")
     with serving(copy, port=int(address.rstrip("/").rpartition(":")[2])) as again:
         assert again == address
         expect(page.get_by_text("The run is interrupted.")).to_be_visible(timeout=10_000)
         expect(gone).to_have_count(0)
-        with SqliteStore.open(copy) as opened:
+        with SqlStore.open(copy) as opened:
             opened.set_status(run, "finished")
         expect(page.get_by_label("Command")).to_have_count(0)
 

@@ -10,7 +10,7 @@ from support.viewer_page import serving
 
 from state.album import PictureFile, Population, picture_hash
 from state.errors import UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 from tertulia.pages.population import MOST_BYTES, image_type
 
@@ -27,7 +27,7 @@ def population_with(image: bytes) -> Population:
 
 def write(path: Path, image: bytes = PNG) -> None:
     run = an_album_run()
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         store.save_picture(image)
         store.create_run(run, population_with(image))
         for turn, encounter in enumerate(EXCHANGES, start=1):
@@ -36,7 +36,7 @@ def write(path: Path, image: bytes = PNG) -> None:
 
 def test_the_round_in_which_somebody_first_saw_a_picture_follows_from_the_exchanges(tmp_path: Path) -> None:
     write(tmp_path / "t.db")
-    with SqliteStore.open(tmp_path / "t.db") as store:
+    with SqlStore.open(tmp_path / "t.db") as store:
         document = document_at(store, "runs/a1b2/album")
     for picture in document["pictures"]:
         first = {name: 0 for name, album in ALBUMS.items() if picture["id"] in album}
@@ -59,7 +59,7 @@ def test_a_picture_is_shown_only_if_it_is_small_and_known_by_its_bytes(
     tmp_path: Path, image: bytes, reason: str
 ) -> None:
     write(tmp_path / "t.db", image)
-    with SqliteStore.open(tmp_path / "t.db") as store:
+    with SqlStore.open(tmp_path / "t.db") as store:
         (pot,) = (row for row in document_at(store, "runs/a1b2/album")["pictures"] if row["id"] == "pot.png")
     assert pot["image"] is None
     assert reason in pot["no_image"]
@@ -75,7 +75,7 @@ def test_the_type_of_a_picture_is_that_of_its_bytes() -> None:
 def test_a_run_that_is_no_album_chat_has_no_album(tmp_path: Path) -> None:
     from support.stored import a_case, a_run
 
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run(), a_case())
         with pytest.raises(UsageError, match="is no album chat"):
             document_at(store, "runs/k3f9/album")

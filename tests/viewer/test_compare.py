@@ -10,7 +10,7 @@ from support.stored import a_case, a_run
 from support.viewer_page import serving
 
 import tertulia
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 
 Runs = dict[str, tertulia.Run]
@@ -73,7 +73,7 @@ def test_the_page_opens_where_diff_says_that_they_part(page: Page, address: str,
 
 def test_what_differs_in_a_turn_is_what_its_records_say(path: Path, runs: Runs) -> None:
     a, b = runs["meeting"], runs["λ of a meeting"]
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         document = document_at(store, f"diff/{a.id}/{b.id}")
         for turn in document["turns"]:
             if turn["turn"] == 0 or turn["only_in"]:
@@ -98,7 +98,7 @@ def test_units_that_one_removed_stand_with_their_texts_and_words_that_differ_are
     assert parting.b is not None
     page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={parting.turn}")
     only_b = [unit for unit in parting.b["removed"] if unit not in parting.a["removed"]]
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         prompt = store.prompt(store.turn_record(b.id, parting.turn).prompt or "")
     texts = {unit.id: unit.text for unit in prompt.units}
     section = page.get_by_role("region", name="Removed only in B")
@@ -143,7 +143,7 @@ def test_runs_that_are_the_same_or_of_different_kinds_or_unknown_say_so(page: Pa
 
 
 def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run("aaaa"), a_case())
         store.create_run(a_run("bbbb", seed=8), a_case())
         document = document_at(store, "diff/aaaa/bbbb")

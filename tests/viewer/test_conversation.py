@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.stored import a_case, a_prompt, a_run, a_turn_record
 from support.viewer_page import serving
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: Issue: a run of 500 turns is usable within so many seconds.
 USABLE_WITHIN_S = 1.5
@@ -19,7 +19,7 @@ USABLE_WITHIN_S = 1.5
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a run of five hundred turns."""
     path = tmp_path_factory.mktemp("viewer") / "t.db"
-    with SqliteStore.open(path, create=True) as store, store.transaction():
+    with SqlStore.open(path, create=True) as store, store.transaction():
         store.create_run(a_run("k3f9", status="finished"), a_case())
         prompt = a_prompt()
         shared = {"prompt": store.save_prompt(prompt), "scores": {unit.id: 0.1 for unit in prompt.units}}

@@ -13,23 +13,23 @@ from nodes.turns import speaking_time_s
 from state.cognition import Assessment, Bid, InformationNeed
 from state.errors import SettingError, UsageError
 from state.parameters import Parameters
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import agent_in_run_document
 from tertulia.pages.documents import document_at
 from tertulia.turns import read_turn
 
 
 @pytest.fixture(scope="module")
-def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> tuple[SqliteStore, str]:
+def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> tuple[SqlStore, str]:
     """A meeting of ten rounds, and the fork of it at round six."""
     path = tmp_path_factory.mktemp("documents") / "t.db"
     run = tertulia.run("team_building", rehearse=True, rounds=10, removal_factor=0.4, store=path, progress=False)
     fork = run.fork(at=6, removal_factor=0.8, progress=False)
     assert fork.id != run.id
-    return SqliteStore.open(path), fork.id
+    return SqlStore.open(path), fork.id
 
 
-def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tuple[SqliteStore, str]) -> None:
+def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     record, start = store.run(run), store.start(run)
     rows = document_at(store, f"runs/{run}/turns")["turns"]
@@ -50,7 +50,7 @@ def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tu
         }  # type: ignore[union-attr]
 
 
-def test_only_later_turns_are_read_where_only_those_are_asked_for(rehearsed: tuple[SqliteStore, str]) -> None:
+def test_only_later_turns_are_read_where_only_those_are_asked_for(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     rows = document_at(store, f"runs/{run}/turns")["turns"]
     for after in (0, 4, 9, 10):
@@ -60,7 +60,7 @@ def test_only_later_turns_are_read_where_only_those_are_asked_for(rehearsed: tup
         document_at(store, f"runs/{run}/turns", {"after": "x"})
 
 
-def test_an_agent_in_short_is_the_agent_of_every_round(rehearsed: tuple[SqliteStore, str]) -> None:
+def test_an_agent_in_short_is_the_agent_of_every_round(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     short = document_at(store, f"runs/{run}/agents/bob")
     whole = agent_in_run_document(store, store.run(run), store.start(run), "Bob")
@@ -73,14 +73,14 @@ def test_an_agent_in_short_is_the_agent_of_every_round(rehearsed: tuple[SqliteSt
         assert mind["mechanisms"] == [name for name, choice in in_full["mechanisms"].items() if choice["active"]]
 
 
-def test_steps_of_one_agent_are_those_of_everybody_that_are_theirs(rehearsed: tuple[SqliteStore, str]) -> None:
+def test_steps_of_one_agent_are_those_of_everybody_that_are_theirs(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     for node, kind in (("bid", Bid), ("assess", Assessment), ("choose_mechanisms", InformationNeed)):
         everybody = store.steps(run, node, kind)
         assert store.steps(run, node, kind, agent="Eva") == {k: v for k, v in everybody.items() if k[1] == "Eva"}
 
 
-def test_a_run_names_its_parent_and_its_forks(rehearsed: tuple[SqliteStore, str]) -> None:
+def test_a_run_names_its_parent_and_its_forks(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     parent = document_at(store, f"runs/{run}")["parent"]["run"]
     assert document_at(store, f"runs/{parent}")["forks"] == [
@@ -89,7 +89,7 @@ def test_a_run_names_its_parent_and_its_forks(rehearsed: tuple[SqliteStore, str]
 
 
 def test_a_fork_of_a_fork_is_none_of_the_first(tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run("a"), a_case())
         store.create_run(a_run("b", parent=("a", 1)), a_case())
         store.create_run(a_run("c", parent=("b", 1)), a_case())
@@ -99,7 +99,7 @@ def test_a_fork_of_a_fork_is_none_of_the_first(tmp_path: Path) -> None:
 
 def test_who_comes_late_and_leaves_early_is_told(tmp_path: Path) -> None:
     late = an_attendee("Bo", joins=at(5), leaves=at(20), leaves_for="a boat to catch")
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run(kind="group_chat"), a_quay(participants=(an_attendee("Ana"), late)))
         document = document_at(store, "runs/k3f9")
         opening = document_at(store, "runs/k3f9/opening")
@@ -108,7 +108,7 @@ def test_who_comes_late_and_leaves_early_is_told(tmp_path: Path) -> None:
 
 
 def test_what_was_not_scored_or_written_by_hand_has_no_figures(tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run(), a_case())
         write_turns(store, "k3f9", 1, 1)
         store.save_turn("k3f9", a_turn_record(2))
@@ -121,7 +121,7 @@ def test_what_was_not_scored_or_written_by_hand_has_no_figures(tmp_path: Path) -
 
 def test_an_exchange_has_question_and_answer_in_one_row(tmp_path: Path) -> None:
     run = tertulia.run("villagers", rehearse=True, agents=4, rounds=2, store=tmp_path / "t.db", progress=False)
-    with SqliteStore.open(tmp_path / "t.db") as store:
+    with SqlStore.open(tmp_path / "t.db") as store:
         rows = document_at(store, f"runs/{run.id}/turns")["turns"]
     assert [row["turn"] for row in rows] == list(range(1, 5))
     for row, exchange in zip(rows, run.exchanges, strict=True):

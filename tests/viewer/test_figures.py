@@ -23,7 +23,7 @@ from metrics.pruning import removal_of
 from metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
 from state.errors import ModelError
 from state.records import Turn, TurnRecord
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 
 TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
@@ -58,7 +58,7 @@ def runs(path: Path) -> list[tertulia.Run]:
 
 
 def test_the_figures_of_a_run_follow_from_its_records(path: Path, runs: list[tertulia.Run]) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         for run in runs:
             document = document_at(store, f"runs/{run.id}/figures")
             spoken = [turn for turn in store.turns(run.id) if turn.speaker is not None]
@@ -128,7 +128,7 @@ def similarity(path: Path, *given: str | LetterEmbedder) -> float:
     """The mean cosine over all pairs of the runs, whose embedder comes last."""
     *names, embedder = given
     assert isinstance(embedder, LetterEmbedder)
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         turns = [[turn for turn in store.turns(str(name)) if turn.speaker is not None] for name in names]
     vectors = embedder.embed(["\n".join(f"{turn.speaker}: {turn.text}" for turn in of_run) for of_run in turns])
     return mean(sum(map(operator.mul, a, b)) for a, b in combinations(vectors, 2))
@@ -151,7 +151,7 @@ def test_similarity_is_refused_where_it_can_not_be_measured(path: Path, runs: li
 
 
 def test_a_run_in_which_nobody_has_spoken_says_so_and_a_formula_is_no_formula(page: Page, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run("aaaa"), a_case())
         store.create_run(a_run("bbbb"), a_case())
         said = Turn(turn=1, round=1, speaker="=HYPERLINK(1)", text="Well.", sim_time_s=0.0, ended=False)

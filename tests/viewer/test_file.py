@@ -17,7 +17,7 @@ from support.viewer_views import text_at, text_of, watched
 
 import tertulia
 from state.errors import UsageError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages import html_file
 from tertulia.pages.documents import READERS, document_at
 from tertulia.pages.html_file import html_of_run
@@ -38,12 +38,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def runs_of(store: Path) -> list[str]:
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         return [run.run for run in opened.runs()]
 
 
 def exported(store: Path, run: str) -> str:
-    with SqliteStore.open(store) as opened:
+    with SqlStore.open(store) as opened:
         return "\n".join(html_of_run(opened, run))
 
 
@@ -62,7 +62,7 @@ def files(store: Path) -> dict[str, Path]:
 def test_every_document_of_a_run_is_in_its_file_as_the_server_answers_it(store: Path) -> None:
     for run in runs_of(store):
         documents, missing = read_exported(exported(store, run))
-        with SqliteStore.open(store) as opened:
+        with SqlStore.open(store) as opened:
             assert [row["run"] for row in documents.pop("runs")["runs"]] == [run]
             answered = {path: document_at(opened, path) for path in documents}
             for path in [path for path in answered if path.endswith("/actions")]:
@@ -93,7 +93,7 @@ def test_a_file_has_nothing_of_other_runs_but_the_id_of_its_parent(tmp_path: Pat
     run = tertulia.run("tidewell", rounds=3, rehearse=True, removal_factor=0.5, store=path, progress=False)
     alone = exported(path, run.id)
     fork = run.fork(at=2, settings=length, label="by length", progress=False)
-    with SqliteStore.open(path) as opened:
+    with SqlStore.open(path) as opened:
         scorers = document_at(opened, f"runs/{run.id}/turns/2")["scorers"]
     assert {scorer["run"] for scorer in scorers} == {run.id, fork.id}
     assert exported(path, run.id) == alone

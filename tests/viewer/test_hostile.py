@@ -10,7 +10,7 @@ from support.hostile_page import ATTACKS, FLAG, LONG, NAMES, write_hostile_store
 from support.viewer_page import serving
 from support.viewer_views import PANES, text_at, text_of
 
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.html_file import html_of_run
 
 #: What an attack would have changed, anywhere.
@@ -97,7 +97,7 @@ def test_nothing_acts_in_the_served_page(hostile: Path, guarded: Guarded) -> Non
 def test_nothing_acts_in_an_exported_file(hostile: Path, guarded: Guarded, tmp_path: Path) -> None:
     for run in ("d1a1", "m33t", "a1b2"):
         file = tmp_path / f"{run}.html"
-        with SqliteStore.open(hostile) as store:
+        with SqlStore.open(hostile) as store:
             file.write_text("\n".join(html_of_run(store, run)), encoding="utf-8")
         for view in ("", *(view for view in VIEWS if run in view)):
             guarded.page.goto(file.as_uri() + view)

@@ -14,7 +14,7 @@ from support.stored import a_case, a_run, a_turn_record, write_turns
 from support.viewer_page import serving
 
 import tertulia
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 #: Issue: a turn that was stored is shown within so many seconds.
 SHOWN_WITHIN_S = 2.0
@@ -23,26 +23,26 @@ SHOWN_WITHIN_S = 2.0
 SLOW_RUN = """
 import sys, time
 import tertulia
-from storage.store import SqliteStore
-save_turn = SqliteStore.save_turn
+from storage.store import SqlStore
+save_turn = SqlStore.save_turn
 def save_slowly(self, *given, **named):
     save_turn(self, *given, **named)
     time.sleep(0.3)
-SqliteStore.save_turn = save_slowly
+SqlStore.save_turn = save_slowly
 tertulia.run("tidewell", rehearse=True, rounds=10, settings={"ending": "off"}, store=sys.argv[1], progress=False)
 """
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path: Path) -> Iterator[SqlStore]:
     """A run that goes on, of forty turns."""
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.create_run(a_run("k3f9"), a_case())
         write_turns(store, "k3f9", 1, 40)
         yield store
 
 
-def test_a_new_turn_is_shown_without_moving_what_is_read(page: Page, store: SqliteStore) -> None:
+def test_a_new_turn_is_shown_without_moving_what_is_read(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9?turn=20")
         line = page.get_by_role("option").filter(has_text="Line 20.")
@@ -65,7 +65,7 @@ def test_a_new_turn_is_shown_without_moving_what_is_read(page: Page, store: Sqli
         expect(pill).to_be_hidden()
 
 
-def test_turns_that_are_followed_stay_in_view(page: Page, store: SqliteStore) -> None:
+def test_turns_that_are_followed_stay_in_view(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9")
         page.get_by_role("button", name="Follow").click()
@@ -87,7 +87,7 @@ def slow_run(path: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def test_figures_follow_the_run_and_its_end(page: Page, store: SqliteStore) -> None:
+def test_figures_follow_the_run_and_its_end(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9/figures")
         expect(page.get_by_text("40 turns in")).to_be_visible()
@@ -102,7 +102,7 @@ def test_figures_follow_the_run_and_its_end(page: Page, store: SqliteStore) -> N
         expect(page.get_by_text("42 turns in")).to_be_visible()
 
 
-def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, store: SqliteStore) -> None:
+def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9")
         expect(page.get_by_role("listbox")).to_be_visible()
@@ -114,7 +114,7 @@ def test_a_run_that_is_removed_says_so_and_one_that_comes_is_shown(page: Page, s
         expect(page.get_by_role("option").filter(has_text="Line 1.")).to_be_visible()
 
 
-def test_what_could_not_be_read_is_read_when_the_server_is_back(page: Page, store: SqliteStore) -> None:
+def test_what_could_not_be_read_is_read_when_the_server_is_back(page: Page, store: SqlStore) -> None:
     with serving(Path(store.path)) as address:
         page.goto(f"{address}#/runs/k3f9?turn=3")
         expect(page.get_by_role("heading", name="Turn 3")).to_be_visible()
@@ -144,7 +144,7 @@ def test_a_run_that_is_killed_and_resumed_goes_on_showing(page: Page, tmp_path: 
         page.get_by_role("listbox").press("End")
         numbers = [int(turn.get_attribute("aria-posinset") or 0) for turn in turns.all()]
         assert numbers == list(range(numbers[0], 11))
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             spoken = [turn.text for turn in store.turns(run)]
         for number in (at_kill, at_kill + 1, 10):  # the last before it was killed, the first thereafter, the last
             page.get_by_role("slider", name="Turn").fill(str(number - 1))
@@ -158,7 +158,7 @@ def _first_run(path: Path) -> str:
     until = time.monotonic() + 30
     while time.monotonic() < until:
         if path.exists():
-            with SqliteStore.open(path) as store:
+            with SqlStore.open(path) as store:
                 if runs := store.runs():
                     return runs[0].run
         time.sleep(0.1)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from support.viewer_page import serving
 
 import tertulia
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.documents import Document
 from tertulia.pages.documents import document_at
 
@@ -23,7 +23,7 @@ def meeting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
 
 
 def read(path: Path, document: str) -> Document:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         return document_at(store, document)
 
 

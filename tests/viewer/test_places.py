@@ -8,7 +8,7 @@ import pytest
 import tertulia
 from state.errors import NotFoundError, UsageError
 from state.town import Simulation, Town
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.places import place_of
 
 NOW = datetime(2025, 5, 1)
@@ -33,7 +33,7 @@ def a_simulation(name: str) -> Simulation:
 def test_a_run_and_a_simulation_are_named_by_the_beginning_of_their_ids(tmp_path: Path) -> None:
     path, town = tmp_path / "t.db", Town(name="pier", begins=NOW, residents=())
     run = tertulia.run("tidewell", rehearse=True, rounds=1, store=path, progress=False).id
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         for name in ("_town_1", "_town_2"):
             store.simulations.create(a_simulation(name), town, {})
         assert place_of(store, run[:2]) == place_of(store, "@last") == f"#/runs/{run}"

@@ -11,14 +11,14 @@ from support.town_stored import write_town
 from support.viewer_page import serving
 
 from state.records import Trial
-from storage.store import SqliteStore
+from storage.store import SqlStore
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A store with two trees of forks, a town, and an experiment of four trials."""
     path = tmp_path / "t.db"
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
 
         def add(run: str, at: int, **changes: object) -> None:
             store.create_run(a_run(run, created=NOW + timedelta(minutes=at), status="finished", **changes), a_case())
@@ -99,7 +99,7 @@ def test_a_new_run_appears_without_moving_what_is_chosen_or_focused(page: Page, 
         page.goto(address)
         box = page.get_by_label("Choose eeee to compare")
         box.check()
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             store.create_run(a_run("zzzz", created=NOW + timedelta(hours=1)), a_case())
             store.set_status("dddd", "failed", "it broke")
         expect(page.locator("[data-run=zzzz]")).to_be_visible()
@@ -117,7 +117,7 @@ def test_rows_become_cards_on_a_telephone(page: Page, path: Path) -> None:
 
 
 def test_an_empty_store_says_what_to_do(page: Page, tmp_path: Path) -> None:
-    with SqliteStore.open(tmp_path / "t.db", create=True) as store:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
         store.make_file()
     with serving(tmp_path / "t.db") as address:
         page.goto(address)

@@ -9,20 +9,20 @@ from support.viewer_page import serving
 
 from metrics.diversity import distinct_n
 from state.errors import NotFoundError
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "t.db"
-    with SqliteStore.open(path, create=True) as store:
+    with SqlStore.open(path, create=True) as store:
         write_town(store)
     return path
 
 
 def test_a_day_has_its_encounters_and_is_measured_without_an_embedding_model(path: Path) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         document = document_at(store, "towns/t0wn")
     assert document["people"] == list(PEOPLE)
     assert [row["turns"] for row in document["encounters"]] == [len(texts) for *_, texts in ENCOUNTERS]
@@ -32,7 +32,7 @@ def test_a_day_has_its_encounters_and_is_measured_without_an_embedding_model(pat
 
 
 def test_an_insight_comes_with_the_texts_that_it_rests_on(path: Path) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         document = document_at(store, "towns/t0wn/people/Ada")
         assert document["agent"] == "Ada"  # with whose name another begins
         assert document["before"] == 1

@@ -17,7 +17,7 @@ import tertulia
 from nodes.prune import prune_units
 from prompts.remove import removed_with_blocks
 from state.records import Prompt, Unit
-from storage.store import SqliteStore
+from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 from tertulia.what_if import removed_at
 
@@ -52,7 +52,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, turn: int) -> None:
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         record, turn_record = store.run(run), store.turn_record(run, turn)
         assert turn_record.prompt is not None
         prompt = store.prompt(turn_record.prompt)
@@ -79,7 +79,7 @@ def test_the_struck_units_are_the_engines_in_a_dialogue(page: Page, served: Serv
 
 
 def test_the_struck_units_are_the_engines_in_a_meeting(page: Page, served: Served) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         turn = next(turn.turn for turn in store.turns(served.meeting) if turn.speaker)
     assert_struck_as_by_engine(page, served.path, served.address, served.meeting, turn)
 
@@ -128,7 +128,7 @@ def test_any_scores_are_pruned_as_the_engine_prunes_them(
     ]
     scored = [{unit.id: score for unit, score in zip(units, vector, strict=True)} for vector in vectors]
     prompt = Prompt(units=tuple(units), speaker="Ada", layout="plain")
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         document = document_at(store, f"runs/{served.dialogue}/turns/1")
     shown = [unit.model_dump(include={"id", "block", "kind", "text", "removable"}) for unit in units]
     show_prompt(page, document, shown, scored)
@@ -165,7 +165,7 @@ def test_a_view_of_another_factor_can_be_opened_again_and_undone(page: Page, ser
 
 
 def test_another_scorer_of_the_same_prompt_stands_beside_the_runs_own(page: Page, served: Served) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         own, fork = store.turn_record(served.dialogue, 2), store.turn_record(served.fork, 2)
         alone = document_at(store, f"runs/{served.dialogue}/turns/3")["scorers"]
     assert own.prompt == fork.prompt
@@ -181,7 +181,7 @@ def test_another_scorer_of_the_same_prompt_stands_beside_the_runs_own(page: Page
 
 @pytest.mark.parametrize("size", [60, 400])
 def test_the_slider_is_drawn_in_time(page: Page, served: Served, size: int) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         document = document_at(store, f"runs/{served.dialogue}/turns/1")
     units = [
         {
@@ -221,7 +221,7 @@ def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_pa
     path = tmp_path / "t.db"
     album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
     fork = album.fork(1, settings={"record_scores": True}, progress=False)
-    with SqliteStore.open(path) as store:
+    with SqlStore.open(path) as store:
         scores = store.parts(fork.id, 1)["answer"].scores
         parts = document_at(store, f"runs/{album.id}/turns/1")["parts"]
     (scorer,) = parts["answer"]["scorers"]
@@ -233,7 +233,7 @@ def test_parts_that_were_not_scored_have_the_scores_of_a_fork(page: Page, tmp_pa
 
 
 def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         parts = store.parts(served.album, 1)
         prompts = {part: store.prompt(record.prompt or "") for part, record in parts.items()}
     for part, prompt in prompts.items():
@@ -249,7 +249,7 @@ def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, tm
     with serving(path) as address:
         open_turn(page, address, by_hand.id, 1)
         expect(page.get_by_text("This turn was written by hand")).to_be_visible()
-        with SqliteStore.open(path) as store:
+        with SqlStore.open(path) as store:
             document = document_at(store, f"runs/{run.id}/turns/1")
         show_prompt(page, {**document, "speaker": None, "prompt": None}, [], [{}])
         open_turn(page, address, run.id, 1)
@@ -260,7 +260,7 @@ def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, tm
 
 
 def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         candidates = store.candidates(served.dialogue, 2)
         chosen = store.turn_record(served.dialogue, 2).chosen
     open_turn(page, served.address, served.dialogue, 2, "&pane=candidates")
@@ -273,7 +273,7 @@ def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Pag
 
 
 def test_the_state_stands_before_and_after_every_step(page: Page, served: Served) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         visits = document_at(store, f"runs/{served.meeting}/turns/1/states")["visits"]
     open_turn(page, served.address, served.meeting, 1, "&pane=states")
     buttons = page.get_by_label("Nodes of the turn").get_by_role("button")
@@ -291,7 +291,7 @@ def _cells(visit: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
 
 
 def test_the_cost_of_a_turn_is_that_of_its_calls(page: Page, served: Served) -> None:
-    with SqliteStore.open(served.path) as store:
+    with SqlStore.open(served.path) as store:
         calls = store.calls(served.meeting, 1)
     open_turn(page, served.address, served.meeting, 1, "&pane=cost")
     figures = [
