@@ -28,7 +28,7 @@ def answer(request: dict[str, Any]) -> str:
     if roles := _NEXT_ROLE.findall(asked):
         return drawn.choice(ast.literal_eval(roles[-1]))
     if _is_form(asked):
-        return json.dumps({**values_for(request), **_nobody_ends(asked)})
+        return json.dumps({**values_for(request), **_texts_and_endings(asked, drawn)})
     return sentence(drawn)
 
 
@@ -47,10 +47,12 @@ def _is_form(asked: str) -> bool:
         return False
 
 
-def _nobody_ends(asked: str) -> dict[str, bool]:
-    """Return the fields of a form that would end a conversation, denied."""
+def _texts_and_endings(asked: str, drawn: random.Random) -> dict[str, str | bool]:
+    """Return the fields of a form that are free text, or that would end a conversation."""
     form = json.loads(re.findall(r"\{.*\}", asked)[-1])
-    return {name: False for name, described in form.items() if described == "true or false" and "end" in name}
+    chosen = re.compile(r"a whole number from |one of: |true or false")
+    texts: dict[str, str | bool] = {name: sentence(drawn) for name, of in form.items() if not chosen.match(of)}
+    return texts | {name: False for name, of in form.items() if of == "true or false" and "end" in name}
 
 
 def _choice(asked: str, drawn: random.Random) -> str:

@@ -39,7 +39,9 @@ async def hold(conversation: Conversation) -> None:
         team = RoundRobinGroupChat(agents, max_turns=1)
     file = conversation.path / "team.json"
     watch, turns = Stopwatch(), list[tuple[str, str]]()
-    task = TextMessage(source=conversation.opening[0], content=conversation.opening[1]) if conversation.opening else None
+    task = (
+        TextMessage(source=conversation.opening[0], content=conversation.opening[1]) if conversation.opening else None
+    )
     if conversation.resumes and file.exists():
         state = json.loads(file.read_text(encoding="utf-8"))
         await team.load_state(state)
@@ -50,6 +52,7 @@ async def hold(conversation: Conversation) -> None:
         turns.append((result.messages[-1].source, result.messages[-1].content))
         task = None
         file.write_text(json.dumps(await team.save_state()), encoding="utf-8")
+        watch.spoken()
     watch.report(turns, kept)
     await client.close()
 

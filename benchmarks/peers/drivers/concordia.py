@@ -47,6 +47,7 @@ def hold(conversation: Conversation) -> None:
         simulation.play(
             premise=premise,
             max_steps=conversation.turns - kept,
+            get_state_callback=lambda _: watch.spoken(),
             checkpoint_path=str(conversation.path / f"from_{kept}"),
             return_html_log=False,
         )
@@ -75,15 +76,17 @@ def configuration(conversation: Conversation) -> prefab.Config:
         **helper_functions.get_package_classes(entity_prefabs),
         **helper_functions.get_package_classes(game_master_prefabs),
     }
-    return prefab.Config(
-        default_premise="", default_max_steps=0, prefabs=prefabs, instances=[*instances, game_master]
-    )
+    return prefab.Config(default_premise="", default_max_steps=0, prefabs=prefabs, instances=[*instances, game_master])
 
 
 def parameters(person: Person, conversation: Conversation) -> dict[str, str]:
     """Return the parameters of an entity."""
     if conversation.options["entity"] == "minimal__Entity":
-        return {"name": person.name, "goal": person.goal, "custom_instructions": f"Play {person.name}, and nobody else."}
+        return {
+            "name": person.name,
+            "goal": person.goal,
+            "custom_instructions": f"Play {person.name}, and nobody else.",
+        }
     return {"name": person.name, "goal": person.goal}
 
 

@@ -9,7 +9,9 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ class Report:
     Attributes:
         turns: Speaker and text of all utterances of models, those from before a resumption too.
         kept: How many of them were there when this process began.
-        wall_s, cpu_s: Time of the conversation alone, without imports and without loading.
-        start_cpu_s: CPU time until the conversation began.
+        wall_s, cpu_s: Time of an utterance: the median, so that what is loaded within one of them does not count.
+        other_cpu_s: CPU time of all else: imports, loading, and what the first utterances take besides.
         peak_mb: Most memory that the process held.
     """
 
@@ -88,22 +90,31 @@ class Report:
     kept: int
     wall_s: float
     cpu_s: float
-    start_cpu_s: float
+    other_cpu_s: float
     peak_mb: float
 
 
 class Stopwatch:
-    """Started when the conversation begins; prints the report when it has ended."""
+    """Started when the conversation begins; is told of every utterance, and prints the report at the end."""
 
     def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._times = [(time.perf_counter(), time.process_time())]
 
-    def report(self, turns: Sequence[tuple[str, str]], kept: int = 0) -> None:
-        """Print the report of all turns as the last line of standard output."""
-        wall_s, cpu_s = time.perf_counter() - self._wall, time.process_time() - self._cpu
+    def spoken(self) -> None:
+        """Note that an utterance is there."""
+        self._times.append((time.perf_counter(), time.process_time()))
+
+    def report(self, turns: Sequence[tuple[str, str]], kept: int = 0, at_once: bool = False) -> None:
+        """Print the report of all turns as the last line of standard output; `at_once`: one answer held them all."""
+        if at_once:
+            self.spoken()
+        laps = [(wall - before, cpu - start) for (before, start), (wall, cpu) in pairwise(self._times)]
+        shared = len(turns) if at_once else 1
+        wall_s, cpu_s = (median(lap[at] for lap in laps) / shared if laps else 0.0 for at in (0, 1))
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         peak_mb = int(status.partition("VmHWM:")[2].split()[0]) / 1024
-        print(json.dumps(asdict(Report(tuple(turns), kept, wall_s, cpu_s, self._cpu, peak_mb))))
+        other_cpu_s = time.process_time() - cpu_s * len(laps) * shared
+        print(json.dumps(asdict(Report(tuple(turns), kept, wall_s, cpu_s, other_cpu_s, peak_mb))))
 
 
 def given() -> Conversation:

@@ -3,6 +3,8 @@
 A dialogue is written to a file when it is over; there is no way to go on with half a one.
 """
 
+from functools import partial
+
 import sdialog
 from sdialog import Context
 from sdialog.agents import Agent
@@ -20,10 +22,19 @@ def hold(conversation: Conversation) -> None:
     if conversation.is_meeting:
         dialog = DialogGenerator(details(conversation), context=context).generate()
     else:
-        first, second = (Agent(persona=persona(person), name=person.name) for person in conversation.people)
+        first, second = (
+            Agent(persona=persona(person), name=person.name, preprocessing_fn=partial(noted, watch))
+            for person in conversation.people
+        )
         dialog = first.dialog_with(second, context=context, max_turns=conversation.turns, keep_bar=False)
     dialog.to_file(str(conversation.path / "dialog.json"))
-    watch.report([(turn.speaker, turn.text) for turn in dialog.turns])
+    watch.report([(turn.speaker, turn.text) for turn in dialog.turns], at_once=conversation.is_meeting)
+
+
+def noted(watch: Stopwatch, text: str) -> str:
+    """Return the text that an agent hears as it is; the watch learns that it was said."""
+    watch.spoken()
+    return text
 
 
 def persona(person: Person) -> Persona:

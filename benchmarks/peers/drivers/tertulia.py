@@ -1,23 +1,24 @@
 """Tertulia by its Python API, at λ = 0: another model would have to score the prompts of one that is served.
 
-Options: `order` is the speaking order of a meeting.
+Options: `order` is the speaking order of a meeting. The cache is empty, so the embedder reads every text.
 """
 
 import asyncio
+from tempfile import TemporaryDirectory
 
 import tertulia as tt
 from benchmarks.peers.drivers.conversation import Conversation, Stopwatch, given
 
 
-async def hold(conversation: Conversation) -> None:
+async def hold(conversation: Conversation, cache: str) -> None:
     """Hold the conversation, or what is left of it, and report."""
     store = conversation.path / "tertulia.db"
     kept = 0
     if conversation.resumes and store.exists():
         run = tt.open_store(store).run("@last")
-        kept = len(spoken(run, conversation))
+        kept = len(spoken(run))
         watch = Stopwatch()
-        run = await asyncio.to_thread(run.resume, progress=False)
+        run = await asyncio.to_thread(run.resume, cache=cache, progress=False)
     else:
         events = tt.stream(
             conversation.scenario,
@@ -26,20 +27,21 @@ async def hold(conversation: Conversation) -> None:
             order=conversation.options.get("order"),
             model=f"{conversation.address}#{conversation.model}",
             store=store,
+            cache=cache,
         )
         watch = Stopwatch()
         async for event in events:
-            if isinstance(event, tt.RunStarted):
-                watch = Stopwatch()
+            if isinstance(event, tt.TurnFinished) and event.turn.turn and event.turn.speaker:
+                watch.spoken()
         run = tt.open_store(store).run("@last")
-    watch.report(spoken(run, conversation), kept)
+    watch.report(spoken(run), kept)
 
 
-def spoken(run: tt.Run, conversation: Conversation) -> list[tuple[str, str]]:
-    """Return the utterances, without silences and without the line that stands before the first turn."""
-    turns = [(turn.speaker, turn.text) for turn in run.turns if turn.speaker]
-    return turns[1:] if conversation.opening else turns
+def spoken(run: tt.Run) -> list[tuple[str, str]]:
+    """Return the utterances, without silences."""
+    return [(turn.speaker, turn.text) for turn in run.turns if turn.speaker]
 
 
 if __name__ == "__main__":
-    asyncio.run(hold(given()))
+    with TemporaryDirectory() as empty:
+        asyncio.run(hold(given(), empty))
