@@ -24,7 +24,6 @@ SYSTEMS = (
     System("Tertulia", "tertulia", (DIALOGUE,)),
     System("Tertulia, self-driven", "tertulia", (MEETING,), {"order": "self_driven"}),
     System("Tertulia, centralised", "tertulia", (MEETING,), {"order": "centralised"}),
-    System("Tertulia, rule-based", "tertulia", (MEETING,), {"order": "rule_based"}),
 )
 
 
@@ -36,7 +35,7 @@ def main() -> None:
         name: Path(sys.executable) if name == "tertulia" else python_of(name, chosen.environments)
         for name in dict.fromkeys(system.driver for system in systems)
     }
-    for scenario in (MEETING, DIALOGUE):
+    for scenario in chosen.scenarios:
         able = [system for system in systems if scenario in system.scenarios]
         undisturbed: list[tuple[str, list[Measured]]] = []
         for failures in chosen.failures:
@@ -79,6 +78,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--environments", type=Path, default=Path("build/peers"), help="where they are, or are made")
     parser.add_argument("--only", nargs="+", choices=sorted({system.driver for system in SYSTEMS}), help="some of them")
+    parser.add_argument("--scenarios", nargs="+", choices=(MEETING, DIALOGUE), default=[MEETING, DIALOGUE])
     parser.add_argument("--rounds", type=int, default=8, help="utterances of a conversation")
     parser.add_argument("--failures", type=float, nargs="+", default=[0.0, 0.1], help="share of requests that fail")
     parser.add_argument("--repeat", type=int, default=3, help="how often each is measured")

@@ -26,7 +26,7 @@ def answer(request: dict[str, Any]) -> str:
     if _CHOICE in asked:
         return _choice(asked, drawn)
     if roles := _NEXT_ROLE.findall(asked):
-        return drawn.choice(ast.literal_eval(roles[-1]))
+        return str(drawn.choice(ast.literal_eval(roles[-1])))
     if _is_form(asked):
         return json.dumps({**values_for(request), **_texts_and_endings(asked, drawn)})
     return sentence(drawn)

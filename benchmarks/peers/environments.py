@@ -24,7 +24,7 @@ def python_of(name: str, folder: Path) -> Path:
     if installed.exists() and installed.read_text(encoding="utf-8") == requirements.read_text(encoding="utf-8"):
         return python
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*pip, "-r", requirements], check=True)
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "-r", str(requirements)], check=True)
     installed.write_text(requirements.read_text(encoding="utf-8"), encoding="utf-8")
     return python

@@ -3,9 +3,8 @@
 import json
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -86,13 +85,13 @@ class Killed:
 
 def measure(system: System, python: Path, scenario: str, turns: int, failures: float) -> Measured:
     """Let a system hold a conversation of so many turns; of 0 turns, it is only loaded."""
-    with TemporaryDirectory() as folder, server(failures) as (served, texts):
-        held = conversation(scenario, turns, served.address, served.models[0], Path(folder))
+    with server(failures) as (served, texts), a_folder() as folder:
+        held = conversation(scenario, turns, served.address, served.models[0], folder)
         started = time.perf_counter()
         process = start(system, python, held)
         out, err = process.communicate(timeout=_LIMIT_S)
         seconds = time.perf_counter() - started
-        stored = sum(size for _, size in files_in(Path(folder)))
+        stored = sum(size for _, size in files_in(folder))
         report = report_of(out) if process.returncode == 0 else None
         return Measured(
             report,
@@ -108,12 +107,12 @@ def measure(system: System, python: Path, scenario: str, turns: int, failures: f
 
 def kill(system: System, python: Path, scenario: str, turns: int, answers: int) -> Killed:
     """Kill a conversation that holds after so many answers, with everything it asks unanswered; then start it again."""
-    with TemporaryDirectory() as folder, server(0) as (served, _):
-        held = conversation(scenario, turns, served.address, served.models[0], Path(folder))
+    with server(0) as (served, _), a_folder() as folder:
+        held = conversation(scenario, turns, served.address, served.models[0], folder)
         served.hold_from = answers
         process = start(system, python, held)
         wait_until_held(served, process)
-        before, left = sum(served.answered.values()), files_in(Path(folder))
+        before, left = sum(served.answered.values()), files_in(folder)
         process.kill()
         process.communicate()
         served.hold_from = None
@@ -138,10 +137,19 @@ def server(failures: float) -> Iterator[tuple[Served, list[tuple[str, str]]]]:
         yield served, texts
 
 
+@contextmanager
+def a_folder() -> Iterator[Path]:
+    """Make a folder for what a system keeps, in one for what it is given."""
+    with TemporaryDirectory() as given:
+        folder = Path(given) / "kept"
+        folder.mkdir()
+        yield folder
+
+
 def start(system: System, python: Path, held: Conversation) -> subprocess.Popen[str]:
     """Start a driver; what its libraries do besides, it does with one thread and without looking for a network."""
     held = replace(held, options=system.options)
-    file = held.path.with_name(f"{held.path.name}.json")
+    file = held.path.parent / "conversation.json"
     file.write_text(held.dumps(), encoding="utf-8")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
     command = [str(python), "-m", f"benchmarks.peers.drivers.{system.driver}", str(file)]
@@ -175,11 +183,6 @@ def report_of(out: str) -> Report:
 def last_line(text: str) -> str:
     """Return the last line that is not empty."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
-
-
-def own_python(_: Sequence[str] = ()) -> Path:
-    """Return the interpreter that runs this."""
-    return Path(sys.executable)
 
 
 def tokens(text: str) -> int:
