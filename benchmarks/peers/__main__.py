@@ -40,15 +40,17 @@ def main() -> None:
         undisturbed: list[tuple[str, list[Measured]]] = []
         for failures in chosen.failures:
             measured = [(system.name, list[Measured]()) for system in able]
-            for _ in range(chosen.repeat):  # one after another, so that a noisy minute meets all of them
+            for seed in range(chosen.repeat):  # one after another, so that a noisy minute meets all of them
                 for system, (_, repetitions) in zip(able, measured, strict=True):
-                    repetitions.append(measure(system, pythons[system.driver], scenario, chosen.rounds, failures))
+                    python = pythons[system.driver]
+                    repetitions.append(measure(system, python, scenario, chosen.rounds, failures, seed))
                     report(f"{scenario}, {failures:.0%} failures: {system.name}, {repetitions[-1].seconds:.0f} s")
-            undisturbed = undisturbed or measured
+            undisturbed = undisturbed if failures else measured
             table = tables.of_failures(measured) if failures else tables.of_speed(measured)
             print(f"\n## {scenario}, {chosen.rounds} turns, {failures:.0%} of the requests fail\n\n{table}", flush=True)
-        print(f"\n## {scenario}, killed with kill -9 in the middle\n")
-        print(tables.of_kills(killed(able, pythons, scenario, chosen.rounds, undisturbed)), flush=True)
+        if undisturbed:
+            print(f"\n## {scenario}, killed with kill -9 in the middle\n")
+            print(tables.of_kills(killed(able, pythons, scenario, chosen.rounds, undisturbed)), flush=True)
 
 
 def killed(

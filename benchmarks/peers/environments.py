@@ -11,8 +11,8 @@ def python_of(name: str, folder: Path) -> Path:
     """Return the interpreter of a neighbour's environment; it is made, and everything installed, where it is missing.
 
     All distributions are pinned, and nothing is resolved: those that a neighbour declares without needing them for a
-    conversation (SDialog's and Concordia's bring gigabytes) are not among them. PyTorch is installed first and by itself,
-    so that pip picks the build for the machine.
+    conversation (SDialog's and Concordia's bring gigabytes) are not among them. PyTorch is installed first and by
+    itself, so that pip picks the build for the machine.
 
     Args:
         name: The neighbour; `requirements-NAME.txt` holds its distributions.

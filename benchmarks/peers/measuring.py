@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -83,9 +84,9 @@ class Killed:
     twice: int
 
 
-def measure(system: System, python: Path, scenario: str, turns: int, failures: float) -> Measured:
-    """Let a system hold a conversation of so many turns; of 0 turns, it is only loaded."""
-    with server(failures) as (served, texts), a_folder() as folder:
+def measure(system: System, python: Path, scenario: str, turns: int, failures: float, seed: int = 1) -> Measured:
+    """Let a system hold a conversation of so many turns, with failures drawn by the seed."""
+    with server(failures, seed) as (served, texts), a_folder() as folder:
         held = conversation(scenario, turns, served.address, served.models[0], folder)
         started = time.perf_counter()
         process = start(system, python, held)
@@ -107,7 +108,7 @@ def measure(system: System, python: Path, scenario: str, turns: int, failures: f
 
 def kill(system: System, python: Path, scenario: str, turns: int, answers: int) -> Killed:
     """Kill a conversation that holds after so many answers, with everything it asks unanswered; then start it again."""
-    with server(0) as (served, _), a_folder() as folder:
+    with server() as (served, _), a_folder() as folder:
         held = conversation(scenario, turns, served.address, served.models[0], folder)
         served.hold_from = answers
         process = start(system, python, held)
@@ -124,7 +125,7 @@ def kill(system: System, python: Path, scenario: str, turns: int, answers: int) 
 
 
 @contextmanager
-def server(failures: float) -> Iterator[tuple[Served, list[tuple[str, str]]]]:
+def server(failures: float = 0, seed: int = 1) -> Iterator[tuple[Served, list[tuple[str, str]]]]:
     """Serve; yield the server, and the list to which prompt and text of every answer are added."""
     texts: list[tuple[str, str]] = []
 
@@ -133,7 +134,7 @@ def server(failures: float) -> Iterator[tuple[Served, list[tuple[str, str]]]]:
         texts.append(("\n".join(text_of(message["content"] or "") for message in request["messages"]), text))
         return text
 
-    with serving(latency_s=LATENCY_S, failure_rate=failures, answer=recorded) as served:
+    with serving(latency_s=LATENCY_S, failure_rate=failures, answer=recorded, _random=Random(seed)) as served:
         yield served, texts
 
 
