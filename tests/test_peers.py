@@ -90,7 +90,7 @@ def test_a_kill_counts_what_is_kept_and_what_is_paid_again(speaker: Path) -> Non
     killed = measuring.kill(SPEAKING, speaker, DIALOGUE, 4, 2)
     assert (killed.before, killed.after, killed.kept) == (2, 2, 2)
     assert [name for name, _ in killed.files] == ["lines.txt"]
-    assert "| Speaker | 2 | 2 | 0 | `lines.txt` 0 KB |" in tables.of_kills([("Speaker", killed, 4)])
+    assert "| Speaker | 2 | 2 | 0 | `lines.txt`, 0 KB |" in tables.of_kills([("Speaker", killed, 4)])
 
 
 def a_measurement(wall_s: float, turns: int = 2) -> Measured:

@@ -48,9 +48,16 @@ def of_kills(rows: Sequence[tuple[str, Killed, float]]) -> str:
     lines = [header(["", "answers before the kill", "utterances kept", "answers paid again", "what lay there"])]
     for name, killed, needed in rows:
         again = "–" if killed.after is None else f"{max(0, killed.before + killed.after - needed):.0f}"
-        files = ", ".join(f"`{file}` {size / 1024:.0f} KB" for file, size in killed.files) or "nothing"
-        lines.append(row([name, str(killed.before), str(killed.kept), again, files]))
+        lines.append(row([name, str(killed.before), str(killed.kept), again, _files(killed)]))
     return "\n".join(lines)
+
+
+def _files(killed: Killed) -> str:
+    """Return the first file, how many more there are, and what all come to."""
+    if not killed.files:
+        return "nothing"
+    more = f" and {len(killed.files) - 1} more" if len(killed.files) > 1 else ""
+    return f"`{killed.files[0][0]}`{more}, {sum(size for _, size in killed.files) / 1024:.0f} KB"
 
 
 def header(names: Sequence[str]) -> str:
