@@ -90,7 +90,7 @@ def test_a_kill_counts_what_is_kept_and_what_is_paid_again(speaker: Path) -> Non
     killed = measuring.kill(SPEAKING, speaker, DIALOGUE, 4, 2)
     assert (killed.before, killed.after, killed.kept) == (2, 2, 2)
     assert [name for name, _ in killed.files] == ["lines.txt"]
-    assert "| Speaker | 2 | 2 | 0 | `lines.txt`, 0 KB |" in tables.of_kills([("Speaker", killed, 4)])
+    assert "| Speaker | 2 of 4 | 2 | 0 | `lines.txt`, 0 KB |" in tables.of_kills([("Speaker", killed, 4)])
 
 
 def a_measurement(wall_s: float, turns: int = 2) -> Measured:
@@ -112,7 +112,7 @@ def test_a_figure_is_a_median_with_its_spread_and_what_fails_is_left_out() -> No
 def test_what_holds_nothing_has_no_figures() -> None:
     table = tables.of_speed([("A", [Measured(None, "no", 1, 0, 0, 0, 1.0, 0)])])
     assert set(table.splitlines()[-1].strip("| ").split(" | ")[1:]) == {"–"}
-    assert "| A | 3 | 0 | – | nothing |" in tables.of_kills([("A", Killed(3, None, (), 0, 0), 4)])
+    assert "| A | 3 of 4 | 0 | – | nothing |" in tables.of_kills([("A", Killed(3, None, (), 0), 4)])
 
 
 def asked(content: str, **fields: Any) -> str:

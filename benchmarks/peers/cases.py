@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.peers.drivers.conversation import Conversation, Person
 from state.meeting import Attendee, Meeting
-from state.records import Participant
+from state.records import Case, Participant
 from worlds.catalog import resolve
 
 #: A meeting of five, and a dialogue of two.
@@ -22,8 +22,8 @@ def conversation(scenario: str, turns: int, address: str, model: str, folder: Pa
         opening = (start.opening.speaker, start.opening.text) if start.opening else None
         situation = f"{start.title}. {start.description}"
     else:
-        assert not hasattr(start, "population")
-        people, opening = (start.participant(start.names[0]), start.participant(start.names[1])), None
+        assert isinstance(start, Case)
+        people, opening = (start.initiator, start.partner), None
         situation = f"{people[0].persona.name} has met {people[1].persona.name} and begins to talk."
     return Conversation(
         scenario=scenario,

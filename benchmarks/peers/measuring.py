@@ -74,14 +74,12 @@ class Killed:
         after: Answers from then to the end; `None`: it could not end.
         files: What lay there after the kill, and the bytes of it.
         kept: Utterances that were there when the second process began.
-        twice: Answers given more than once to the same request.
     """
 
     before: int
     after: int | None
     files: tuple[tuple[str, int], ...]
     kept: int
-    twice: int
 
 
 def measure(system: System, python: Path, scenario: str, turns: int, failures: float, seed: int = 1) -> Measured:
@@ -121,7 +119,7 @@ def kill(system: System, python: Path, scenario: str, turns: int, answers: int) 
         out, _ = process.communicate(timeout=_LIMIT_S)
         report = report_of(out) if process.returncode == 0 else None
         after = sum(served.answered.values()) - before
-        return Killed(before, after if report else None, left, report.kept if report else 0, served.paid_twice)
+        return Killed(before, after if report else None, left, report.kept if report else 0)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def of_kills(rows: Sequence[tuple[str, Killed, float]]) -> str:
     lines = [header(["", "answers before the kill", "utterances kept", "answers paid again", "what lay there"])]
     for name, killed, needed in rows:
         again = "–" if killed.after is None else f"{max(0, killed.before + killed.after - needed):.0f}"
-        lines.append(row([name, str(killed.before), str(killed.kept), again, _files(killed)]))
+        lines.append(row([name, f"{killed.before} of {needed:.0f}", str(killed.kept), again, _files(killed)]))
     return "\n".join(lines)
 
 

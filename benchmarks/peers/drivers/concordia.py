@@ -62,7 +62,7 @@ def configuration(conversation: Conversation) -> prefab.Config:
         )
         for person in conversation.people
     ]
-    order = "game_master_choice" if conversation.is_meeting else conversation.options.get("order", "fixed")
+    order = "game_master_choice" if conversation.is_meeting else "fixed"
     game_master = prefab.InstanceConfig(
         prefab="dialogic__GameMaster",
         role=prefab.Role.GAME_MASTER,
