@@ -64,11 +64,11 @@ class ModelAccess:
         Raises:
             TrustError: Only a file names one, and the user, if they can be asked, said no.
         """
-        from models.chat_names import SERVER_KEY, is_chat_name, key_variable, place_of
+        from models.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
         from models.loading import is_hub_id
 
-        places = {place_of(name): name for name in names if is_chat_name(name)}
-        named = {place_of(name) for name in self.named if is_chat_name(name)}
+        places = {place: name for name in names if is_chat_name(name) for place in places_of(name)}
+        named = {place for name in self.named if is_chat_name(name) for place in places_of(name)}
         for place in sorted(places.keys() - named - set(self.trust.read().places)):
             key = key_variable(places[place])
             if key in self.keys and key != SERVER_KEY:

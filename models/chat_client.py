@@ -1,0 +1,51 @@
+"""What a chat model asks of the client of its provider, or of its servers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from models.chat_messages import Content
+from models.servers import Server
+
+Message = tuple[str, Content]
+
+
+@dataclass(frozen=True)
+class ChatAnswer:
+    """An answer of a chat model.
+
+    Attributes:
+        text: What it wrote.
+        prompt_tokens, reply_tokens: What the provider counted; 0 where it counts nothing.
+    """
+
+    text: str
+    prompt_tokens: int
+    reply_tokens: int
+
+
+class ChatClient(Protocol):
+    """Asks for one answer at a time; what fails is raised as it comes (`models.chat_errors` explains it)."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether the model is known to take pictures."""
+
+    def accepts(self, sampling: str) -> bool:
+        """Whether requests may name this parameter of sampling."""
+
+    async def answer(
+        self,
+        server: Server,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        sampling: Mapping[str, float],
+    ) -> ChatAnswer:
+        """Return the answer to messages.
+
+        Args:
+            server: Who is asked.
+            messages: By role; contents as LangChain has them.
+            schema: JSON Schema of the answer; `None`: it is described in words alone.
+            sampling: Parameters that differ from the provider's defaults.
+        """
