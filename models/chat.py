@@ -14,9 +14,11 @@ a hosted model is opened, and not before.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
@@ -52,6 +54,8 @@ from state.language_model import (
 )
 from state.parameters import Parameters
 from state.records import Reply
+
+T = TypeVar("T")
 
 #: How often a model is asked again for a reply that can't be read.
 _REPEATS = 4
@@ -125,7 +129,7 @@ class ChatModel:
         asked = [
             (request, messages_of(request, self._lookup)) for request in requests
         ]  # here: the store is of a thread
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._replies(asked), event_loop()))
+        return await asyncio.wrap_future(self._in_loop(lambda: self._replies(asked)))
 
     async def _replies(self, asked: Sequence[tuple[GenerationRequest, Sequence[Message]]]) -> list[list[Reply]]:
         pending = [
@@ -146,12 +150,33 @@ class ChatModel:
         """Raise: a chat model shows no attention."""
         raise self._attention_unavailable()
 
+    def tells_likelihoods(self) -> bool:
+        """Return whether a server says how likely a text is (see the contract); servers are asked once."""
+        asked = self._in_loop(lambda: self._requests.send(self._client.tells_likelihoods, random.Random(0)))
+        return asked.result()
+
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
-        """Raise: a chat model shows no probabilities."""
-        raise ModelError(
-            f"{self.id} does not tell how likely a text is; set judge=rating, or judge_model to a local model, "
-            "and take a scorer that needs no likelihood"
-        )
+        """Return the mean log-probability of the reply's first text after the prompt, in nats per token.
+
+        Raises:
+            ModelError: The model does not tell, or its servers fail.
+        """
+        return await asyncio.wrap_future(self._in_loop(lambda: self._log_likelihood(prompt, reply)))
+
+    async def _log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        async def ask(server: Server) -> float:
+            if not await self._client.tells_likelihoods(server):
+                raise ModelError(
+                    f"{self.id} does not tell how likely a text is; set judge=rating, or judge_model to a local "
+                    "model, and take a scorer that needs no likelihood"
+                )
+            return await self._client.log_likelihood(server, prompt, reply)
+
+        return await self._requests.send(ask, random.Random(reply.text))
+
+    def _in_loop(self, asked: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Start what is asked in the loop of all remote requests."""
+        return asyncio.run_coroutine_threadsafe(asked(), event_loop())
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Raise: a chat model shows no probabilities."""

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from models.chat_messages import Content
 from models.servers import Server
+from state.language_model import RenderedPrompt
+from state.records import Reply
 
 Message = tuple[str, Content]
 
@@ -33,6 +35,12 @@ class ChatClient(Protocol):
 
     def accepts(self, sampling: str) -> bool:
         """Whether requests may name this parameter of sampling."""
+
+    async def tells_likelihoods(self, server: Server) -> bool:
+        """Return whether a server says how likely a text is to the model."""
+
+    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of a reply's first text after a prompt, in nats per token."""
 
     async def answer(
         self,

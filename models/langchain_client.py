@@ -10,7 +10,9 @@ from models.chat_errors import shortened_message
 from models.chat_names import PROVIDERS
 from models.servers import Server
 from state.errors import ModelError, UsageError, extra_hint, nearest_hint
+from state.language_model import RenderedPrompt
 from state.parameters import Parameters
+from state.records import Reply
 
 
 class LangChainClient:
@@ -54,6 +56,14 @@ class LangChainClient:
     def accepts(self, sampling: str) -> bool:
         """Whether LangChain's class has this parameter of sampling."""
         return sampling in type(self.model).model_fields
+
+    async def tells_likelihoods(self, server: Server) -> bool:
+        """Return that no provider does."""
+        return False
+
+    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Raise: no provider tells."""
+        raise NotImplementedError
 
     async def answer(
         self,

@@ -13,8 +13,11 @@ from typing import Any
 from models.answer_limits import add_limits
 from models.chat_client import ChatAnswer, Message
 from models.chat_messages import Content
+from models.server_likelihood import ServerLikelihoods
 from models.servers import Server
 from state.errors import ModelError, extra_hint
+from state.language_model import RenderedPrompt
+from state.records import Reply
 
 #: Requests in flight for which an HTTP client is opened: it walks through all its connections for each request.
 _OF_A_CLIENT = 32
@@ -66,10 +69,19 @@ class ServerClient:
         if max_reply_tokens is not None:
             self._fixed["max_completion_tokens"] = max_reply_tokens
         self._clients: dict[Server, list[Any]] = {}
+        self._likelihoods = ServerLikelihoods(model, self.post)
 
     def accepts(self, sampling: str) -> bool:
         """Whether requests may name this parameter: the server itself refuses what it does not know."""
         return True
+
+    async def tells_likelihoods(self, server: Server) -> bool:
+        """Return whether a server returns log-probabilities of prompts; it is asked once."""
+        return await self._likelihoods.are_told_by(server)
+
+    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of a reply's first text (see `models.server_likelihood`)."""
+        return await self._likelihoods.mean(server, prompt, reply)
 
     async def answer(
         self,

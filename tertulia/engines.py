@@ -11,6 +11,7 @@ from state.language_model import Embedder, LanguageModel, ModelRole, PictureFind
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.parameters.model import ServerParameters
+from state.questions import ServedModel
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
 from storage.vectors import VectorFile
@@ -212,9 +213,13 @@ class Engines:
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             suited = self.suited(speaker, parameters)
             _require_dialogue_last(suited, speaker.id)
+            judges_blindly = judge.traits.text_only and not (
+                suited.judge == "likelihood" and isinstance(judge, ServedModel) and judge.tells_likelihoods()
+            )
             _require_likelihoods(
                 suited,
-                *(model.id if model.traits.text_only else None for model in (judge, speaker, thinker)),
+                judge.id if judges_blindly else None,
+                *(model.id if model.traits.text_only else None for model in (speaker, thinker)),
             )
         scorer = self.roles.get("score")
         if scorer is not None and scorer.traits.text_only:
@@ -313,7 +318,7 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
         UsageError: The name of a chat model is incomplete; or a model that shows only text is to score, or to tell how
             likely a text is.
     """
-    from models.chat_names import TRAITS, check_chat_name, is_chat_name
+    from models.chat_names import ADDRESS, TRAITS, check_chat_name, is_chat_name
 
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     speakers = [name, *_participant_models(name, start).values()]
@@ -323,8 +328,14 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
     for speaker in speakers:
         if speaker in remote:
             TRAITS.require_scores(parameters)
-        asked = (roles.get("judge", speaker), speaker, roles.get("think", speaker))
-        _require_likelihoods(parameters, *(name if name in remote else None for name in asked))
+        judge, thinker = roles.get("judge", speaker), roles.get("think", speaker)
+        # A server may tell: it is asked when its model is opened.
+        judges_blindly = judge in remote and not judge.startswith(ADDRESS)
+        _require_likelihoods(
+            parameters,
+            judge if judges_blindly else None,
+            *(name if name in remote else None for name in (speaker, thinker)),
+        )
     if (scorer := roles.get("score")) in remote:
         raise _no_surrogate(str(scorer))
 
