@@ -62,7 +62,11 @@ _REPEATS = 4
 
 
 def open_chat_model(
-    name: str, parameters: Parameters, key: str | None, report: Report = ignore_activity
+    name: str,
+    parameters: Parameters,
+    key: str | None,
+    report: Report = ignore_activity,
+    recorded_as: str | None = None,
 ) -> "ChatModel":
     """Return the chat model of that name.
 
@@ -72,6 +76,7 @@ def open_chat_model(
         parameters: The limits: timeout, retries, concurrency, requests a minute, length.
         key: What `models.chat_names.key_variable` has in the environment.
         report: Is called whenever the model waits (see `state.language_model.Report`).
+        recorded_as: The name by which runs know it, where the user names other servers of it; else `name`.
 
     Raises:
         UsageError: The name is incomplete, or the provider is unknown.
@@ -82,7 +87,9 @@ def open_chat_model(
         addresses, model = split_addresses(name)
         keys = keys_of_servers(addresses, key or "")
         servers = [Server(address, SecretStr(keys[address])) for address in addresses]
-        return ChatModel(name, ServerClient(model, parameters.max_reply_tokens), servers, parameters, report)
+        return ChatModel(
+            recorded_as or name, ServerClient(model, parameters.max_reply_tokens), servers, parameters, report
+        )
     provider, _, model = name.partition(":")
     variable = key_variable(name)
     if variable and not key:

@@ -150,3 +150,10 @@ def places_of(name: str) -> list[str]:
     if not name.startswith(ADDRESS):
         return [name.partition(":")[0] + ":"]
     return list(dict.fromkeys(str(origin_of(address)) for address in split_addresses(name)[0]))
+
+
+def is_same_served(name: str, other: str) -> bool:
+    """Return whether two names are of one model on servers of the user's, maybe on different ones."""
+    if not (name.startswith(ADDRESS) and other.startswith(ADDRESS)):
+        return name == other
+    return name.partition("#")[2] == other.partition("#")[2]

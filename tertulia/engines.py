@@ -68,6 +68,7 @@ class ModelAccess:
         from models.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
         from models.loading import is_hub_id
 
+        names = [self._asked_as(name) for name in names]
         places = {place: name for name in names if is_chat_name(name) for place in places_of(name)}
         named = {place for name in self.named if is_chat_name(name) for place in places_of(name)}
         for place in sorted(places.keys() - named - set(self.trust.read().places)):
@@ -94,10 +95,20 @@ class ModelAccess:
         of_server = parameters.model_dump(include={*ServerParameters.model_fields})
         return self._kept((name, parameters.precision, *of_server.values()), lambda: self._open_model(name, parameters))
 
-    def _open_model(self, name: str, parameters: Parameters) -> LanguageModel:
+    def _asked_as(self, name: str) -> str:
+        """Return the name with the servers that the user names for a model now, where those are others."""
+        from models.chat_names import ADDRESS, is_same_served
+
+        if name in self.named or not name.startswith(ADDRESS):
+            return name
+        elsewhere = [named for named in self.named if is_same_served(named, name)]
+        return elsewhere[0] if len(elsewhere) == 1 else name
+
+    def _open_model(self, recorded: str, parameters: Parameters) -> LanguageModel:
         from models.chat_names import key_variable
         from models.loading import open_model
 
+        name = self._asked_as(recorded)
         variable = key_variable(name)
         with _errors_explained(f"the model {name!r}"):
             return open_model(
@@ -109,6 +120,7 @@ class ModelAccess:
                 report=self.report,
                 may_download=name in self.named or name in self.trust.read().places,
                 with_code=name in self.with_code,
+                recorded_as=recorded,
             )
 
     def embedder(self, name: str) -> Embedder:
