@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         knows = self.served.tells == ("echo" if "prompt" in request else "chat")
         tokens = self.served.read(request) if knows else read_words(request)
         choice: dict[str, Any] = {"index": 0, "finish_reason": "length", "text": "", "message": {"content": "a"}}
-        answer = {"choices": [choice], "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1}}
+        answer: dict[str, Any] = {"choices": [choice], "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1}}
         if request.get("echo"):
             choice["logprobs"] = {"tokens": [t for t, _ in tokens], "token_logprobs": [*(x for _, x in tokens), -1.0]}
         elif knows and "prompt_logprobs" in request:
