@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -39,6 +40,7 @@ class ModelAccess:
         named: Names of models that the command, or the program, gives.
         with_code: Those of them whose own Python code is executed.
         kept: Models that were opened, for the next run that asks for the same; `None`: each run opens its own.
+        scorers: How many actors of Ray hold the surrogate, beside the conversations; 0: it is opened here.
     """
 
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
@@ -48,6 +50,7 @@ class ModelAccess:
     named: frozenset[str] = frozenset()
     with_code: frozenset[str] = frozenset()
     kept: dict[object, Any] | None = field(default=None, repr=False, compare=False)
+    scorers: int = 0
 
     def keeping_models(self) -> "ModelAccess":
         """Return the same, with each model opened once for all runs that ask for it."""
@@ -103,6 +106,31 @@ class ModelAccess:
             return name
         elsewhere = [named for named in self.named if is_same_served(named, name)]
         return elsewhere[0] if len(elsewhere) == 1 else name
+
+    def scorer(self, name: str, parameters: Parameters) -> LanguageModel:
+        """Return the model that scores for others: in actors of Ray where the user wants some, else opened here.
+
+        Raises:
+            TertuliaError: It can't be opened, or Ray is missing.
+        """
+        if not self.scorers:
+            return self.language_model(name, parameters)
+        from models.loading import open_model
+        from models.ray_scoring import open_scorers
+        from models.threads import threads_in_force
+
+        opener = partial(
+            open_model,
+            name,
+            cache=self.cache,
+            precision=parameters.precision,
+            may_download=name in self.named or name in self.trust.read().places,
+            with_code=name in self.with_code,
+        )
+        # As many threads as here: digits depend on how many there are.
+        return self._kept(
+            ("scorers", name, parameters.precision), lambda: open_scorers(opener, self.scorers, threads_in_force()[0])
+        )
 
     def _open_model(self, recorded: str, parameters: Parameters) -> LanguageModel:
         from models.chat_names import key_variable
@@ -295,13 +323,14 @@ def _open(
                 opened[wanted] = access.language_model(wanted, parameters)
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
+    beside: dict[ModelRole, str] = {role: roles.pop(role) for role in ("score",) if access.scorers and role in roles}
     embedder = REHEARSAL if opened[name].traits.rehearsed else embedder
     finder = None if name == REHEARSAL or parameters.picture_model is None else parameters.picture_model
     return Engines(
         model=opened[name],
         participant_models=each(participants),
         embedder=access.embedder(embedder),
-        roles=each(roles),
+        roles=each(roles) | {role: access.scorer(wanted, parameters) for role, wanted in beside.items()},
         picture_finder=None if finder is None else access.picture_finder(finder),
     )
 
