@@ -53,6 +53,7 @@ from state.language_model import (
     ignore_activity,
 )
 from state.parameters import Parameters
+from state.randomness import keyed_generator
 from state.records import Reply
 
 T = TypeVar("T")
@@ -159,7 +160,7 @@ class ChatModel:
 
     def tells_likelihoods(self) -> bool:
         """Return whether a server says how likely a text is (see the contract); servers are asked once."""
-        asked = self._in_loop(lambda: self._requests.send(self._client.tells_likelihoods, random.Random(0)))
+        asked = self._in_loop(lambda: self._requests.send(self._client.tells_likelihoods, self._jitter()))
         return asked.result()
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
@@ -179,7 +180,11 @@ class ChatModel:
                 )
             return await self._client.log_likelihood(server, prompt, reply)
 
-        return await self._requests.send(ask, random.Random(reply.text))
+        return await self._requests.send(ask, self._jitter())
+
+    def _jitter(self) -> random.Random:
+        """Return what draws the waits before retries of a request that draws nothing else."""
+        return keyed_generator(0, node="log_likelihood", agent=self.id)
 
     def _in_loop(self, asked: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         """Start what is asked in the loop of all remote requests."""

@@ -4,12 +4,15 @@ import asyncio
 import os
 import random
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from support.tiny import tiny_language_model
 
+from models.loading import open_model
 from models.ray_scoring import RayScorers, open_scorers
 from prompts.render import render
 from state.errors import ModelError
@@ -25,19 +28,11 @@ PROMPT = Prompt(
 )
 
 
-def open_tiny() -> LanguageModel:
-    return tiny_language_model()
-
-
-def open_nothing() -> LanguageModel:
-    raise ModelError("the model 'x' can't be loaded: no such folder")
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
     paths = {"PYTHONPATH": os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")])}
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
     yield
     ray.shutdown()
 
@@ -50,7 +45,7 @@ def asked(model: LanguageModel | RayScorers) -> tuple[RenderedPrompt, list[list[
 async def test_scores_are_those_of_the_model_here_also_when_an_actor_dies() -> None:
     local, options = tiny_language_model(), ScoringOptions()
     expected = await local.score(*asked(local), options)
-    scorers = open_scorers(open_tiny, 2, threads=torch.get_num_threads())
+    scorers = open_scorers(tiny_language_model, 2, threads=torch.get_num_threads())
     assert (scorers.id, scorers.traits) == (local.id, local.traits)
     assert await asyncio.gather(*(scorers.score(*asked(scorers), options) for _ in range(6))) == [expected] * 6
     ray.kill(scorers._actors[0], no_restart=False)
@@ -64,7 +59,7 @@ async def test_scores_are_those_of_the_model_here_also_when_an_actor_dies() -> N
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_model_that_actors_can_t_open_is_one_line() -> None:
+def test_a_model_that_actors_can_t_open_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such folder") as raised:
-        open_scorers(open_nothing, 1)
+        open_scorers(partial(open_model, "./nowhere", cache=tmp_path), 1)
     assert "\n" not in str(raised.value)
