@@ -2,12 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, ParamSpec
-
-P = ParamSpec("P")
+from typing import Any
 
 
-def answered_in_loop(question: Callable[P, Any]) -> Callable[P, Awaitable[Any]]:
+def answered_in_loop(question: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """Return a router as a coroutine function, with its name and types.
 
     LangGraph hands every other function to a thread: with hundreds of conversations at once, waking threads takes
@@ -15,7 +13,7 @@ def answered_in_loop(question: Callable[P, Any]) -> Callable[P, Awaitable[Any]]:
     """
 
     @wraps(question)
-    async def answer(*args: P.args, **kwargs: P.kwargs) -> Any:
+    async def answer(*args: Any, **kwargs: Any) -> Any:
         return question(*args, **kwargs)
 
     return answer
