@@ -1,6 +1,6 @@
 """Models on servers that speak OpenAI's protocol (vLLM, SGLang, llama.cpp, …), asked without a library of a provider.
 
-What a request costs here is what hundreds of conversations wait for: a quarter of the processor's time that the same
+What a request costs here is what hundreds of conversations wait for: two thirds of the processor's time that the same
 request takes through LangChain and OpenAI's client. What is sent is what they would send.
 """
 
