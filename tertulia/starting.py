@@ -309,6 +309,7 @@ def reopen(
     *,
     seat: str | None = None,
     additions: Additions = NOTHING_ADDED,
+    model: str | None = None,
 ) -> "Context":
     """Return the context in which a run that was begun before is driven on.
 
@@ -318,12 +319,15 @@ def reopen(
         access: What opening its models needs.
         seat: Whose words a person types, if that is to be checked.
         additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
+        model: The same model on other servers, which are asked from now on; `None`: where it was asked before.
 
     Raises:
-        TertuliaError: Another seat is asked for than the run has, an extension has changed or is gone, or a model
-            can't be opened.
+        TertuliaError: Another seat or model is asked for than the run has, an extension has changed or is gone, or a
+            model can't be opened.
     """
     check_seat(seat, run)
+    if model is not None:
+        access = _on_other_servers(run, model, access)
     if run.trial is not None and run.status != "finished":
         experiment = run.trial.experiment
         raise UsageError(
@@ -333,6 +337,24 @@ def reopen(
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
     return context_of(store, run, reopen_engines(run, access), registry)
+
+
+def _on_other_servers(run: RunRecord, model: str, access: ModelAccess) -> ModelAccess:
+    """Return the access with which a run's model is asked where the user says.
+
+    Raises:
+        UsageError: That is another model.
+    """
+    from models.chat_names import check_chat_name, is_chat_name, is_same_served
+
+    if not is_same_served(model, run.model):
+        raise UsageError(
+            f"run {run.run} has the model {run.model}, and goes on with no other than the same on other servers "
+            "(http://HOST:PORT/v1#NAME); to change the model, fork the run"
+        )
+    if is_chat_name(model):
+        check_chat_name(model)
+    return access.naming([model])
 
 
 def context_of(

@@ -149,7 +149,7 @@ def _without(known: Trusted, withdrawn: Trusted) -> Trusted:
 
 def _trusted_by(name: str, withdraw: bool) -> Trusted:
     """Return a name as it is remembered; one that is withdrawn may be gone."""
-    from models.chat_names import PROVIDERS, is_chat_name, origin_of, place_of
+    from models.chat_names import PROVIDERS, is_chat_name, origin_of, places_of
     from models.loading import is_hub_id
     from nodes.machinery.extensions import Source, installed
     from worlds.scenario_parts import extension_source
@@ -157,7 +157,7 @@ def _trusted_by(name: str, withdraw: bool) -> Trusted:
     if (origin := origin_of(name.partition("#")[0])) is not None:
         return Trusted(places=(origin,))
     if is_chat_name(name):
-        return Trusted(places=(place_of(name),))
+        return Trusted(places=tuple(places_of(name)))
     if is_hub_id(name) and not name.endswith(".py"):
         return Trusted(places=(name,))
     if not name.endswith(".py") and name not in installed():
