@@ -1,15 +1,15 @@
 """Uniting stores: runs of one, with all that belongs to them, become runs of another."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from state.errors import UsageError
-from storage.carrying import Carrier, SourceError, by_hash, in_chunks, marks, reading
-from storage.checkpoint_rows import make_tables, read_checkpoints, write_checkpoints
-from storage.cognition import NO_LIMIT
-from storage.run_rows import NUMBERED, copy_rows, rows_of
+from storage.carrying import SourceError, reading
+from storage.checkpoint_rows import make_tables
+from storage.run_merging import RunMerger
 from storage.store import SqlStore
 from storage.tables import Table
 from storage.values import plain_json
@@ -17,8 +17,8 @@ from storage.values import plain_json
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 
-#: Runs that are copied in one transaction: other writers wait for it.
-RUNS_AT_ONCE = 50
+#: Turns that are copied in one transaction, unless one run has more: other writers wait for it.
+TURNS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class _Merge:
         chosen = self._with_ancestors(records, records if runs is None else runs)
         make_tables(self._target.file)
         self._merge_experiments({records[run]["experiment"] for run in chosen} if runs is not None else None)
-        for batch in in_chunks(chosen, RUNS_AT_ONCE):
+        for batch in self._batches(chosen):
             self._merge_batch([records[run] for run in batch])
-        self._renumber()
+        self._renumber("runs", "run")
         added, continued, unchanged = (
             tuple(run for run in records if self._outcomes.get(run) == outcome)
             for outcome in ("added", "continued", "unchanged")
@@ -92,6 +92,21 @@ class _Merge:
             else:
                 self._refused[run] = f"its lineage is not whole: there is no run {name} before it"
         return [*ordered]
+
+    def _batches(self, runs: Sequence[str]) -> Iterator[list[str]]:
+        """Yield runs in the lists that are merged together."""
+        counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
+        turns = {row["run"]: row["turns"] for row in counted}
+        batch: list[str] = []
+        waiting = 0
+        for run in runs:
+            batch.append(run)
+            waiting += 1 + turns.get(run, 0)
+            if waiting >= TURNS_AT_ONCE:
+                yield batch
+                batch, waiting = [], 0
+        if batch:
+            yield batch
 
     def _merge_experiments(self, named: Collection[str] | None) -> None:
         """Merge the definitions of experiments: all of them, or those that are named."""
@@ -120,77 +135,37 @@ class _Merge:
 
     def _merge_batch(self, rows: Sequence[dict[str, Any]]) -> None:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""
-        before = dict(self._refused)
+        merger = RunMerger(self._source, self._target, self._refused)
         try:
             with self._target.transaction():
-                outcomes = self._merge_runs(rows)
+                merger.merge(rows)
         except SourceError as error:
-            self._refused = before
             if len(rows) == 1:
                 self._refused[rows[0]["run"]] = str(error)
                 return
             for row in rows:
                 self._merge_batch([row])
         else:
-            self._outcomes |= outcomes
+            self._done(merger)
 
-    def _merge_runs(self, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-        names = [row["run"] for row in rows]
-        known = {
-            row["run"]: row for row in Table(self._target.file, "runs").select(f"WHERE run IN ({marks(names)})", *names)
-        }
-        outcomes: dict[str, str] = {}
-        for row in rows:
-            run, parent = row["run"], row["parent_run"]
-            if (experiment := f"experiment {row['experiment']}") in self._refused:
-                self._refused[run] = f"it is a trial of {experiment}, which was refused"
-            elif parent in self._refused:
-                self._refused[run] = f"it was forked from {parent}, which was refused"
-            elif run not in known:
-                outcomes[run] = "added"
-            elif self._is_equal(row, known[run]):
-                outcomes[run] = "unchanged"
-            else:
-                self._refused[run] = f"the run {run} of {self._target.path} is another one"
-        self._add([row for row in rows if outcomes.get(row["run"]) == "added"])
-        return outcomes
+    def _done(self, merger: RunMerger) -> None:
+        for outcome in ("added", "continued", "unchanged"):
+            self._outcomes |= dict.fromkeys(getattr(merger, outcome), outcome)
+        self._refused |= merger.refused
 
-    def _is_equal(self, row: dict[str, Any], known: dict[str, Any]) -> bool:
-        """Return whether both stores have the same rows of a run."""
-        stores = (self._source.file, self._target.file)
-        heads = [by_hash(file, "runs", [found])[0] for file, found in zip(stores, (row, known), strict=True)]
-        if heads[0] != heads[1]:
-            return False
-        return all(
-            by_hash(stores[0], table, rows_of(stores[0], table, [row["run"]], 0, NO_LIMIT))
-            == by_hash(stores[1], table, rows_of(stores[1], table, [row["run"]], 0, NO_LIMIT))
-            for table in NUMBERED
-            if table != "passages"
-        )
-
-    def _add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Insert runs that the target does not have, with all that belongs to them."""
-        if not rows:
-            return
-        carrier = Carrier(self._source.file, self._target.file)
-        for row, carried in zip(rows, carrier.carried("runs", rows), strict=True):
-            with reading():
-                record, start = self._source.run(row["run"]), self._source.start(row["run"])
-            self._target.insert_run(carried, record, start)
-        runs = [row["run"] for row in rows]
-        copy_rows(self._source.file, self._target.file, carrier, runs)
-        with reading():
-            checkpoints = read_checkpoints(self._source.file, runs)
-        write_checkpoints(self._target.file, checkpoints)
-
-    def _renumber(self) -> None:
-        """Number the runs of the target in the order in which they were created, whatever store they came from."""
-        rows = self._target.file.rows("SELECT id, run, created FROM runs ORDER BY id")
-        ordered = sorted(rows, key=lambda row: (datetime.fromisoformat(row["created"]).timestamp(), row["run"]))
-        moved = [(row["run"], place["id"]) for row, place in zip(ordered, rows, strict=True) if row != place]
-        if not moved:
-            return
+    def _renumber(self, table: str, column: str) -> None:
+        """Number rows of the target in the order in which they were created, whatever store they came from."""
         with self._target.transaction():
-            for run, place in moved:  # below zero first, where no other row is
-                self._target.file.write("UPDATE runs SET id = ? WHERE run = ?", -place, run)
-            self._target.file.write("UPDATE runs SET id = -id WHERE id < 0")
+            rows = self._target.file.rows(f"SELECT id, {column} AS name, created FROM {table} ORDER BY id")
+            ordered = sorted(rows, key=_age)
+            moved = [(row["name"], place["id"]) for row, place in zip(ordered, rows, strict=True) if row != place]
+            for name, place in moved:  # below zero first, where no other row is
+                self._target.file.write(f"UPDATE {table} SET id = ? WHERE {column} = ?", -place, name)
+            if moved:
+                self._target.file.write(f"UPDATE {table} SET id = -id WHERE id < 0")
+
+
+def _age(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return when a run was created; those of one moment, as a town's conversations, in the order of their numbers."""
+    numbered = [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
+    return datetime.fromisoformat(row["created"]).timestamp(), numbered

@@ -173,7 +173,7 @@ class Runs(Contents, RunStore):
         if not rows:
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
-        return self._run_record(rows[0])
+        return self.run_record(rows[0])
 
     @override
     def runs(
@@ -195,7 +195,7 @@ class Runs(Contents, RunStore):
         )
         if self.file.is_checked:
             self._check_nothing_is_lost()
-        return [self._run_record(row) for row in rows]
+        return [self.run_record(row) for row in rows]
 
     def _check_nothing_is_lost(self) -> None:
         """Check that every run has its record, and every turn that was executed its row."""
@@ -294,7 +294,8 @@ class Runs(Contents, RunStore):
         if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
             raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
 
-    def _run_record(self, row: dict[str, Any]) -> RunRecord:
+    def run_record(self, row: dict[str, Any]) -> RunRecord:
+        """Return the record of a row of `runs`."""
         with record_faults(self.path):
             return record_of(
                 RunRecord,
