@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from state.errors import UsageError
+from state.errors import StorageError, UsageError
 from storage.carrying import SourceError, reading
 from storage.checkpoint_rows import make_tables
-from storage.run_merging import RunMerger
+from storage.faults import record_faults
+from storage.run_comparison import DifferError
+from storage.run_merging import Row, RunMerger, town_of
 from storage.store import SqlStore
 from storage.tables import Table
-from storage.values import plain_json
+from storage.town_merging import TownMerger
+from storage.values import parsed, plain_json
 
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
@@ -69,16 +72,23 @@ class _Merge:
         chosen = self._with_ancestors(records, records if runs is None else runs)
         make_tables(self._target.file)
         self._merge_experiments({records[run]["experiment"] for run in chosen} if runs is not None else None)
-        for batch in self._batches(chosen):
-            self._merge_batch([records[run] for run in batch])
+        towns = self._towns(records, chosen if runs is not None else None)
+        for simulation, conversations in towns.items():
+            self._merge_town(simulation, [records[run] for run in conversations])
+        of_towns = {run for conversations in towns.values() for run in conversations}
+        for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
+            self._merge_batch(batch)
+        if runs is None:
+            self._merge_calibrations()
         self._renumber("runs", "run")
+        self._renumber("simulations", "simulation")
         added, continued, unchanged = (
             tuple(run for run in records if self._outcomes.get(run) == outcome)
             for outcome in ("added", "continued", "unchanged")
         )
         return Merged(added, continued, unchanged, self._refused)
 
-    def _with_ancestors(self, records: Mapping[str, dict[str, Any]], runs: Collection[str]) -> list[str]:
+    def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
         """Return runs and their ancestors, each after its parent; one whose lineage is not whole is refused."""
         ordered: dict[str, None] = {}
         for run in runs:
@@ -93,15 +103,64 @@ class _Merge:
                 self._refused[run] = f"its lineage is not whole: there is no run {name} before it"
         return [*ordered]
 
-    def _batches(self, runs: Sequence[str]) -> Iterator[list[str]]:
+    def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
+        """Return simulations with their conversations: all of them, or those of which a conversation was chosen."""
+        rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
+        towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}
+        for run in records:
+            if (town := town_of(run)) in towns:
+                towns[town].append(run)
+        if chosen is None:
+            return towns
+        return {town: runs for town, runs in towns.items() if not set(runs).isdisjoint(chosen)}
+
+    def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
+        """Merge a simulation with its conversations, all of it or nothing."""
+        merger = RunMerger(self._source, self._target, self._refused)
+        try:
+            with self._target.transaction():
+                TownMerger(self._source, self._target, simulation).merge()
+                for batch in self._batches(rows):
+                    merger.merge(batch)
+                if refused := [run for run in merger.refused if town_of(run) == simulation]:
+                    raise DifferError(f"its conversation {refused[0]} was refused: {merger.refused[refused[0]]}")
+                self._check_town(simulation)
+        except (SourceError, DifferError) as error:
+            self._refused[f"simulation {simulation}"] = str(error)
+            reason = f"it is a conversation of simulation {simulation}, which was refused"
+            self._refused |= {row["run"]: reason for row in rows}
+        else:
+            self._done(merger)
+
+    def _check_town(self, simulation: str) -> None:
+        try:
+            self._target.simulations.encounters(simulation)
+        except StorageError:
+            raise DifferError("other runs have the ids of its conversations") from None
+
+    def _merge_calibrations(self) -> None:
+        """Take the calibrations that the target lacks; of two with one digest, the later."""
+        with reading():
+            given = Table(self._source.file, "calibrations").select("")
+            with record_faults(self._source.path):
+                for row in given:
+                    parsed(row["curve"]), datetime.fromisoformat(row["created"])
+        table = Table(self._target.file, "calibrations")
+        with self._target.transaction():
+            known = {row["calibration"]: row for row in table.select("")}
+            for row in given:
+                if (there := known.get(row["calibration"])) is None or _moment(there) < _moment(row):
+                    table.insert(row, replace=True)
+
+    def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
         """Yield runs in the lists that are merged together."""
         counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
         turns = {row["run"]: row["turns"] for row in counted}
-        batch: list[str] = []
+        batch: list[Row] = []
         waiting = 0
-        for run in runs:
-            batch.append(run)
-            waiting += 1 + turns.get(run, 0)
+        for row in rows:
+            batch.append(row)
+            waiting += 1 + turns.get(row["run"], 0)
             if waiting >= TURNS_AT_ONCE:
                 yield batch
                 batch, waiting = [], 0
@@ -133,7 +192,7 @@ class _Merge:
             raise UsageError(f"{self._target.path} has another experiment of this name")
         return self._joined(known, given)
 
-    def _merge_batch(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _merge_batch(self, rows: Sequence[Row]) -> None:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""
         merger = RunMerger(self._source, self._target, self._refused)
         try:
@@ -165,7 +224,11 @@ class _Merge:
                 self._target.file.write(f"UPDATE {table} SET id = -id WHERE id < 0")
 
 
-def _age(row: dict[str, Any]) -> tuple[Any, ...]:
+def _age(row: Row) -> tuple[Any, ...]:
     """Return when a run was created; those of one moment, as a town's conversations, in the order of their numbers."""
     numbered = [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
-    return datetime.fromisoformat(row["created"]).timestamp(), numbered
+    return _moment(row), numbered
+
+
+def _moment(row: Row) -> float:
+    return datetime.fromisoformat(row["created"]).timestamp()

@@ -23,7 +23,7 @@ _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
 _NOT_COMPARED = {"id", "seconds"}
 
 #: How far a run has come, where all else is the same.
-_RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
+RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
 
 
 class DifferError(StorageError):
@@ -102,7 +102,7 @@ class _Copies:
                 return "target"
             raise DifferError(f"both runs of this id went on differently behind turn {turns}")
         ranks = [
-            (_RANKS[row["status"]], sum(len(self._rows(table, first, NO_LIMIT)[at]) for table in NUMBERED))
+            (RANKS[row["status"]], sum(len(self._rows(table, first, NO_LIMIT)[at]) for table in NUMBERED))
             for at, row in enumerate((given, known))
         ]
         return None if ranks[0] == ranks[1] else "source" if ranks[0] > ranks[1] else "target"

@@ -53,8 +53,8 @@ class RunMerger:
         """
         names = [row["run"] for row in rows]
         known = _by_name(self._target, "run", "runs", names)
-        simulations = _by_name(self._target, "simulation", "simulations", [*names, *filter(None, map(_town_of, names))])
-        new = []
+        simulations = _by_name(self._target, "simulation", "simulations", [*names, *filter(None, map(town_of, names))])
+        new: list[Row] = []
         for row in rows:
             run = row["run"]
             if (reason := self._reason(row, simulations)) is not None:
@@ -64,12 +64,12 @@ class RunMerger:
             else:
                 new.append(row)
         self._add(new)
-        self._add_annotations([*self.added, *self.continued, *self.unchanged])
+        self._add_annotations([run for run in names if run not in self.refused])
 
     def _reason(self, row: Row, simulations: Mapping[str, Row]) -> str | None:
         """Return why a run can't be merged, whatever it holds."""
         refused = {**self._refused_before, **self.refused}
-        town = _town_of(row["run"])
+        town = town_of(row["run"])
         if (experiment := f"experiment {row['experiment']}") in refused:
             return f"it is a trial of {experiment}, which was refused"
         if row["parent_run"] in refused:
@@ -203,7 +203,7 @@ def _by_name(store: SqlStore, column: str, table: str, names: Sequence[str]) -> 
     return {row[column]: row for row in rows}
 
 
-def _town_of(run: str) -> str | None:
+def town_of(run: str) -> str | None:
     """Return the simulation of which a run is a conversation by its id."""
     match = OF_SIMULATION.fullmatch(run)
     return match[1] if match else None
