@@ -93,12 +93,12 @@ class Runs(Contents, RunStore):
         Raises:
             StorageError: Another driver has it; the message names its process.
         """
-        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(self.path), run)
+        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(str(self.path)), run)
 
     def clear_lock(self, run: str) -> None:
         """Remove what the lock of a finished run has left (see `storage.locks.clear_lock`)."""
         if self.file.path != MEMORY:
-            clear_lock(Path(self.path), run)
+            clear_lock(Path(str(self.path)), run)
 
     @override
     def create_run(self, run: RunRecord, start: Start) -> None:
