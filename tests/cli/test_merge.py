@@ -38,9 +38,9 @@ def test_stores_are_united_and_their_runs_go_on(cli: Cli) -> None:
         "runs": 2,
     }
     store = ("--store", "all.db")
-    fork = cli("fork", first, "--at", "2", "--rounds", "4", *store, "--json").json["run"]
-    assert cli("diff", first, fork, *store, "--exit-code").code in (0, 4)
-    assert [run["run"] for run in cli("runs", *store, "--json").json["runs"]][0] == fork
+    fork = cli("fork", first, "--at", "2", *store, "--json").json["run"]
+    assert cli("diff", first, fork, *store, "--exit-code").code == 0
+    assert cli("runs", *store, "--json").json["runs"][0]["run"] == fork
 
 
 def test_what_can_not_be_merged_is_named_and_the_rest_goes_on(cli: Cli, tmp_path: Path) -> None:
