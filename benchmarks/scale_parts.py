@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 CASE = "tidewell:0"
@@ -47,7 +47,16 @@ class Measured:
 
 def measured(model: str, removal_factor: float, trials: int, turns: int, case: str = CASE) -> Measured:
     """Return what a cohort of trials of a case takes in a new process with one thread."""
-    command = [sys.executable, "-m", "benchmarks.scale_parts", model, str(removal_factor), str(trials), str(turns), case]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale_parts",
+        model,
+        str(removal_factor),
+        str(trials),
+        str(turns),
+        case,
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if run.returncode:
@@ -57,7 +66,6 @@ def measured(model: str, removal_factor: float, trials: int, turns: int, case: s
 
 def _measure(model: str, removal_factor: float, trials: int, turns: int, case: str) -> Measured:
     from cli.environment import cache_folder
-    from nodes.machinery.registry import Registry
     from storage.store import SqlStore
     from tertulia.cohort import drive_cohort
     from tertulia.engines import ModelAccess, open_engines
@@ -74,8 +82,7 @@ def _measure(model: str, removal_factor: float, trials: int, turns: int, case: s
         with SqlStore.open(path, create=True) as store:
             store.file.save_log()
             before, clock = path.stat().st_size, time.perf_counter()
-            registry: Registry = plans[0].registry
-            runs = [(store_run(store, replace(plan), engines), engines, registry) for plan in plans]
+            runs = [(store_run(store, plan, engines), engines, plan.registry) for plan in plans]
             drive_cohort(store, runs, lambda event: None)
             passed, clock = _cpu_s() - loaded, time.perf_counter() - clock
             store.file.save_log()
