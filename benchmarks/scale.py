@@ -28,7 +28,12 @@ PARTS = Path(__file__).with_name("scale_parts.json")
 READ_PER_S, WRITTEN_PER_S = 14_000, 6_500
 
 #: The driver's CPU seconds for a run of 16 turns: `python -m benchmarks.merging` measures them.
-MERGE_S = 0.03
+MERGE_S = 0.013
+
+#: A town of 1,000 for thirty days: encounters, so that everybody talks twice a day, and utterances of each.
+TOWN = 30_000, 16
+#: What a town's store grows by, a turn with all that is remembered of it (`town`: 104 KB an encounter of 3.5 turns).
+BYTES_A_TURN = 30_000
 
 REHEARSAL = "rehearsal"
 WORKERS = (1, 2, 10, 100, 200, 1000)
@@ -58,6 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table.add_argument("--read", type=float, default=READ_PER_S, help="tokens a second that a GPU reads")
     table.add_argument("--written", type=float, default=WRITTEN_PER_S, help="tokens a second that a GPU writes")
     table.add_argument("--merge-s", type=float, default=MERGE_S, help="the driver's CPU seconds for a run")
+    table.add_argument("--rehearsed-turn", type=float, default=0.04, help="CPU seconds of a turn in a town, rehearsed")
+    table.add_argument("--encounter", type=float, default=0.05, help="and of an encounter beside its turns")
+    table.add_argument("--embedded-turn", type=float, default=20.0, help="the same with the embedded model, all in all")
+    table.add_argument("--served-turn", type=float, default=3.0, help="seconds to wait for a turn of a served model")
     table.add_argument("--gpu-start", type=float, default=60.0, help="seconds until a GPU's worker has its model")
     table.set_defaults(run=print_table)
     chosen = parser.parse_args(arguments)
@@ -156,6 +165,14 @@ def print_table(chosen: argparse.Namespace) -> None:
             }
         for kind, parts in kinds.items():
             _print_workers(name, kind, size, parts)
+    print()
+    encounters, utterances = TOWN
+    print(f"reckoned: {encounters:,} encounters of {utterances} utterances in a town, one after another on any number")
+    _row("seconds a turn", "of an encounter", "days", "GB")
+    kinds_of_turns = ((chosen.rehearsed_turn, chosen.encounter), (chosen.embedded_turn, 0.0), (chosen.served_turn, 0.0))
+    for turn_s, encounter_s in kinds_of_turns:
+        days = reckoning.town_s(encounters, utterances, turn_s, encounter_s) / HOUR_S / 24
+        _row(f"{turn_s:g}", f"{encounter_s:g}", f"{days:,.1f}", f"{encounters * utterances * BYTES_A_TURN / 1e9:,.0f}")
 
 
 def _print_workers(name: str, kind: str, size: TableSize, parts: Parts) -> None:
