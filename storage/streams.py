@@ -52,7 +52,8 @@ class Streams(Contents, StreamStore):
         from storage.memory_index import MemoryIndex
 
         key = stream.simulation, stream.agent
-        index = self._indexes[key] = self._indexes.pop(key, None) or MemoryIndex()
+        index = self._indexes.pop(key) if key in self._indexes else MemoryIndex()
+        self._indexes[key] = index
         if len(self._indexes) > _INDEXES:
             del self._indexes[next(iter(self._indexes))]
         while index.length < stream.length:
