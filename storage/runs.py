@@ -162,7 +162,8 @@ class Runs(Contents, RunStore):
 
     @override
     def run(self, run: str) -> RunRecord:
-        run_ids = self._run_ids()
+        # Asked for by its id, as while it is driven, a run does not take longer to find the more there are.
+        run_ids = [run] if self.file.rows("SELECT 1 FROM runs WHERE run = ?", run) else self._run_ids()
         if run not in run_ids and self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", run):
             way = f"try tertulia days {run} --encounters, or tertulia simulate --resume {run}"
             raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")

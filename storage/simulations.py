@@ -79,7 +79,7 @@ class Simulations(Streams, TownStore):
         """Check that no encounter is missing whose conversation is there; it is stored after the run is created."""
         lost = self.file.rows(
             """SELECT runs.run FROM simulations JOIN runs ON runs.run GLOB simulations.simulation || '-[0-9]*-[0-9]*'
-            WHERE runs.status = 'finished' AND NOT EXISTS (SELECT 1 FROM encounters WHERE encounters.run = runs.run)
+            WHERE runs.status = 'finished' AND runs.run NOT IN (SELECT run FROM encounters)
             LIMIT 1"""
         )
         if lost:

@@ -16,6 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from graphs.album_chat import AlbumGraph, build_album_chat_graph
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
+from graphs.town import TownGraph
 from nodes.seat import invite
 from state.album import Population
 from state.context import Context
@@ -106,8 +107,8 @@ async def drive(
             return
 
 
-async def states_of(graph: ConversationGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
-    """Yield the states of a run, newest first, a few read at once: LangGraph reads all that it is asked for."""
+async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+    """Yield the states of a run or a simulation, newest first, a few read at once: LangGraph reads all at once."""
     before: RunnableConfig | None = None
     while page := [state async for state in graph.aget_state_history(config, before=before, limit=_PAGE)]:
         for state in page:
