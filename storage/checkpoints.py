@@ -21,8 +21,8 @@ from langgraph.types import Interrupt, Send
 
 from state.errors import StorageError
 from state.text import first_line
-from storage.database import open_connection
 from storage.faults import storage_faults
+from storage.opening import open_connection
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """SQL that SQLite and Postgres spell differently, side by side; all other SQL of the store is written once.
 
-What both understand is written as SQLite has it: `?` and `:name` for parameters (storage/postgres.py translates them), 0
-and 1 for flags, texts compared by their code points.
+What both understand is written as SQLite has it: `?` and `:name` for parameters (storage/postgres.py translates them),
+0 and 1 for flags, texts compared by their code points.
 """
 
 from typing import Literal, Protocol
@@ -159,8 +159,9 @@ class Postgres(Dialect):
     @override
     def populations_pictures(self, of_runs: str) -> str:
         return f"""SELECT picture -> 'file' ->> 'hash' AS pointer
-            FROM (SELECT text FROM contents WHERE id IN (
-                SELECT case_id FROM runs WHERE kind = 'album_chat'{of_runs}) OFFSET 0) AS populations  -- first: texts are no JSON
+            FROM (  -- OFFSET: these are chosen first, as other texts are no JSON
+                SELECT text FROM contents WHERE id IN (
+                    SELECT case_id FROM runs WHERE kind = 'album_chat'{of_runs}) OFFSET 0) AS populations
             CROSS JOIN LATERAL json_array_elements(plain_json(text) -> 'pictures') AS picture
             WHERE picture -> 'file' ->> 'hash' IS NOT NULL"""
 

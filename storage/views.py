@@ -48,7 +48,9 @@ class View:
 
     def query(self, dialect: Dialect) -> str:
         """Return the query that the view stands for."""
-        fields = (field if isinstance(field, str) else f"{_in(dialect, field[2])} AS {field[0]}" for field in self.fields)
+        fields = (
+            field if isinstance(field, str) else f"{_in(dialect, field[2])} AS {field[0]}" for field in self.fields
+        )
         return f"SELECT {', '.join(fields)} {_in(dialect, self.source)}"
 
 
@@ -82,8 +84,11 @@ def _from_json(record: str, kind: Literal["text", "number", "flag"], *paths: str
 
 def _removed_units(table: str, part: str) -> Sql:
     """Return SQL that counts the units that were removed from the prompt of an utterance."""
-    return lambda dialect: f"""(SELECT count(*) FROM unit_scores AS unit
-            WHERE unit.run = {table}.run AND unit.turn = {table}.turn AND unit.part = {part} AND {dialect.holds("removed")})"""
+    of_part = f"unit.run = {table}.run AND unit.turn = {table}.turn AND unit.part = {part}"
+    return lambda dialect: (
+        f"""(SELECT count(*) FROM unit_scores AS unit
+            WHERE {of_part} AND {dialect.holds("removed")})"""
+    )
 
 
 def _orders(dialect: Dialect) -> str:

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from state.errors import TertuliaError
-from storage.database import open_to_look
+from storage.opening import open_to_look
 from tertulia.phrases import clean
 
 #: Runs that are offered, the newest ones.
