@@ -1,7 +1,7 @@
 """Where a store lies: in a file, or in a database of a server. Knows no database; `storage.store` opens them."""
 
+import os
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
@@ -40,7 +40,7 @@ class ServerAddress:
 StoreAddress: TypeAlias = Path | ServerAddress
 
 
-def store_address(given: "PathLike[str] | str | ServerAddress") -> StoreAddress:
+def store_address(given: "os.PathLike[str] | str | ServerAddress") -> StoreAddress:
     """Return the address of a store: that of a server where a text begins like one, else a path."""
     if isinstance(given, ServerAddress):
         return given
@@ -49,7 +49,7 @@ def store_address(given: "PathLike[str] | str | ServerAddress") -> StoreAddress:
 
 def is_missing(address: StoreAddress) -> bool:
     """Return whether there is no such file; what a server has is known when it is asked."""
-    return isinstance(address, Path) and not address.exists()
+    return isinstance(address, Path) and not os.path.exists(address)
 
 
 def argument_for(address: StoreAddress) -> str:

@@ -198,7 +198,7 @@ class StoreFile(Database):
 
     @override
     def data_version(self) -> Hashable:
-        return self.rows("PRAGMA data_version")[0]["data_version"]
+        return int(self.rows("PRAGMA data_version")[0]["data_version"])
 
     # --- LangGraph's checkpoints ------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import blake2b
@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 from typing_extensions import override
 
@@ -51,7 +52,7 @@ _CHECKPOINTS = {
     "checkpoint_writes": "octet_length(blob)",
 }
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+Connection = psycopg.Connection[Any]
 
 
 def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None":
@@ -144,6 +145,7 @@ class ServerDatabase(Database):
         """The connection of whoever drives runs: for locks, and for LangGraph's checkpoints."""
         if self._second is None:
             self._second = self._connected()
+            self._second.row_factory = dict_row
         return self._second
 
     # --- rows -------------------------------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ class ServerDatabase(Database):
         worded = {f"term{number}": term for number, term in enumerate(terms) if any(map(str.isalnum, term.text))}
         query = " && ".join(_query(name, term) for name, term in worded.items())
         indexed = f"passages.words @@ ({query})" if worded else "FALSE"
-        return f"{indexed} OR {looked_through}", {name: term.text for name, term in worded.items()} | {"held": held}
+        return f"{indexed} OR {looked_through}", {"held": held, **{name: term.text for name, term in worded.items()}}
 
     def _holding(self, terms: Sequence[Term]) -> list[int]:
         """Return the ids of the passages with signs of scripts without spaces that hold terms, by their words."""
@@ -246,7 +248,8 @@ class ServerDatabase(Database):
             raise StorageError(_driven_message(run, f"thread of this process (pid {os.getpid()})"))
         key = lock_key(self._schema, run)
         with server_faults(self.path):
-            if self.second.execute("SELECT pg_try_advisory_lock(%s)", (key,)).fetchone() != (True,):
+            found = self.second.execute("SELECT pg_try_advisory_lock(%s) AS is_ours", (key,)).fetchone()
+            if found is None or not found["is_ours"]:
                 raise StorageError(_driven_message(run, self._driver(key)))
         self._driven.add(run)
         try:
@@ -277,7 +280,7 @@ class ServerDatabase(Database):
     @override
     def data_version(self) -> Hashable:
         # Differs whenever anybody has begun or ended to write, to any table of the server's.
-        return self.rows("SELECT CAST(pg_current_snapshot() AS text) AS snapshot")[0]["snapshot"]
+        return str(self.rows("SELECT CAST(pg_current_snapshot() AS text) AS snapshot")[0]["snapshot"])
 
     # --- LangGraph's checkpoints ------------------------------------------------------------------------------------
 
@@ -399,4 +402,7 @@ def _as_it_is(value: Value) -> Value:
 
 
 #: How the values of columns are read, by name; those of all others as `_read`.
-_READERS = {**dict.fromkeys(BINARY, _as_it_is), **dict.fromkeys(IDENTIFIERS, identifier)}
+_READERS: Mapping[str, Callable[[Value], Value]] = {
+    **dict.fromkeys(BINARY, _as_it_is),
+    **dict.fromkeys(IDENTIFIERS, identifier),
+}

@@ -15,7 +15,7 @@ from typing import Self
 
 from state.errors import StorageError, UsageError, extra_hint
 from storage.addresses import ServerAddress, StoreAddress, store_address
-from storage.contract import Database
+from storage.contract import Database, RunDrivers
 from storage.database import StoreFile
 from storage.experiments import Experiments
 from storage.faults import UNWRITABLE
@@ -52,11 +52,11 @@ class SqlStore(Turns, Journal, Streams, Pictures):
         self.experiments = Experiments(file, path)
 
     @classmethod
-    def open(cls, path: StoreAddress | str, create: bool = False) -> Self:
+    def open(cls, address: StoreAddress | str, create: bool = False) -> Self:
         """Open a store.
 
         Args:
-            path: The file, the address of a server, or `:memory:` for a store that lives as long as this object.
+            address: The file, the server, or `:memory:` for a store that lives as long as this object.
             create: Whether a missing store is made. If not, it is read as an empty one, in memory: it lists no runs,
                 finds none, and leaves nothing behind.
 
@@ -64,8 +64,8 @@ class SqlStore(Turns, Journal, Streams, Pictures):
             StorageError: The store can't be opened, is damaged, not a store, or from a newer version; or the folder
                 that it is to be in does not exist.
         """
-        address = path if path == MEMORY else store_address(path)
-        return cls(_opened(address, create), address)
+        path = address if address == MEMORY else store_address(address)
+        return cls(_opened(path, create), path)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Store all that is written inside, or nothing of it where that fails."""
@@ -77,6 +77,10 @@ class SqlStore(Turns, Journal, Streams, Pictures):
             self.file.check_writable()
         elif isinstance(self.path, Path) and not os.access(self.path.parent, os.W_OK):
             raise StorageError(UNWRITABLE.format(path=self.path))
+
+    def drivers(self) -> RunDrivers:
+        """Return a look at which runs are driven."""
+        return self.file.drivers()
 
     @property
     def is_missing(self) -> bool:

@@ -56,7 +56,7 @@ async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "Coh
 
 async def _drive(store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", emit: Emit) -> None:
     """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
-    from storage.checkpoints import open_checkpoints
+    from storage.checkpointing import checkpoints_of
     from tertulia.conversation import drive
 
     run, engines, registry = opened
@@ -68,7 +68,7 @@ async def _drive(store: "SqlStore", opened: OpenedRun, batches: "CohortBatches",
         with suppress(TertuliaError), recorded_ending(store, partial(store.set_status, run.run), report_end):
             context = context_of(store, run, engines, registry, batches)
             emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
-            async with open_checkpoints(store.path) as checkpointer:
+            async with checkpoints_of(store) as checkpointer:
                 await drive(context, checkpointer, emit)
     finally:
         batches.leave(run.run)
