@@ -11,7 +11,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -169,7 +169,7 @@ class ServerDatabase(Database):
 
     @override
     def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
-        with self.transaction():
+        with self._writing():
             return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
 
     @override
@@ -181,7 +181,7 @@ class ServerDatabase(Database):
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
         if records := [[_bound(value) for value in row] for row in rows]:
             sql = POSTGRES.insert(table, tuple(columns), replace) if replace else _plain_insert(table, columns)
-            with server_faults(self.path), self._connection.cursor() as cursor:
+            with self._writing(), self._connection.cursor() as cursor:
                 cursor.executemany(_numbered(sql), records)
 
     # --- transactions -----------------------------------------------------------------------------------------------
@@ -189,9 +189,18 @@ class ServerDatabase(Database):
     @override
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        is_open = self._connection.info.transaction_status == TransactionStatus.INTRANS
-        with server_faults(self.path), self._nested() if is_open else self._outermost():
+        with server_faults(self.path), self._nested() if self._is_in_transaction else self._outermost():
             yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Execute statements inside the transaction that is open, or in one of their own."""
+        with server_faults(self.path), nullcontext() if self._is_in_transaction else self._outermost():
+            yield
+
+    @property
+    def _is_in_transaction(self) -> bool:
+        return self._connection.info.transaction_status == TransactionStatus.INTRANS
 
     @contextmanager
     def _outermost(self) -> Iterator[None]:
