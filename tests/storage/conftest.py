@@ -1,25 +1,21 @@
-"""What tests of the store share: an empty store in each database, one with two runs, and the path of a file for one."""
+"""What tests of the store share: empty stores in either database, and the path of a file for one."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from support.postgres_server import opened, rolled_back
+from support.postgres_server import NewStore, PostgresServer, ServerStores
 from support.stored import a_case, a_run
 
 from storage.store import SqlStore
 
-#: Opens an empty store, which is closed, and gone, when the context ends.
-NewStore = Callable[[], AbstractContextManager[SqlStore]]
-
 
 @pytest.fixture(scope="session")
-def server_store(request: pytest.FixtureRequest) -> Iterator[SqlStore]:
-    """An empty store in a Postgres database; what a test writes to it, it undoes."""
-    with opened(request.getfixturevalue("postgres")) as store:
-        yield store
+def server_stores(postgres: PostgresServer) -> Iterator[ServerStores]:
+    stores = ServerStores(postgres)
+    yield stores
+    stores.close()
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
@@ -27,12 +23,20 @@ def new_store(request: pytest.FixtureRequest) -> NewStore:
     """Open an empty store in either database: what holds for both is the contract."""
     if request.param == "sqlite":
         return partial(SqlStore.open, ":memory:")
-    return partial(rolled_back, request.getfixturevalue("server_store"))
+    stores: ServerStores = request.getfixturevalue("server_stores")
+    return stores.new
 
 
 @pytest.fixture
 def store(new_store: NewStore) -> Iterator[SqlStore]:
     with new_store() as opened:
+        yield opened
+
+
+@pytest.fixture
+def file_store() -> Iterator[SqlStore]:
+    """An empty store in SQLite, for what no other database has."""
+    with SqlStore.open(":memory:") as opened:
         yield opened
 
 
