@@ -80,6 +80,9 @@ def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None"
 def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
     """Return what psycopg connects with, and the name of the schema."""
     parts = urlsplit(address.url)
+    if "@" in parts.netloc.rpartition("@")[0] or ("@" in address.url and "@" not in parts.netloc + parts.query):
+        with connection_faults(address):  # a password with such a sign: what is left of it would pass for a host
+            raise psycopg.ProgrammingError
     query = parse_qsl(parts.query, keep_blank_values=True)
     schema = dict(query).get("schema", DEFAULT_SCHEMA)
     if not _SCHEMA.fullmatch(schema):

@@ -75,10 +75,12 @@ def connection_faults(address: ServerAddress) -> Iterator[None]:
     """
     try:
         yield
-    except psycopg.ProgrammingError as error:  # may repeat the address, and so a password
-        cause = "" if "://" in str(error) else f" ({first_line(error)})"
+    except psycopg.ProgrammingError as error:  # most of them repeat a part of the address, which may be the password
+        cause = first_line(error)
+        known = f" ({cause})" if cause.startswith("invalid URI query parameter") else ""
         raise StorageError(
-            f"{address} is no address of a Postgres database{cause}; it is postgresql://USER@HOST:PORT/DATABASE"
+            f"{address} is no address of a Postgres database{known}; it is postgresql://USER@HOST:PORT/DATABASE, and "
+            "signs such as @ : / ? # % and spaces in a password are written as %40 and so on"
         ) from None
     except psycopg.OperationalError as error:
         cause = first_line(error).removeprefix("connection failed: ")

@@ -149,14 +149,23 @@ def test_a_damaged_part_is_refused(album: SqlStore, damage: str) -> None:
 @pytest.mark.parametrize(
     ("damage", "read"),
     [
-        ("UPDATE unit_scores SET part = '' WHERE turn = 2 AND part = 'plan'", "parts"),
+        (
+            "DELETE FROM unit_scores WHERE turn = 2 AND part = ''; "
+            "UPDATE unit_scores SET part = '' WHERE turn = 2 AND part = 'plan'",
+            "parts",
+        ),
         ("UPDATE unit_scores SET score = 9 WHERE turn = 2 AND part = 'plan'", "parts"),
         ("DELETE FROM unit_scores WHERE turn = 2 AND part = 'plan'", "parts"),
-        ("UPDATE candidates SET part = 'plan' WHERE turn = 2 AND part = ''", "turn_record"),
+        (
+            "DELETE FROM candidates WHERE turn = 2 AND part = 'plan'; "
+            "UPDATE candidates SET part = 'plan' WHERE turn = 2 AND part = ''",
+            "turn_record",
+        ),
     ],
 )
 def test_what_belongs_to_a_part_stays_with_it(album: SqlStore, damage: str, read: str) -> None:
-    album.file.write(damage.replace("UPDATE", "UPDATE OR REPLACE"))
+    for statement in damage.split("; "):
+        album.file.write(statement)
     with pytest.raises(StorageError, match="damaged or was altered"):
         getattr(album, read)("k3f9", 2)
 
