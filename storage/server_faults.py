@@ -77,7 +77,7 @@ def connection_faults(address: ServerAddress) -> Iterator[None]:
         yield
     except psycopg.ProgrammingError as error:  # most of them repeat a part of the address, which may be the password
         cause = first_line(error)
-        known = f" ({cause})" if cause.startswith("invalid URI query parameter") else ""
+        known = f" ({cause})" if cause.startswith("invalid URI query parameter") and "@" not in cause else ""
         raise StorageError(
             f"{address} is no address of a Postgres database{known}; it is postgresql://USER@HOST:PORT/DATABASE, and "
             "signs such as @ : / ? # % and spaces in a password are written as %40 and so on"
