@@ -171,7 +171,8 @@ SAID = (
 QUERIES = (
     "park", "walk*", '"walks in"', '"in walks"', "doesn't", "doesn t", "cafe", "CAFÉ", "naively", "3.14", "14", "2e5",
     "re-entry", "re entry", "pier.org", "ana@pier.org", "http://pier.org", "c_d", "uber", "公园", "园", "咖啡馆",
-    "Hobbs", "αθηνα", "москва", "1st", "abc123def", "abc*", "!!!", "park !!!", "the isabella", "the -isabella", "a:b", "x*",
+    "Hobbs", "αθηνα", "москва", "1st", "abc123def", "abc*", "!!!", "park !!!", "the isabella", "the -isabella",
+    "a:b", "x*",
 )  # fmt: skip
 
 
