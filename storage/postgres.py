@@ -144,6 +144,11 @@ class ServerDatabase(Database):
             return is_made(self._connection, self._schema, self.path)
 
     @property
+    def connection(self) -> Connection:
+        """The connection of rows and transactions."""
+        return self._connection
+
+    @property
     def second(self) -> Connection:
         """The connection of whoever drives runs: for locks, and for LangGraph's checkpoints."""
         if self._second is None:

@@ -113,15 +113,29 @@ class Runs(Contents, RunStore):
         }
         with self.file.transaction():
             row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
-            is_new = Table(self.file, "runs").insert(row)
-            for shared in self._lineage_rows(run):
-                Table(self.file, "lineage").insert(shared)
-            participants = (start.participant(name) for name in start.names)
-            memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
-            self.save_start_memories(row["case_id"], memories)
+            is_new = self.insert_run(row, run, start)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
         self.file.save_log()
+
+    def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
+        """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
+
+        Args:
+            row: The row, whose start is stored.
+            run: Its record.
+            start: Its start.
+
+        Returns:
+            Whether there was none of its id.
+        """
+        is_new = Table(self.file, "runs").insert(row)
+        for shared in self._lineage_rows(run):
+            Table(self.file, "lineage").insert(shared)
+        participants = (start.participant(name) for name in start.names)
+        memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
+        self.save_start_memories(row["case_id"], memories)
+        return is_new
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
         # A run has all that it wrote itself.
@@ -156,7 +170,7 @@ class Runs(Contents, RunStore):
         if not rows:
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
-        return self._run_record(rows[0])
+        return self.run_record(rows[0])
 
     @override
     def runs(
@@ -178,7 +192,7 @@ class Runs(Contents, RunStore):
         )
         if self.file.is_checked:
             self._check_nothing_is_lost()
-        return [self._run_record(row) for row in rows]
+        return [self.run_record(row) for row in rows]
 
     def _check_nothing_is_lost(self) -> None:
         """Check that every run has its record, and every turn that was executed its row."""
@@ -277,7 +291,8 @@ class Runs(Contents, RunStore):
         if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
             raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
 
-    def _run_record(self, row: dict[str, Any]) -> RunRecord:
+    def run_record(self, row: dict[str, Any]) -> RunRecord:
+        """Return the record of a row of `runs`."""
         with record_faults(self.path):
             return record_of(
                 RunRecord,

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from support.stored import a_call, a_case, a_run, stored_rows, write_turn, write
 from state.errors import StorageError, UsageError
 from storage import frames
 from storage.addresses import ServerAddress
+from storage.merging import merge
 from storage.search import search
 from storage.server_text import decoded, encoded
 from storage.store import SqlStore
@@ -374,3 +376,32 @@ def test_a_server_that_dies_in_mid_run_is_told_and_the_run_resumes(cli: Cli, tmp
         server.start()
         assert cli("resume", "@last", "--store", store).code == 0
         assert turns_of(cli, store) == turns_of(cli, whole)
+
+
+# --- one file to send -------------------------------------------------------------------------------------------------
+
+
+def test_runs_go_from_a_file_to_a_server_and_into_a_file_again(
+    cli: Cli, tmp_path: Path, address: ServerAddress
+) -> None:
+    first, second = tmp_path / "first.db", tmp_path / "second.db"
+    run = cli("run", "team_building", "--rehearse", "--rounds", "3", "--store", str(first), "--json").json["run"]
+    cli("fork", run, "--at", "2", "--store", str(first))
+    cli("run", "villagers", "--rehearse", "--rounds", "2", "--store", str(first))
+    with SqlStore.open(first) as store:
+        store.set_status(run, "interrupted")
+    stores = [SqlStore.open(first), SqlStore.open(address, create=True), SqlStore.open(second, create=True)]
+    for source, target in pairwise(stores):
+        assert len(merge(source, target).added) == 3
+        assert merge(source, target).added == ()
+    listed = [[record.model_dump() for record in store.runs()] for store in stores]
+    assert listed[0] == listed[1] == listed[2]
+    sizes = [set(store.checkpoint_sizes()) for store in stores]
+    assert sizes[0] == sizes[1] == sizes[2] != set()
+    for store in stores:
+        store.close()
+    for path in (str(first), address.url, str(second)):
+        assert cli("resume", run, "--store", path).code == 0
+        assert (
+            cli("show", run, "--json", "--store", path).json == cli("show", run, "--json", "--store", str(first)).json
+        )
