@@ -116,7 +116,7 @@ class RunMerger:
             for table, number in NUMBERED.items():
                 file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
             copy_rows(self._source.file, file, self._carrier, [run], first)
-            delete_checkpoints(file, [run])
+            file.delete_checkpoints([run])
             self._copy_checkpoints([run])
             changes = {column: row[column] for column in ("status", "error", "extensions")}
             label = row["label"] if known["label"] is None else known["label"]
