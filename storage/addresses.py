@@ -1,10 +1,11 @@
 """Where a store lies: in a file, or in a database of a server. Knows no database; `storage.store` opens them."""
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 #: How the address of a server begins.
 _SERVER = ("postgresql://", "postgres://")
@@ -27,10 +28,9 @@ class ServerAddress:
 
     def __str__(self) -> str:
         """Return the address without what is secret in it."""
-        parts = urlsplit(self.url)
+        parts = urlsplit(_without_password(self.url))
         query = [(name, value) for name, value in parse_qsl(parts.query) if name.lower() not in _SECRET]
-        shown = parts._replace(netloc=_without_password(parts), query=urlencode(query), fragment="")
-        return shown.geturl()
+        return parts._replace(query=urlencode(query), fragment="").geturl()
 
     def __repr__(self) -> str:
         """Return the same, as code."""
@@ -57,6 +57,8 @@ def argument_for(address: StoreAddress) -> str:
     return address.url if isinstance(address, ServerAddress) else str(address.absolute())
 
 
-def _without_password(parts: SplitResult) -> str:
-    user, at, host = parts.netloc.rpartition("@")
-    return f"{user.partition(':')[0]}{at}{host}"
+def _without_password(url: str) -> str:
+    """Return an address without what stands between the user and the last @, in which a password may have anything."""
+    scheme, _, rest = url.partition("://")
+    user, at, host = rest.rpartition("@")
+    return f"{scheme}://{re.split('[:/?#@]', user)[0]}{at}{host}"

@@ -13,7 +13,7 @@ from state.album import picture_hash
 from state.errors import StorageError
 from state.records import Prompt, Unit
 from storage.contents import verified
-from storage.database import StoreFile
+from storage.contract import Database
 from storage.faults import DAMAGED, record_faults
 from storage.schema import TABLES
 from storage.values import Value, parsed
@@ -61,12 +61,12 @@ def reading() -> Iterator[None]:
         raise SourceError(str(error)) from error
 
 
-def damaged(file: StoreFile, cause: str) -> SourceError:
+def damaged(file: Database, cause: str) -> SourceError:
     """Return the error of a source in which something is not as it was written."""
     return SourceError(DAMAGED.format(path=file.path, cause=cause))
 
 
-def text_hashes(file: StoreFile, ids: Collection[int]) -> dict[int, str]:
+def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:
     """Return the hashes of texts, by their rows."""
     rows = (
         row
@@ -76,7 +76,7 @@ def text_hashes(file: StoreFile, ids: Collection[int]) -> dict[int, str]:
     return {row["id"]: row["hash"] for row in rows}
 
 
-def by_hash(file: StoreFile, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows that point to texts by their hashes, by which two stores can be compared."""
     columns = _TEXTS[table]
     hashes = text_hashes(file, {row[column] for row in rows for column in columns} - {None})
@@ -89,7 +89,7 @@ class Carrier:
     It knows rows of the target, so it is used inside one transaction: afterwards somebody may delete them.
     """
 
-    def __init__(self, source: StoreFile, target: StoreFile) -> None:
+    def __init__(self, source: Database, target: Database) -> None:
         self._source, self._target = source, target
         self._texts: dict[int, int] = {}
         self._prompts: set[str] = set()
@@ -233,7 +233,7 @@ class Carrier:
             _insert(self._target, "pictures (hash, image)", [(content, rows[0]["image"])])
 
 
-def _insert(file: StoreFile, columns: str, rows: Sequence[Sequence[Value]]) -> None:
+def _insert(file: Database, columns: str, rows: Sequence[Sequence[Value]]) -> None:
     """Insert rows whose hashes or ids nobody else can have inserted: inside a transaction."""
     for chunk in in_chunks(rows, max(1, _AT_ONCE // len(rows[0])) if rows else 1):
         file.write(f"INSERT INTO {columns} VALUES {_marks_of_rows(chunk)}", *(value for row in chunk for value in row))

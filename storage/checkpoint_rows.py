@@ -7,15 +7,20 @@ read through the serializer, which refuses what is damaged or was never written 
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from state.errors import StorageError
+from storage.addresses import ServerAddress
 from storage.carrying import in_chunks, marks
 from storage.checkpoints import Checkpoints, PlainSerializer
-from storage.database import MEMORY, StoreFile, open_connection
+from storage.contract import Database
 from storage.faults import DAMAGED, record_faults
 from storage.objects import CHECKPOINT_TABLES
+from storage.opening import MEMORY, open_connection
 from storage.values import parsed
+
+if TYPE_CHECKING:
+    from storage.postgres import ServerDatabase
 
 _TABLES = ("checkpoints", "writes")
 
@@ -35,14 +40,14 @@ class StoredCheckpoint:
     value: Any
 
 
-def has_tables(file: StoreFile) -> bool:
+def has_tables(file: Database) -> bool:
     """Return whether a store has LangGraph's tables: they are made with the first checkpoint."""
-    return len(_tables_of(file)) == len(_TABLES)
+    return isinstance(file.path, ServerAddress) or len(_tables_of(file)) == len(_TABLES)
 
 
-def make_tables(file: StoreFile) -> None:
+def make_tables(file: Database) -> None:
     """Make LangGraph's tables where a store lacks them; outside a transaction."""
-    if has_tables(file):
+    if isinstance(file.path, ServerAddress) or has_tables(file):
         return
     if file.path == MEMORY:
         for sql in CHECKPOINT_TABLES:
@@ -52,12 +57,16 @@ def make_tables(file: StoreFile) -> None:
         Checkpoints(connection, file.path).setup()
 
 
-def read_checkpoints(file: StoreFile, runs: Sequence[str]) -> list[StoredCheckpoint]:
+def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoint]:
     """Return the checkpoints of runs.
 
     Raises:
         StorageError: One is damaged, or was not written by Tertulia.
     """
+    if isinstance(file.path, ServerAddress):
+        from storage.server_checkpoints import read_rows
+
+        return [StoredCheckpoint(*row) for row in read_rows(_on_server(file), runs)]
     serializer = PlainSerializer(file.path)
     found = []
     for table in _tables_of(file):
@@ -75,8 +84,13 @@ def read_checkpoints(file: StoreFile, runs: Sequence[str]) -> list[StoredCheckpo
     return found
 
 
-def write_checkpoints(file: StoreFile, checkpoints: Sequence[StoredCheckpoint]) -> None:
+def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -> None:
     """Insert checkpoints, those that are there stay; inside a transaction, after `make_tables`."""
+    if isinstance(file.path, ServerAddress):
+        from storage.server_checkpoints import write_rows
+
+        write_rows(_on_server(file), [(stored.table, stored.key, stored.value) for stored in checkpoints])
+        return
     serializer = PlainSerializer(file.path)
     for stored in checkpoints:
         kind, value = serializer.dumps_typed(stored.value)
@@ -89,7 +103,14 @@ def write_checkpoints(file: StoreFile, checkpoints: Sequence[StoredCheckpoint]) 
         )
 
 
-def _check(file: StoreFile, table: str, row: dict[str, Any], value: Any) -> None:
+def _on_server(file: Database) -> "ServerDatabase":
+    from storage.postgres import ServerDatabase
+
+    assert isinstance(file, ServerDatabase)
+    return file
+
+
+def _check(file: Database, table: str, row: dict[str, Any], value: Any) -> None:
     """Refuse a row that LangGraph could not read."""
     texts = [value for name, value in row.items() if name not in ("idx", "parent_checkpoint_id")]
     is_readable = all(isinstance(text, str) for text in texts)
@@ -100,6 +121,6 @@ def _check(file: StoreFile, table: str, row: dict[str, Any], value: Any) -> None
         raise StorageError(DAMAGED.format(path=file.path, cause="a checkpoint does not read"))
 
 
-def _tables_of(file: StoreFile) -> list[str]:
+def _tables_of(file: Database) -> list[str]:
     made = file.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)", *_TABLES)
     return sorted(row["name"] for row in made)

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 #: What a frame is of: the id of a run, a unique beginning of it, `@last`, several of these, or all runs.
 Runs = str | Iterable[str] | None
 
-_CHOSEN = "(SELECT value FROM json_each(?))"
-_WITH_ANCESTORS = f"(SELECT ancestor FROM lineage WHERE run IN {_CHOSEN})"
-_PROMPTS = f"SELECT DISTINCT prompt FROM turns WHERE prompt IS NOT NULL AND run IN {_WITH_ANCESTORS}"
-
 
 def runs(store: StoreAddress | str, run: Runs = None, *, parameters: bool = False) -> "DataFrame":
     """Return a row per run, oldest first.
@@ -171,22 +167,27 @@ def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any
             chosen = [row["run"] for row in store.file.rows("SELECT run FROM runs")]
         else:
             chosen = [store.run(name).run for name in ([run] if isinstance(run, str) else run)]
-        rows = store.file.rows(f"SELECT * FROM {view.name} WHERE run IN {_CHOSEN}", json.dumps(chosen))
+        of_runs = f"SELECT * FROM {view.name} WHERE run IN {store.file.dialect.given_texts}"
+        rows = store.file.rows(of_runs, json.dumps(chosen))
         _check(store, view, rows, chosen)
     return rows
 
 
 def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
     """Check what the rows of a view were made of."""
+    given = store.file.dialect.given_texts
+    with_ancestors = f"(SELECT ancestor FROM lineage WHERE run IN {given})"
     for table in view.tables:
-        Table(store.file, table).select(f"WHERE run IN {_WITH_ANCESTORS}", json.dumps(chosen))
+        Table(store.file, table).select(f"WHERE run IN {with_ancestors}", json.dumps(chosen))
     texts = {row[view.texts] for row in rows if row[view.texts] is not None} if view.texts else set()
-    unknown = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT hash FROM contents)"
-    if store.file.rows(unknown, json.dumps([content_hash(text) for text in texts])):
+    hashes = [content_hash(text) for text in texts]
+    known = store.file.rows(f"SELECT hash FROM contents WHERE hash IN {given}", json.dumps(hashes))
+    if len(known) != len(hashes):
         raise StorageError(DAMAGED.format(path=store.path, cause="a text does not match its hash"))
     if view.name == "each_unit":
-        for prompt in {row["prompt"] for row in store.file.rows(_PROMPTS, json.dumps(chosen))}:
-            store.prompt(prompt)
+        prompts = f"SELECT DISTINCT prompt FROM turns WHERE prompt IS NOT NULL AND run IN {with_ancestors}"
+        for row in store.file.rows(prompts, json.dumps(chosen)):
+            store.prompt(row["prompt"])
 
 
 def _value(value: Any, kind: Kind) -> Any:

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from state.errors import NotFoundError, StorageError
-from storage.database import refuse_companions, refuse_lost_log, refuse_stump
 from storage.faults import storage_faults
+from storage.opening import refuse_companions, refuse_lost_log, refuse_stump
 
 
 def copy_store(path: Path, copy: Path) -> None:

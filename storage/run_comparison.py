@@ -13,7 +13,7 @@ from typing import Any, Literal
 from state.errors import StorageError
 from storage.carrying import by_hash, reading
 from storage.cognition import NO_LIMIT
-from storage.database import StoreFile
+from storage.contract import Database
 from storage.run_rows import NUMBERED, rows_of, slices
 from storage.schema import TABLES
 
@@ -43,7 +43,7 @@ class Comparison:
     turns: int
 
 
-def compare(source: StoreFile, target: StoreFile, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
+def compare(source: Database, target: Database, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
     """Return how far the copies of a run are, whose rows in `runs` are given.
 
     Raises:
@@ -55,7 +55,7 @@ def compare(source: StoreFile, target: StoreFile, given: dict[str, Any], known: 
 class _Copies:
     """The copies of a run in two stores."""
 
-    def __init__(self, source: StoreFile, target: StoreFile, run: str) -> None:
+    def __init__(self, source: Database, target: Database, run: str) -> None:
         self._source, self._target, self._run = source, target, run
 
     def compared(self, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
@@ -80,7 +80,7 @@ class _Copies:
                 shown = "" if column in ("case_id", "parameters") else f": {known[column]} there, {value} here"
                 raise DifferError(f"another run has this id, with another {what}{shown}"[:200])
 
-    def _last(self, file: StoreFile) -> int:
+    def _last(self, file: Database) -> int:
         return int(file.rows("SELECT coalesce(max(turn), 0) AS last FROM turns WHERE run = ?", self._run)[0]["last"])
 
     def _compare_turns(self, first: int, last: int) -> None:

@@ -12,7 +12,6 @@ from state.meeting import Start
 from storage.carrying import Carrier, damaged, in_chunks, marks, reading
 from storage.checkpoint_rows import read_checkpoints, write_checkpoints
 from storage.faults import record_faults
-from storage.removal import delete_checkpoints
 from storage.run_comparison import Comparison, DifferError, compare
 from storage.run_rows import NUMBERED, copy_rows
 from storage.schema import TABLES
@@ -117,7 +116,7 @@ class RunMerger:
             for table, number in NUMBERED.items():
                 file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
             copy_rows(self._source.file, file, self._carrier, [run], first)
-            delete_checkpoints(file, [run])
+            file.delete_checkpoints([run])
             self._copy_checkpoints([run])
             changes = {column: row[column] for column in ("status", "error", "extensions")}
             label = row["label"] if known["label"] is None else known["label"]

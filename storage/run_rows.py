@@ -10,7 +10,7 @@ from typing import Any
 
 from storage.carrying import Carrier, damaged, in_chunks, marks, reading
 from storage.cognition import NO_LIMIT
-from storage.database import StoreFile
+from storage.contract import Database
 from storage.faults import record_faults
 from storage.schema import TABLES
 from storage.tables import Table
@@ -35,7 +35,7 @@ TURNS_AT_ONCE = 500
 _JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
 
 
-def rows_of(file: StoreFile, table: str, runs: Sequence[str], first: int, last: int) -> list[dict[str, Any]]:
+def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: int) -> list[dict[str, Any]]:
     """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
     number = NUMBERED[table]
     order = "id" if table in ("calls", "passages") else f"run, {number}"
@@ -57,7 +57,7 @@ def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
         yield first, NO_LIMIT
 
 
-def copy_rows(source: StoreFile, target: StoreFile, carrier: Carrier, runs: Sequence[str], first: int = 0) -> None:
+def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequence[str], first: int = 0) -> None:
     """Insert the rows of runs from a turn on; inside a transaction of the target, which has none of them.
 
     Raises:
@@ -72,12 +72,12 @@ def copy_rows(source: StoreFile, target: StoreFile, carrier: Carrier, runs: Sequ
             Table(target, table).insert_all(carrier.carried(table, rows[table]))
 
 
-def _last_turns(file: StoreFile, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
     for chunk in in_chunks(runs):
         yield from file.rows(f"SELECT max(turn) AS last FROM turns WHERE run IN ({marks(chunk)}) GROUP BY run", *chunk)
 
 
-def _check(file: StoreFile, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
     """Check that what turns say was stored with them is there, and that others can read it."""
     counts = {table: Counter((row["run"], row[NUMBERED[table]]) for row in rows[table]) for table in NUMBERED}
     with record_faults(file.path):

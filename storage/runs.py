@@ -3,9 +3,8 @@
 import itertools
 import secrets
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -18,10 +17,9 @@ from state.records import Extension, RunRecord, RunStatus, Trial
 from state.store import Dependents, RunStore
 from storage.cognition import NO_LIMIT
 from storage.contents import Contents
-from storage.database import MEMORY
 from storage.faults import DAMAGED, record_faults
 from storage.ids import LISTED, listed, resolve_id
-from storage.locks import clear_lock, drive_lock
+from storage.opening import MEMORY
 from storage.removal import delete_runs, delete_unused, pointed_from
 from storage.tables import Table
 from storage.values import Value, parsed, plain_json, record_of
@@ -88,17 +86,16 @@ class Runs(Contents, RunStore):
         return next(name for name in names if name not in taken)
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Hold the lock of a run: only one process drives it. A store in memory has no other driver.
+        """Hold the lock of a run: only one process drives it.
 
         Raises:
             StorageError: Another driver has it; the message names its process.
         """
-        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(str(self.path)), run)
+        return self.file.drive_lock(run)
 
     def clear_lock(self, run: str) -> None:
-        """Remove what the lock of a finished run has left (see `storage.locks.clear_lock`)."""
-        if self.file.path != MEMORY:
-            clear_lock(Path(str(self.path)), run)
+        """Remove what the lock of a finished run has left."""
+        self.file.clear_lock(run)
 
     @override
     def create_run(self, run: RunRecord, start: Start) -> None:
@@ -191,7 +188,7 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "runs").select(
             f"{where} ORDER BY id DESC LIMIT ?",
             *given.values(),
-            -1 if limit is None else limit,
+            NO_LIMIT if limit is None else limit,
             also=f"{TURNS_OF_RUN} AS turns",
         )
         if self.file.is_checked:

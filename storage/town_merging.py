@@ -12,7 +12,6 @@ from state.errors import StorageError
 from storage.carrying import Carrier, by_hash, damaged, reading
 from storage.checkpoint_rows import read_checkpoints, write_checkpoints
 from storage.faults import record_faults
-from storage.removal import delete_checkpoints
 from storage.run_comparison import RANKS, DifferError
 from storage.store import SqlStore
 from storage.tables import Table
@@ -62,7 +61,7 @@ class TownMerger:
                 changes = {column: given[column] for column in ("status", "error")}
                 days = max(given["days"], known[0]["days"])
                 Table(self._target.file, "simulations").update(known[0], "simulation", days=days, **changes)
-            delete_checkpoints(self._target.file, [self._name])
+            self._target.file.delete_checkpoints([self._name])
             with reading():
                 checkpoints = read_checkpoints(self._source.file, [self._name])
             write_checkpoints(self._target.file, checkpoints)

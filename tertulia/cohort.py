@@ -20,7 +20,7 @@ from tertulia.starting import context_of
 if TYPE_CHECKING:
     from models.cohort import CohortBatches
     from nodes.machinery.registry import Registry
-    from storage.checkpoints import Checkpoints
+    from storage.checkpoints import SynchronousSaver
     from storage.store import SqlStore
 
 #: A stored run with its models and its nodes.
@@ -50,16 +50,16 @@ def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> No
 
 
 async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
-    from storage.checkpoints import open_checkpoints
+    from storage.checkpointing import checkpoints_of
 
     # One connection for all: hundreds would need as many files open as most systems allow a process.
-    async with open_checkpoints(store.path) as checkpointer, asyncio.TaskGroup() as tasks:
+    async with checkpoints_of(store) as checkpointer, asyncio.TaskGroup() as tasks:
         for run in runs:
             tasks.create_task(_drive(store, run, batches, checkpointer, emit))
 
 
 async def _drive(
-    store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", checkpointer: "Checkpoints", emit: Emit
+    store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", checkpointer: "SynchronousSaver", emit: Emit
 ) -> None:
     """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
     from tertulia.conversation import drive

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from state.errors import TertuliaError
 from storage.addresses import StoreAddress
-from storage.database import open_to_look
+from storage.opening import open_to_look
 from tertulia.phrases import clean
 
 #: Runs that are offered, the newest ones.

@@ -14,7 +14,6 @@ from tertulia.interrupting import interruptible, run_or_abandon
 
 if TYPE_CHECKING:
     from state.context import Context
-    from storage.addresses import StoreAddress
     from storage.store import SqlStore
 
 
@@ -40,14 +39,14 @@ def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None
 
     with store.drive_lock(run), interruptible(), recorded_ending(store, partial(store.set_status, run), report_end):
         emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
-        run_or_abandon(_drive(context, store.path, emit, ask))
+        run_or_abandon(_drive(context, store, emit, ask))
 
 
-async def _drive(context: "Context", path: "StoreAddress | str", emit: Emit, ask: Ask | None) -> None:
-    from storage.checkpoints import open_checkpoints
+async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None) -> None:
+    from storage.checkpointing import checkpoints_of
     from tertulia.conversation import drive
 
-    async with open_checkpoints(path) as checkpointer:
+    async with checkpoints_of(store) as checkpointer:
         await drive(context, checkpointer, emit, ask)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from support.commands import Cli, Result
+from support.postgres_server import PostgresServer, running_server
 from support.protocol_server import Served, serving
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -44,6 +45,15 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return Result(exit.value.code or 0, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A Postgres server; tests that need one are skipped where none is installed."""
+    with running_server() as server:
+        if server is None:
+            pytest.skip("Postgres is not installed")
+        yield server
 
 
 @pytest.fixture
