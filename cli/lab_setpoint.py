@@ -35,7 +35,7 @@ def setpoint(
     Example: tertulia lab setpoint tidewell:3 tidewell:7 --levels medium,high
     """
     from lab.landing import land, landing_document, landing_page
-    from lab.running import LocalExecutor
+    from lab.running import InProcessExecutor
     from lab.setpoint import CalibrationTask, Pilot
 
     chosen, metric = read_settings(settings, max_turns=rounds), read_metric(diversity_metric)
@@ -43,7 +43,7 @@ def setpoint(
     tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
     embed = open_embedding_model("minilm").embed if metric == "sim" else None
     with SqlStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
-        executor = LocalExecutor(opened, model_access(line, [named]))
+        executor = InProcessExecutor(opened, model_access(line, [named]))
         wanted = [level.strip() for level in levels.split(",")]
         found = [land(opened, task, wanted, trials, executor, PilotProgress(line).event, embed) for task in tasks]
     if as_json:

@@ -45,7 +45,7 @@ def run_trials(
         typer.Exit: It was interrupted.
     """
     from lab.progress import ExperimentProgress
-    from lab.running import LocalExecutor, progress_of, run_experiment
+    from lab.running import InProcessExecutor, progress_of, run_experiment
 
     before = progress_of(store, experiment)
     counts = ExperimentProgress(before)
@@ -60,7 +60,7 @@ def run_trials(
             if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
                 progress().print(plain(counts.text))
 
-        executor = LocalExecutor(store, model_access(line, named, with_code), additions(extensions))
+        executor = InProcessExecutor(store, model_access(line, named, with_code), additions(extensions))
         try:
             after = run_experiment(store, experiment, executor, show)
         except (KeyboardInterrupt, SystemExit):

@@ -1,37 +1,22 @@
 """Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import count, groupby
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from lab.cohorts import CohortTask, Planner, check_files, check_settings, drive_task, first_of_settings
 from lab.experiment import Experiment, experiment_of, joined, place_of
-from state.errors import NotFoundError, UsageError
+from state.errors import NotFoundError
 from state.records import RunRecord, Trial
-from tertulia.cohort import OpenedRun, drive_cohort
-from tertulia.engines import ModelAccess, open_engines, reopen_engines
+from tertulia.engines import ModelAccess
 from tertulia.events import Emit
-from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, plan_run, store_run
+from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:
     from storage.store import SqlStore
-
-
-@dataclass(frozen=True)
-class CohortTask:
-    """A cohort that is to be driven: plain data, so that any executor can hand it to whoever drives it.
-
-    Attributes:
-        experiment: What it is a part of.
-        trials: The trials that it begins; none where all of its runs were begun before.
-        runs: The runs that it goes on with.
-    """
-
-    experiment: Experiment
-    trials: tuple[Trial, ...] = ()
-    runs: tuple[str, ...] = ()
 
 
 class Executor(Protocol):
@@ -46,7 +31,7 @@ class Executor(Protocol):
 
 
 @dataclass(frozen=True)
-class LocalExecutor:
+class InProcessExecutor:
     """Drives one cohort after another in this process; models are opened once.
 
     Attributes:
@@ -66,56 +51,11 @@ class LocalExecutor:
             UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed since earlier
                 trials; nothing was run.
         """
-        access = self.access.keeping_models()
-        self._check_files(tasks)
-        self._check_settings(tasks, access)
+        access, planner = self.access.keeping_models(), Planner(self.additions)
+        check_files(self.store, tasks, self.additions)
+        check_settings(first_of_settings(tasks, self.additions), access)
         for task in tasks:
-            runs = self._begin(task, access) if task.trials else [self._reopen(run, access) for run in task.runs]
-            drive_cohort(self.store, runs, emit)
-
-    def _check_files(self, tasks: Sequence[CohortTask]) -> None:
-        first = {trial.case: (task, trial) for task in tasks for trial in task.trials if Path(trial.case).is_file()}
-        for case, (task, trial) in first.items():
-            (plan,) = _plans(replace(task, trials=(trial,)), self.additions)
-            runs = self.store.runs(experiment=trial.experiment)
-            earlier = next((run for run in runs if run.trial is not None and run.trial.case == case), None)
-            if earlier is not None and plan.start != self.store.start(earlier.run):
-                raise UsageError(
-                    f"{case} has changed since trials of experiment {trial.experiment!r} began with it; take another "
-                    "name for the experiment, or put the file back"
-                )
-
-    def _check_settings(self, tasks: Sequence[CohortTask], access: ModelAccess) -> None:
-        first = {trial.setting: (task, trial) for task in reversed(tasks) for trial in reversed(task.trials)}
-        for setting, (task, trial) in first.items():
-            (plan,) = _plans(replace(task, trials=(trial,)), self.additions)
-            try:
-                open_engines(plan.model, plan.start, plan.parameters, access)
-            except UsageError as error:
-                raise UsageError(f"setting {setting!r}: {error}") from None
-
-    def _begin(self, task: CohortTask, access: ModelAccess) -> list[OpenedRun]:
-        """Store all runs of a new cohort, or none of them."""
-        plans = [*_plans(task, self.additions)]
-        engines = [open_engines(plan.model, plan.start, plan.parameters, access) for plan in plans]
-        self.store.make_file()
-        with self.store.transaction():
-            records = [store_run(self.store, *planned) for planned in zip(plans, engines, strict=True)]
-        return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
-
-    def _reopen(self, run: str, access: ModelAccess) -> OpenedRun:
-        record = self.store.run(run)
-        registry = self.additions.reload_registry(record)
-        return record, reopen_engines(record, access), registry
-
-
-def _plans(task: CohortTask, additions: Additions) -> Iterator[RunPlan]:
-    """Yield the plan of every trial of a new cohort; a case is read once for all of its trials."""
-    experiment = task.experiment
-    for (case, setting), trials in groupby(task.trials, key=lambda trial: (trial.case, trial.setting)):
-        plan = plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
-        for trial in trials:
-            yield replace(plan, seed=experiment.seed_of(trial.trial), trial=trial, named=frozenset())
+            drive_task(self.store, task, planner.planned(task), access, self.additions, emit)
 
 
 @dataclass(frozen=True)

@@ -294,6 +294,12 @@ def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
     return {role: name for role, setting in ROLES.items() if (name := getattr(parameters, setting)) is not None}
 
 
+def names_of_models(name: str, start: Start | None, parameters: Parameters) -> list[str]:
+    """Return the names of all language models that a run of everybody's model `name` needs."""
+    roles = {} if name == REHEARSAL else models_of_roles(parameters)
+    return [name, *_participant_models(name, start).values(), *roles.values()]
+
+
 def _participant_models(name: str, start: Start | None) -> dict[str, str]:
     """Return the names of the models that participants have to themselves; none in a rehearsal."""
     if name == REHEARSAL or not isinstance(start, Meeting):
