@@ -116,15 +116,29 @@ class Runs(Contents, RunStore):
         }
         with self.file.transaction():
             row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
-            is_new = Table(self.file, "runs").insert(row)
-            for shared in self._lineage_rows(run):
-                Table(self.file, "lineage").insert(shared)
-            participants = (start.participant(name) for name in start.names)
-            memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
-            self.save_start_memories(row["case_id"], memories)
+            is_new = self.insert_run(row, run, start)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
         self.file.save_log()
+
+    def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
+        """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
+
+        Args:
+            row: The row, whose start is stored.
+            run: Its record.
+            start: Its start.
+
+        Returns:
+            Whether there was none of its id.
+        """
+        is_new = Table(self.file, "runs").insert(row)
+        for shared in self._lineage_rows(run):
+            Table(self.file, "lineage").insert(shared)
+        participants = (start.participant(name) for name in start.names)
+        memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
+        self.save_start_memories(row["case_id"], memories)
+        return is_new
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
         # A run has all that it wrote itself.
