@@ -14,7 +14,7 @@ from state.parameters.model import ServerParameters
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
 from storage.vectors import VectorFile
-from tertulia.trust import Trust, Trusted
+from tertulia.trust import KnownTrust, Trust, Trusted
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
@@ -51,6 +51,10 @@ class ModelAccess:
     def keeping_models(self) -> "ModelAccess":
         """Return the same, with each model opened once for all runs that ask for it."""
         return replace(self, kept={})
+
+    def handed_over(self) -> "ModelAccess":
+        """Return the same as plain data for another process, which asks nobody and reports nothing."""
+        return replace(self, report=ignore_activity, trust=KnownTrust(self.trust.read()), kept=None)
 
     def naming(self, names: Iterable[str]) -> "ModelAccess":
         """Return the same, with more models that the command, or the program, gives."""

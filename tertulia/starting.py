@@ -5,7 +5,7 @@ A plan is checked whole before any model is opened; the run exists from `begin` 
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from state.records import Extension, HasWithheld, RunRecord, Trial
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
-from tertulia.trust import Trust, Trusted
+from tertulia.trust import KnownTrust, Trust, Trusted
 
 if TYPE_CHECKING:
     from models.cohort import CohortBatches
@@ -60,6 +60,19 @@ class Additions:
         from worlds.scenario_parts import extension_source
 
         return [extension_source(file, Path.cwd()) for file in self.files]
+
+    def handed_over(self) -> "Additions":
+        """Return the same as plain data for another process, which asks nobody.
+
+        Raises:
+            UsageError: Some are Python objects, which only this process has.
+        """
+        if self.nodes or self.mechanisms:
+            raise UsageError(
+                "nodes and mechanisms that are Python objects can't be sent to other processes; name the file that "
+                "declares them (extensions), or run the experiment in this process"
+            )
+        return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()))
 
     def registry(self, beside: Sequence[str] = ()) -> "Registry":
         """Return the nodes and mechanisms that a new run can have.
