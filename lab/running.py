@@ -1,6 +1,6 @@
 """Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lab.cohorts import CohortTask, Planner, check_files, check_settings, drive_task, first_of_settings
 from lab.experiment import Experiment, experiment_of, joined, place_of
+from lab.shards import ShardFolder, experiment_lock, gather
 from state.errors import NotFoundError
 from state.records import RunRecord, Trial
 from tertulia.engines import ModelAccess
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 class Executor(Protocol):
     """Drives cohorts, wherever it has room for them."""
+
+    def folder(self, experiment: str) -> ShardFolder:
+        """Return where the shards of an experiment lie, those of commands before among them."""
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends; every run of theirs is in the experiment's store afterwards.
@@ -43,6 +47,10 @@ class InProcessExecutor:
     store: "SqlStore"
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
+
+    def folder(self, experiment: str) -> ShardFolder:
+        """Return where other executors have left shards."""
+        return ShardFolder.of(self.store, experiment)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends, one after another (see `Executor`).
@@ -163,25 +171,37 @@ def _shared(
     return shared
 
 
-def run_experiment(store: "SqlStore", experiment: Experiment, executor: Executor, emit: Emit) -> Progress:
+def run_experiment(
+    store: "SqlStore",
+    experiment: Experiment,
+    executor: Executor,
+    emit: Emit,
+    announce: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
     """Run the trials of an experiment that are missing, and return how far it is then.
 
-    Trials that fail do not stop the others.
+    Trials that fail do not stop the others. Shards that a command before has left are merged first.
 
     Args:
         store: The open store.
         experiment: Checked (`lab.experiment.checked`); asked for again, it may have grown.
         executor: Drives the cohorts.
         emit: Takes the events of all runs.
+        announce: Takes how far it is, before anything is run.
 
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
+        StorageError: Another command runs the experiment.
         TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; asked for again, it goes on.
     """
-    before = progress_of(store, experiment)
     store.check_writable()
+    progress_of(store, experiment)
     store.make_file()
-    store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
-    executor.drive(before.tasks(), emit)
+    with experiment_lock(store, experiment.name):
+        gather(store, executor.folder(experiment.name), emit)
+        before = progress_of(store, experiment)
+        announce(before)
+        store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
+        executor.drive(before.tasks(), emit)
     return progress_of(store, experiment)

@@ -10,53 +10,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
 
-from lab.cohorts import CohortTask
-from lab.executors.dispatch import Dispatcher
 from lab.executors.messages import Assignment, Died, Hello, Message, Setup
-from lab.shards import ShardFolder
 from state.errors import ModelError
-from tertulia.engines import ModelAccess
-from tertulia.events import Emit
-from tertulia.starting import NOTHING_ADDED, Additions
-
-if TYPE_CHECKING:
-    from storage.store import SqlStore
 
 #: What a worker's interpreter executes; it finds modules where this one does.
 _CODE = "import sys; sys.path[:] = sys.argv[2:]; from lab.executors.process_worker import main; main(int(sys.argv[1]))"
 
 #: How long workers have to tidy up, before they are killed.
 _PATIENCE_S = 10.0
-
-
-@dataclass(frozen=True)
-class ProcessExecutor:
-    """Drives cohorts side by side in processes of this machine, each with models of its own.
-
-    Attributes:
-        store: The open store of the experiment.
-        access: What opening models needs.
-        workers: How many processes, at most.
-        folder: Where shards lie.
-        additions: Nodes and mechanisms of the user's own, from files.
-    """
-
-    store: "SqlStore"
-    access: ModelAccess
-    workers: int
-    folder: ShardFolder
-    additions: Additions = NOTHING_ADDED
-
-    def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
-        """Drive cohorts to their ends (see `lab.running.Executor` and `Dispatcher.drive`)."""
-        dispatcher = Dispatcher(self.store, self.folder, self.access, self.additions, emit)
-        dispatcher.drive(tasks, ProcessCrew(), self.workers)
 
 
 class ProcessCrew:
