@@ -92,6 +92,8 @@ class Dispatcher:
             finally:
                 crew.dismiss()
                 gather(self.store, self.folder, self.emit)
+                for record in self.store.runs(status="running", experiment=tasks[0].experiment.name):
+                    self.store.set_status(record.run, "interrupted")  # its worker was killed
 
 
 class _Dispatch:

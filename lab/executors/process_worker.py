@@ -14,6 +14,7 @@ from lab.executors.messages import Assignment, Driven, Happened, Hello, Message,
 from lab.executors.worker import Worker
 from state.errors import TertuliaError
 from tertulia.events import Event
+from tertulia.interrupting import interruptible
 
 
 def main(descriptor: int) -> None:
@@ -55,7 +56,8 @@ def _driven(worker: Worker, assignment: Assignment, command: Connection) -> Mess
             raise KeyboardInterrupt from None
 
     try:
-        worker.drive(assignment, emit)
+        with interruptible():
+            worker.drive(assignment, emit)
     except TertuliaError as error:
         return Driven(error)
     return Driven()
