@@ -1,6 +1,5 @@
 """Arguments and options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,12 +11,16 @@ from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 _DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}
 
 StoreOption = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="FILE", help="The store; TERTULIA_STORE, else tertulia.db in this folder."),
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="STORE",
+        help="The store: a file, or postgresql://USER@HOST/DATABASE; TERTULIA_STORE, else tertulia.db in this folder.",
+    ),
 ]
 #: `--store` follows any command, so that it can stand in an alias; some have nothing to look up there.
 NoStoreOption = Annotated[
-    Path | None, typer.Option("--store", metavar="FILE", help="Accepted by every command; not needed by this one.")
+    str | None, typer.Option("--store", metavar="STORE", help="Accepted by every command; not needed by this one.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LambdaOption = Annotated[

@@ -25,6 +25,7 @@ from cli.where import OnOption, ShardsOption, Where, WorkersOption
 from lab.report_names import ALL
 from state.errors import UsageError
 from state.parameters import Parameters
+from storage.addresses import StoreAddress
 from storage.store import SqlStore
 from tertulia.starting import DEFAULT_MODEL
 
@@ -196,7 +197,7 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
 class Wanted:
     """What a report is to be made with, and where to."""
 
-    store: Path
+    store: StoreAddress
     out: Path
     embedder: str | None
     fluency_model: str | None

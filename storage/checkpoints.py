@@ -9,7 +9,6 @@ import sqlite3
 import zlib
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 import ormsgpack
@@ -21,12 +20,13 @@ from langgraph.types import Interrupt, Send
 
 from state.errors import StorageError
 from state.text import first_line
+from storage.addresses import StoreAddress
 from storage.database import open_connection
 from storage.faults import storage_faults
 
 
 @asynccontextmanager
-async def open_checkpoints(path: Path | str) -> AsyncIterator["Checkpoints"]:
+async def open_checkpoints(path: StoreAddress | str) -> AsyncIterator["Checkpoints"]:
     """Open the checkpoints of a store; the file is made if it is missing.
 
     Args:
@@ -35,14 +35,14 @@ async def open_checkpoints(path: Path | str) -> AsyncIterator["Checkpoints"]:
     Raises:
         StorageError: As `SqlStore.open`; also from any reading and writing of a checkpoint.
     """
-    with closing(open_connection(path, create=True, isolation_level="IMMEDIATE")) as connection:
+    with closing(open_connection(str(path), create=True, isolation_level="IMMEDIATE")) as connection:
         yield Checkpoints(connection, path)
 
 
 class Checkpoints(SqliteSaver):
     """A LangGraph checkpointer for asynchronous graphs; made and used in one thread."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | str) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: StoreAddress | str) -> None:
         super().__init__(connection, serde=PlainSerializer(path))
         self._path = path
 
@@ -124,7 +124,7 @@ class PlainSerializer(SerializerProtocol):
     forty types, and silently changes the others to dicts.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: StoreAddress | str) -> None:
         """Note the file that messages name."""
         self._path = path
 

@@ -4,7 +4,6 @@ import hashlib
 import itertools
 import json
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
@@ -12,6 +11,7 @@ from typing_extensions import override
 from state.errors import StorageError
 from state.records import Prompt, Unit
 from state.store import ContentStore
+from storage.addresses import StoreAddress
 from storage.database import StoreFile
 from storage.faults import DAMAGED, record_faults
 from storage.tables import Table
@@ -27,7 +27,7 @@ def content_hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def verified(text: str, content: str, path: Path | str) -> str:
+def verified(text: str, content: str, path: StoreAddress | str) -> str:
     """Return the text after comparing it with its content hash.
 
     Raises:
@@ -46,7 +46,7 @@ class Contents(ContentStore):
         path: The file that messages name.
     """
 
-    def __init__(self, file: StoreFile, path: Path | str | None = None) -> None:
+    def __init__(self, file: StoreFile, path: StoreAddress | str | None = None) -> None:
         """Take an open file.
 
         Args:

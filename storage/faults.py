@@ -4,12 +4,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from pydantic import ValidationError
 
 from state.errors import StorageError
 from state.text import first_line, one_line
+from storage.addresses import StoreAddress
 from storage.values import LARGEST_BYTES, DamagedValueError
 
 #: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
@@ -41,7 +41,7 @@ _OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataErr
 
 
 @contextmanager
-def storage_faults(path: Path | str) -> Iterator[None]:
+def storage_faults(path: StoreAddress | str) -> Iterator[None]:
     """Re-raise an error of SQLite, or of a stored record that is invalid, as a `StorageError`.
 
     Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
@@ -70,7 +70,7 @@ def storage_faults(path: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def record_faults(path: Path | str) -> Iterator[None]:
+def record_faults(path: StoreAddress | str) -> Iterator[None]:
     """Re-raise as a `StorageError` whatever goes wrong while a row becomes a record.
 
     What has the type and the checksum that it should have may still be what only a stranger would write. Inside, there

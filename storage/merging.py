@@ -1,24 +1,27 @@
 """Uniting stores: runs of one, with all that belongs to them, become runs of another."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from state.errors import UsageError
-from storage.carrying import Carrier, SourceError, by_hash, in_chunks, marks, reading
-from storage.checkpoint_rows import make_tables, read_checkpoints, write_checkpoints
-from storage.cognition import NO_LIMIT
-from storage.run_rows import NUMBERED, copy_rows, rows_of
+from state.errors import StorageError, UsageError
+from storage.carrying import SourceError, reading
+from storage.checkpoint_rows import make_tables
+from storage.faults import record_faults
+from storage.run_comparison import DifferError
+from storage.run_merging import Row, RunMerger, town_of
 from storage.store import SqlStore
 from storage.tables import Table
-from storage.values import plain_json
+from storage.town_merging import TownMerger
+from storage.values import parsed, plain_json
 
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 
-#: Runs that are copied in one transaction: other writers wait for it.
-RUNS_AT_ONCE = 50
+#: Turns that are copied in one transaction, unless one run has more: other writers wait for it.
+TURNS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -69,16 +72,23 @@ class _Merge:
         chosen = self._with_ancestors(records, records if runs is None else runs)
         make_tables(self._target.file)
         self._merge_experiments({records[run]["experiment"] for run in chosen} if runs is not None else None)
-        for batch in in_chunks(chosen, RUNS_AT_ONCE):
-            self._merge_batch([records[run] for run in batch])
-        self._renumber()
+        towns = self._towns(records, chosen if runs is not None else None)
+        for simulation, conversations in towns.items():
+            self._merge_town(simulation, [records[run] for run in conversations])
+        of_towns = {run for conversations in towns.values() for run in conversations}
+        for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
+            self._merge_batch(batch)
+        if runs is None:
+            self._merge_calibrations()
+        self._renumber("runs", "run")
+        self._renumber("simulations", "simulation")
         added, continued, unchanged = (
             tuple(run for run in records if self._outcomes.get(run) == outcome)
             for outcome in ("added", "continued", "unchanged")
         )
         return Merged(added, continued, unchanged, self._refused)
 
-    def _with_ancestors(self, records: Mapping[str, dict[str, Any]], runs: Collection[str]) -> list[str]:
+    def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
         """Return runs and their ancestors, each after its parent; one whose lineage is not whole is refused."""
         ordered: dict[str, None] = {}
         for run in runs:
@@ -92,6 +102,70 @@ class _Merge:
             else:
                 self._refused[run] = f"its lineage is not whole: there is no run {name} before it"
         return [*ordered]
+
+    def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
+        """Return simulations with their conversations: all of them, or those of which a conversation was chosen."""
+        rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
+        towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}
+        for run in records:
+            if (town := town_of(run)) in towns:
+                towns[town].append(run)
+        if chosen is None:
+            return towns
+        return {town: runs for town, runs in towns.items() if not set(runs).isdisjoint(chosen)}
+
+    def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
+        """Merge a simulation with its conversations, all of it or nothing."""
+        merger = RunMerger(self._source, self._target, self._refused)
+        try:
+            with self._target.transaction():
+                TownMerger(self._source, self._target, simulation).merge()
+                for batch in self._batches(rows):
+                    merger.merge(batch)
+                if refused := [run for run in merger.refused if town_of(run) == simulation]:
+                    raise DifferError(f"its conversation {refused[0]} was refused: {merger.refused[refused[0]]}")
+                self._check_town(simulation)
+        except (SourceError, DifferError) as error:
+            self._refused[f"simulation {simulation}"] = str(error)
+            reason = f"it is a conversation of simulation {simulation}, which was refused"
+            self._refused |= {row["run"]: reason for row in rows}
+        else:
+            self._done(merger)
+
+    def _check_town(self, simulation: str) -> None:
+        try:
+            self._target.simulations.encounters(simulation)
+        except StorageError:
+            raise DifferError("other runs have the ids of its conversations") from None
+
+    def _merge_calibrations(self) -> None:
+        """Take the calibrations that the target lacks; of two with one digest, the later."""
+        with reading():
+            given = Table(self._source.file, "calibrations").select("")
+            with record_faults(self._source.path):
+                for row in given:
+                    parsed(row["curve"]), datetime.fromisoformat(row["created"])
+        table = Table(self._target.file, "calibrations")
+        with self._target.transaction():
+            known = {row["calibration"]: row for row in table.select("")}
+            for row in given:
+                if (there := known.get(row["calibration"])) is None or _moment(there) < _moment(row):
+                    table.insert(row, replace=True)
+
+    def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+        """Yield runs in the lists that are merged together."""
+        counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
+        turns = {row["run"]: row["turns"] for row in counted}
+        batch: list[Row] = []
+        waiting = 0
+        for row in rows:
+            batch.append(row)
+            waiting += 1 + turns.get(row["run"], 0)
+            if waiting >= TURNS_AT_ONCE:
+                yield batch
+                batch, waiting = [], 0
+        if batch:
+            yield batch
 
     def _merge_experiments(self, named: Collection[str] | None) -> None:
         """Merge the definitions of experiments: all of them, or those that are named."""
@@ -118,79 +192,43 @@ class _Merge:
             raise UsageError(f"{self._target.path} has another experiment of this name")
         return self._joined(known, given)
 
-    def _merge_batch(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _merge_batch(self, rows: Sequence[Row]) -> None:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""
-        before = dict(self._refused)
+        merger = RunMerger(self._source, self._target, self._refused)
         try:
             with self._target.transaction():
-                outcomes = self._merge_runs(rows)
+                merger.merge(rows)
         except SourceError as error:
-            self._refused = before
             if len(rows) == 1:
                 self._refused[rows[0]["run"]] = str(error)
                 return
             for row in rows:
                 self._merge_batch([row])
         else:
-            self._outcomes |= outcomes
+            self._done(merger)
 
-    def _merge_runs(self, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-        names = [row["run"] for row in rows]
-        known = {
-            row["run"]: row for row in Table(self._target.file, "runs").select(f"WHERE run IN ({marks(names)})", *names)
-        }
-        outcomes: dict[str, str] = {}
-        for row in rows:
-            run, parent = row["run"], row["parent_run"]
-            if (experiment := f"experiment {row['experiment']}") in self._refused:
-                self._refused[run] = f"it is a trial of {experiment}, which was refused"
-            elif parent in self._refused:
-                self._refused[run] = f"it was forked from {parent}, which was refused"
-            elif run not in known:
-                outcomes[run] = "added"
-            elif self._is_equal(row, known[run]):
-                outcomes[run] = "unchanged"
-            else:
-                self._refused[run] = f"the run {run} of {self._target.path} is another one"
-        self._add([row for row in rows if outcomes.get(row["run"]) == "added"])
-        return outcomes
+    def _done(self, merger: RunMerger) -> None:
+        for outcome in ("added", "continued", "unchanged"):
+            self._outcomes |= dict.fromkeys(getattr(merger, outcome), outcome)
+        self._refused |= merger.refused
 
-    def _is_equal(self, row: dict[str, Any], known: dict[str, Any]) -> bool:
-        """Return whether both stores have the same rows of a run."""
-        stores = (self._source.file, self._target.file)
-        heads = [by_hash(file, "runs", [found])[0] for file, found in zip(stores, (row, known), strict=True)]
-        if heads[0] != heads[1]:
-            return False
-        return all(
-            by_hash(stores[0], table, rows_of(stores[0], table, [row["run"]], 0, NO_LIMIT))
-            == by_hash(stores[1], table, rows_of(stores[1], table, [row["run"]], 0, NO_LIMIT))
-            for table in NUMBERED
-            if table != "passages"
-        )
-
-    def _add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Insert runs that the target does not have, with all that belongs to them."""
-        if not rows:
-            return
-        carrier = Carrier(self._source.file, self._target.file)
-        for row, carried in zip(rows, carrier.carried("runs", rows), strict=True):
-            with reading():
-                record, start = self._source.run(row["run"]), self._source.start(row["run"])
-            self._target.insert_run(carried, record, start)
-        runs = [row["run"] for row in rows]
-        copy_rows(self._source.file, self._target.file, carrier, runs)
-        with reading():
-            checkpoints = read_checkpoints(self._source.file, runs)
-        write_checkpoints(self._target.file, checkpoints)
-
-    def _renumber(self) -> None:
-        """Number the runs of the target in the order in which they were created, whatever store they came from."""
-        rows = self._target.file.rows("SELECT id, run, created FROM runs ORDER BY id")
-        ordered = sorted(rows, key=lambda row: (datetime.fromisoformat(row["created"]).timestamp(), row["run"]))
-        moved = [(row["run"], place["id"]) for row, place in zip(ordered, rows, strict=True) if row != place]
-        if not moved:
-            return
+    def _renumber(self, table: str, column: str) -> None:
+        """Number rows of the target in the order in which they were created, whatever store they came from."""
         with self._target.transaction():
-            for run, place in moved:  # below zero first, where no other row is
-                self._target.file.write("UPDATE runs SET id = ? WHERE run = ?", -place, run)
-            self._target.file.write("UPDATE runs SET id = -id WHERE id < 0")
+            rows = self._target.file.rows(f"SELECT id, {column} AS name, created FROM {table} ORDER BY id")
+            ordered = sorted(rows, key=_age)
+            moved = [(row["name"], place["id"]) for row, place in zip(ordered, rows, strict=True) if row != place]
+            for name, place in moved:  # below zero first, where no other row is
+                self._target.file.write(f"UPDATE {table} SET id = ? WHERE {column} = ?", -place, name)
+            if moved:
+                self._target.file.write(f"UPDATE {table} SET id = -id WHERE id < 0")
+
+
+def _age(row: Row) -> tuple[Any, ...]:
+    """Return when a run was created; those of one moment, as a town's conversations, in the order of their numbers."""
+    numbered = [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
+    return _moment(row), numbered
+
+
+def _moment(row: Row) -> float:
+    return datetime.fromisoformat(row["created"]).timestamp()

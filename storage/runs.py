@@ -108,12 +108,12 @@ class Runs(Contents, RunStore):
         Raises:
             StorageError: Another driver has it; the message names its process.
         """
-        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(self.path), run)
+        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(str(self.path)), run)
 
     def clear_lock(self, run: str) -> None:
         """Remove what the lock of a finished run has left (see `storage.locks.clear_lock`)."""
         if self.file.path != MEMORY:
-            clear_lock(Path(self.path), run)
+            clear_lock(Path(str(self.path)), run)
 
     @override
     def create_run(self, run: RunRecord, start: Start) -> None:
@@ -188,7 +188,7 @@ class Runs(Contents, RunStore):
         if not rows:
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
-        return self._run_record(rows[0])
+        return self.run_record(rows[0])
 
     @override
     def runs(
@@ -210,7 +210,7 @@ class Runs(Contents, RunStore):
         )
         if self.file.is_checked:
             self._check_nothing_is_lost()
-        return [self._run_record(row) for row in rows]
+        return [self.run_record(row) for row in rows]
 
     def _check_nothing_is_lost(self) -> None:
         """Check that every run has its record, and every turn that was executed its row."""
@@ -309,7 +309,8 @@ class Runs(Contents, RunStore):
         if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
             raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
 
-    def _run_record(self, row: dict[str, Any]) -> RunRecord:
+    def run_record(self, row: dict[str, Any]) -> RunRecord:
+        """Return the record of a row of `runs`."""
         with record_faults(self.path):
             return record_of(
                 RunRecord,

@@ -1,4 +1,4 @@
-"""The store of runs in one SQLite file. Implements `state.store.Store`, a part in each module that it inherits from.
+"""The store of runs in a database. Implements `state.store.Store`, a part in each module that it inherits from.
 
 1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say; pictures in `pictures`.
 2. Runs, turns and their parts, scores, candidates, steps and calls have deterministic keys: written again, they change
@@ -14,10 +14,12 @@ from types import TracebackType
 from typing import Self
 
 from state.errors import StorageError
+from storage.addresses import ServerAddress, StoreAddress, is_missing, store_address
 from storage.database import MEMORY, StoreFile, refuse_lost_log
 from storage.experiments import Experiments
 from storage.faults import UNWRITABLE
 from storage.journal import Journal
+from storage.locks import Drivers
 from storage.pictures import Pictures
 from storage.removal import delete_checkpoints
 from storage.simulations import Simulations
@@ -26,32 +28,32 @@ from storage.turns import Turns
 
 
 class SqlStore(Turns, Journal, Streams, Pictures):
-    """A store in one SQLite file, through one connection; made and used in one thread.
+    """A store in one database, through one connection; made and used in one thread.
 
     Attributes:
-        path: The file as the user named it.
+        path: Where it lies, as the user named it; or `:memory:`.
         file: The connection, for plain SQL.
         simulations: Days of towns.
         experiments: Experiments, and calibrations of λ.
     """
 
-    def __init__(self, file: StoreFile, path: Path | str) -> None:
+    def __init__(self, file: StoreFile, path: StoreAddress | str) -> None:
         """Wrap an open file; see `open`.
 
         Args:
             file: The open file.
-            path: The file that messages name.
+            path: The address that messages name.
         """
         super().__init__(file, path)
         self.simulations = Simulations(file, path)
         self.experiments = Experiments(file, path)
 
     @classmethod
-    def open(cls, path: Path | str, create: bool = False) -> Self:
+    def open(cls, address: StoreAddress | str, create: bool = False) -> Self:
         """Open a store.
 
         Args:
-            path: The file, or `:memory:` for a store that lives as long as this object.
+            address: The file, or `:memory:` for a store that lives as long as this object.
             create: Whether a missing file is made. If not, a missing store is read as an empty one, in memory: it
                 lists no runs, finds none, and leaves nothing on the disk.
 
@@ -59,16 +61,21 @@ class SqlStore(Turns, Journal, Streams, Pictures):
             StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or the folder that
                 it is to be in does not exist.
         """
-        if path != MEMORY and not os.path.isdir(folder := Path(path).parent):
+        if address == MEMORY:
+            return cls(StoreFile(MEMORY, create), MEMORY)
+        path = store_address(address)
+        if isinstance(path, ServerAddress):
+            raise StorageError(f"{path} can't be opened: this version has no stores in databases of servers")
+        if not os.path.isdir(folder := path.parent):
             raise StorageError(
                 f"{path} can't be opened: there is no folder {folder}; create it, or take another file with store=…"
             )
-        if path != MEMORY and os.path.isdir(path):
+        if os.path.isdir(path):
             raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with store=…")
-        is_missing = path != MEMORY and not create and not os.path.exists(path)
-        if is_missing:
-            refuse_lost_log(Path(path))
-        return cls(StoreFile(MEMORY if is_missing else path, create), path)
+        if is_missing(path) and not create:
+            refuse_lost_log(path)
+            return cls(StoreFile(MEMORY, create), path)
+        return cls(StoreFile(path, create), path)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Store all that is written inside, or nothing of it where that fails."""
@@ -76,9 +83,15 @@ class SqlStore(Turns, Journal, Streams, Pictures):
 
     def check_writable(self) -> None:
         """Raise `StorageError` where nothing can be written, before it is computed what there is to write."""
-        place = self.path if os.path.exists(self.path) else Path(self.path).parent
-        if self.path != MEMORY and not os.access(place, os.W_OK):
+        if not isinstance(self.path, Path):
+            return
+        place = self.path.parent if is_missing(self.path) else self.path
+        if not os.access(place, os.W_OK):
             raise StorageError(UNWRITABLE.format(path=self.path))
+
+    def drivers(self) -> Drivers:
+        """Return a look at which runs are driven."""
+        return Drivers(Path(str(self.path)))
 
     def make_file(self) -> None:
         """Make the file of a store that was missing when it was opened.
@@ -87,7 +100,7 @@ class SqlStore(Turns, Journal, Streams, Pictures):
             StorageError: It can't be made.
         """
         if self.file.path == MEMORY != self.path:
-            self.file.move_to(self.path)
+            self.file.move_to(str(self.path))
 
     def close(self) -> None:
         """Close the file."""

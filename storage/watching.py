@@ -4,11 +4,9 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from state.records import RunStatus
-from storage.locks import Drivers
 from storage.store import SqlStore
 from storage.views import TURNS_OF_RUN
 
@@ -46,7 +44,7 @@ class Watch:
 
     def __init__(self, store: SqlStore) -> None:
         """Take a store, which stays open as long as this is used."""
-        self._file, self._drivers = store.file, Drivers(Path(store.path))
+        self._file, self._drivers = store.file, store.drivers()
         self._version: int | None = None
         self._rows: list[dict[str, Any]] = []
         self._simulations: list[dict[str, Any]] = []

@@ -4,7 +4,6 @@ from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
@@ -15,6 +14,7 @@ from tertulia.interrupting import interruptible, run_or_abandon
 
 if TYPE_CHECKING:
     from state.context import Context
+    from storage.addresses import StoreAddress
     from storage.store import SqlStore
 
 
@@ -43,7 +43,7 @@ def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None
         run_or_abandon(_drive(context, store.path, emit, ask))
 
 
-async def _drive(context: "Context", path: Path | str, emit: Emit, ask: Ask | None) -> None:
+async def _drive(context: "Context", path: "StoreAddress | str", emit: Emit, ask: Ask | None) -> None:
     from storage.checkpoints import open_checkpoints
     from tertulia.conversation import drive
 
