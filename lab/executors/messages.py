@@ -72,6 +72,17 @@ class Happened:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """The shard of a cohort as it is now; crews whose workers are on other machines keep it.
+
+    Attributes:
+        shard: The bytes of the store file.
+    """
+
+    shard: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Driven:
     """A cohort is no longer driven, and its shard is closed.
 
@@ -93,4 +104,4 @@ class Died:
     how: str
 
 
-Message = Ready | Unable | Happened | Driven | Died
+Message = Ready | Unable | Happened | Saved | Driven | Died

@@ -67,12 +67,11 @@ def run(store: SqlStore, emit: Any = lambda event: None, extensions: Sequence[st
 
 
 def killing_node(folder: Path, once: bool) -> str:
-    """Return the file of a node that decides endings as ever, and kills its process: at once, or once in the middle."""
+    """Return the file of a node that ends nothing, and kills its process: at once, or once in the middle."""
     file, marker = folder / "killing.py", folder / "killed"
     file.write_text(
         f"""import os, pathlib, signal
-from dataclasses import replace
-from nodes.machinery.registry import NODES as SHIPPED
+from nodes.machinery.node import Node
 
 asked = []
 
@@ -83,10 +82,10 @@ async def kill(state, runtime):
     if not ({once} and (marker.exists() or len(asked) < 4)):
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return await SHIPPED["decide_ending"].run(state, runtime)
+    return {{"ended": False}}
 
 
-NODES = (replace(SHIPPED["decide_ending"], name="killing", run=kill),)
+NODES = (Node("killing", "decide_ending", "kills", kill, writes=("ended",)),)
 """,
         encoding="utf-8",
     )
@@ -111,14 +110,18 @@ def test_processes_hold_the_same_conversations(store: SqlStore, expected: dict[A
     assert {run.run for run in store.runs()} == {event.run for event in events if isinstance(event, RunEnded)}
 
 
-def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, expected: dict[Any, Any], tmp_path: Path) -> None:
-    notes: list[Noted] = []
-    deadly = [killing_node(tmp_path, once=True)]
+def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) -> None:
+    notes: list[Event] = []
+    deadly = killing_node(tmp_path, once=True)
     settings = {"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5, "nodes.decide_ending": "killing"}}
-    assert run(store, notes.append, deadly, settings=settings).missing == 0
-    assert spoken(store) == expected
+    assert run(store, notes.append, [deadly], settings=settings).missing == 0
     told = [note.text for note in notes if isinstance(note, Noted)]
     assert [("SIGKILL" in text, "goes on with another one" in text) for text in told] == [(True, True)]
+    with SqlStore.open(tmp_path / "here.db", create=True) as here:  # it kills nobody any more
+        experiment = checked(Experiment.model_validate(EXPERIMENT | {"settings": settings}), [deadly])
+        executor = InProcessExecutor(here, ModelAccess(), Additions([deadly]))
+        run_experiment(here, experiment, executor, lambda event: None)
+        assert spoken(store) == spoken(here)
 
 
 def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(store: SqlStore, tmp_path: Path) -> None:
