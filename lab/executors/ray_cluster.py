@@ -95,7 +95,7 @@ def connected(address: str | None) -> Iterator[Any]:
     if ray.is_initialized():  # by the program that uses this one
         yield ray
         return
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     set_usage_stats_enabled_via_env_var(False)  # a cluster of this machine's own would report to Ray's makers
     try:
         try:
@@ -105,14 +105,14 @@ def connected(address: str | None) -> Iterator[Any]:
                 raise
             ray.init(address="local", include_dashboard=False, **options)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise UsageError(_refusal(address, error, ray.__version__)) from None
+        raise UsageError(refusal(address, error, ray.__version__)) from None
     try:
         yield ray
     finally:
         ray.shutdown()
 
 
-def _refusal(address: str | None, error: Exception, version: str) -> str:
+def refusal(address: str | None, error: Exception, version: str) -> str:
     """Return in a line why there is no connection, and the remedy."""
     where = f"the Ray cluster {address}" if address else "Ray on this machine"
     if "ersion mismatch" in str(error):
