@@ -21,6 +21,7 @@ from state.errors import SettingError, StorageError, UsageError
 from state.experiment import ExperimentRecord
 from state.parameters import NodeSetting
 from state.records import Record, Trial
+from state.text import first_line
 
 #: The parameters of a setting by name, as `--set` takes them.
 Setting = dict[str, NodeSetting | None]
@@ -184,3 +185,16 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
         "trials": max(known.trials, given.trials),
     }
     return given.model_copy(update=grown)
+
+
+def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what two stores have of an experiment as one definition, as they are stored.
+
+    Raises:
+        UsageError: They are different experiments, or one of them is none.
+    """
+    try:
+        experiments = [Experiment.model_validate(definition) for definition in (known, given)]
+    except ValidationError as error:
+        raise UsageError(f"its definition is damaged: {first_line(error)}") from None
+    return joined(*experiments).model_dump(mode="json")

@@ -35,9 +35,14 @@ class StoredCheckpoint:
     value: Any
 
 
+def has_tables(file: StoreFile) -> bool:
+    """Return whether a store has LangGraph's tables: they are made with the first checkpoint."""
+    return len(_tables_of(file)) == len(_TABLES)
+
+
 def make_tables(file: StoreFile) -> None:
     """Make LangGraph's tables where a store lacks them; outside a transaction."""
-    if len(_tables_of(file)) == len(_TABLES):
+    if has_tables(file):
         return
     if file.path == MEMORY:
         for sql in CHECKPOINT_TABLES:

@@ -57,12 +57,12 @@ def open_connection(
     with storage_faults(path):
         if path == MEMORY:
             return _prepared(MEMORY, path, isolation_level)
-        _refuse_stump(Path(path))
+        refuse_stump(Path(path))
         try:
             place = Path(path).absolute().as_uri()
         except FileNotFoundError:
             raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
-        _refuse_companions(os.path.realpath(path))
+        refuse_companions(os.path.realpath(path))
         if create:
             _make_private(Path(path))
         try:
@@ -108,18 +108,27 @@ def refuse_lost_log(path: Path) -> None:
         )
 
 
-def _refuse_stump(path: Path) -> None:
-    # SQLite would take it for a new file. One without a byte is new: another process may be making it.
+def refuse_stump(path: Path) -> None:
+    """Refuse the first bytes of a store.
+
+    SQLite would take it for a new file. One without a byte is new: another process may be making it.
+
+    Raises:
+        StorageError: No more is left of it.
+    """
     size = path.stat().st_size if os.path.isfile(path) else 0
     if 0 < size < _SMALLEST_PAGE_BYTES:
         raise StorageError(DAMAGED.format(path=path, cause=f"no more than {size} bytes are left of it"))
 
 
-def _refuse_companions(path: str) -> None:
+def refuse_companions(path: str) -> None:
     """Refuse files beside a store through which SQLite would write to, or delete, a file that a stranger chose.
 
     SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
     super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
+
+    Raises:
+        StorageError: There is such a file.
     """
     for ending in ("-wal", "-shm", "-journal"):
         beside = f"{path}{ending}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from state.errors import StorageError, UsageError
 from storage.carrying import SourceError, reading
-from storage.checkpoint_rows import make_tables
+from storage.checkpoint_rows import has_tables, make_tables
 from storage.faults import record_faults
 from storage.run_comparison import DifferError
 from storage.run_merging import Row, RunMerger, town_of
@@ -53,7 +53,8 @@ def merge(
         joined: Joins the definitions of an experiment that both stores have; without it, two that differ are refused.
 
     Raises:
-        StorageError: The source can't be read at all, or the target can't be written.
+        SourceError: The source can't be read at all.
+        StorageError: The target can't be read or written.
     """
     return _Merge(source, target, joined).merged(runs)
 
@@ -68,9 +69,11 @@ class _Merge:
 
     def merged(self, runs: Collection[str] | None) -> Merged:
         """Merge, and return what was done."""
-        records = {row["run"]: row for row in Table(self._source.file, "runs").select("ORDER BY id")}
+        with reading():
+            records = {row["run"]: row for row in Table(self._source.file, "runs").select("ORDER BY id")}
         chosen = self._with_ancestors(records, records if runs is None else runs)
-        make_tables(self._target.file)
+        if has_tables(self._source.file):
+            make_tables(self._target.file)
         self._merge_experiments({records[run]["experiment"] for run in chosen} if runs is not None else None)
         towns = self._towns(records, chosen if runs is not None else None)
         for simulation, conversations in towns.items():
@@ -176,12 +179,14 @@ class _Merge:
             for record in given:
                 name, created, definition = record.experiment, record.created, record.definition
                 if name in known:
-                    created = min(created, known[name].created)
                     try:
-                        definition = self._joined_definition(known[name].definition, definition)
+                        # The older one first, whichever store has it.
+                        older, later = sorted((known[name], record), key=lambda record: record.created)
+                        definition = self._joined_definition(older.definition, later.definition)
                     except UsageError as error:
                         self._refused[f"experiment {name}"] = str(error)
                         continue
+                    created = older.created
                 row = {"experiment": name, "definition": plain_json(definition), "created": created.isoformat()}
                 Table(self._target.file, "experiments").insert(row, replace=True)
 
