@@ -50,7 +50,7 @@ class InProcessExecutor:
 
     def folder(self, experiment: str) -> ShardFolder:
         """Return where other executors have left shards."""
-        return ShardFolder.of(self.store, experiment)
+        return ShardFolder.of(self.store, experiment, self.access.cache)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends, one after another (see `Executor`).

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.cohorts import CohortTask
-from state.errors import StorageError
+from state.errors import NotFoundError, StorageError
+from storage.addresses import ServerAddress, argument_for, store_address
 from tertulia.events import Emit, Noted
+from tertulia.shard_files import fetch_shard, is_address, remove_shard, shards_at
 
 if TYPE_CHECKING:
     from storage.store import SqlStore
@@ -59,17 +61,53 @@ class ShardFolder:
 
     Attributes:
         path: The folder; there is none as long as there is nothing in it.
+        address: Where workers of other machines put shards, from where they are fetched into the folder; `None`: they
+            send them.
     """
 
     path: Path
+    address: str | None = None
 
     @classmethod
-    def of(cls, store: "SqlStore", experiment: str, chosen: Path | None = None) -> "ShardFolder":
-        """Return the folder of an experiment of a store: beside the store, or in a folder that was chosen."""
-        if chosen is not None:
-            return cls(chosen / _digest(os.path.abspath(store.path), experiment))
-        path = Path(store.path)
-        return cls(path.with_name(f"{path.name}{FOLDER_ENDING}") / _digest(experiment))
+    def of(cls, store: "SqlStore", experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
+        """Return the folder of an experiment of a store.
+
+        Args:
+            store: The store; shards lie beside its file.
+            experiment: The name of the experiment.
+            cache: Where they lie if the store is no file here.
+            chosen: The folder or the address in which they are to lie instead.
+        """
+        path, of_both = store.path, _digest(argument_for(store_address(store.path)), experiment)
+        if chosen is not None and not is_address(chosen):
+            return cls(Path(chosen) / of_both)
+        address = None if chosen is None else f"{chosen.rstrip('/')}/{of_both}"
+        if isinstance(path, ServerAddress):
+            return cls(cache / "shards" / of_both, address)
+        path = Path(path)
+        return cls(path.with_name(f"{path.name}{FOLDER_ENDING}") / _digest(experiment), address)
+
+    def fetch(self, name: str | None = None) -> None:
+        """Move shards from the address into the folder.
+
+        Args:
+            name: That of the only one; `None` for all that lie there.
+
+        Raises:
+            StorageError: One can't be read.
+        """
+        if self.address is None:
+            return
+        try:
+            places = shards_at(self.address)
+        except NotFoundError:
+            return
+        self.make()
+        for place in places:
+            shard = self.path / place.rpartition("/")[2]
+            if name in (None, shard.stem):
+                os.replace(fetch_shard(place, self.path), shard)
+                remove_shard(place)
 
     def make(self) -> None:
         """Make the folder, for its owner alone.
@@ -192,6 +230,7 @@ def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
     Raises:
         StorageError: A worker of that command still writes to one, or the store can't be written.
     """
+    folder.fetch()
     for shard in folder.shards():
         for problem in take_in(store, shard):
             emit(Noted(shard.stem, problem))

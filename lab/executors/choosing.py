@@ -1,12 +1,12 @@
 """From the words of a command to what drives trials."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.executors.local import LocalExecutor
 from lab.running import Executor
 from state.errors import UsageError
 from tertulia.engines import ModelAccess
+from tertulia.shard_files import is_address, shown
 from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ def executor_of(
     """
     kind, _, address = on.partition(":")
     if on == LOCAL:
-        if shards is not None and "://" in shards:
-            raise UsageError(f"--shards {shards}: workers of this machine need a folder; an address is for --on ray")
-        return LocalExecutor(store, access, additions, workers, None if shards is None else Path(shards))
+        if shards is not None and is_address(shards):
+            raise UsageError(
+                f"--shards {shown(shards)}: workers of this machine need a folder; an address is for --on ray"
+            )
+        return LocalExecutor(store, access, additions, workers, shards)
     if kind == RAY and (address or on == RAY):
         from lab.executors.ray_cluster import RayExecutor
 

@@ -20,6 +20,7 @@ from storage.schema import SCHEMA_VERSION
 from storage.snapshot import snapshot_of
 from tertulia.events import Event
 from tertulia.interrupting import interrupt_thread
+from tertulia.shard_files import put_shard
 
 #: Seconds between two looks at what has happened.
 _LOOK_S = 0.3
@@ -82,20 +83,21 @@ class ClusterWorker:
             return Unable(error)
         return Ready()
 
-    def drive(self, assignment: Assignment, seed: bytes | None) -> Iterator[tuple[Message, ...]]:
+    def drive(self, assignment: Assignment, seed: bytes | None, address: str | None) -> Iterator[tuple[Message, ...]]:
         """Drive a cohort, and yield what happens.
 
         Args:
             assignment: The cohort.
             seed: The shard as it was left by another worker, or with runs that were begun before.
+            address: Where the shard is put; `None`: it is sent.
         """
         with tempfile.TemporaryDirectory(prefix="tertulia-") as folder:
             shard = Path(folder) / Path(assignment.shard).name
             if seed is not None:
                 shard.write_bytes(seed)
-            yield from self._messages(replace(assignment, shard=str(shard)), shard)
+            yield from self._messages(replace(assignment, shard=str(shard)), shard, address)
 
-    def _messages(self, assignment: Assignment, shard: Path) -> Iterator[tuple[Message, ...]]:
+    def _messages(self, assignment: Assignment, shard: Path, address: str | None) -> Iterator[tuple[Message, ...]]:
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         ends: list[Driven] = []
         self._driving = thread = threading.Thread(target=self._drive, args=(assignment, events, ends), daemon=True)
@@ -106,11 +108,11 @@ class ClusterWorker:
             happened = tuple(_taken(events))
             began = time.monotonic()
             if began >= due_at and thread.is_alive() and shard.exists():
-                yield (Saved(snapshot_of(shard)),)
+                yield tuple(_saved(shard, address))
                 due_at = time.monotonic() + max(_SAVED_EVERY_S, (time.monotonic() - began) / _SHARE)
             if happened:
                 yield (Happened(happened),)
-        saved = (Saved(snapshot_of(shard)),) if shard.exists() else ()
+        saved = _saved(shard, address) if shard.exists() else ()
         yield (Happened(tuple(_taken(events))), *saved, *ends)
 
     def _drive(self, assignment: Assignment, events: "queue.SimpleQueue[Event]", ends: list[Driven]) -> None:
@@ -131,6 +133,17 @@ class ClusterWorker:
         self._is_stopped = True
         if self._driving is not None:
             interrupt_thread(self._driving)
+
+
+def _saved(shard: Path, address: str | None) -> Iterator[Saved]:
+    """Send a shard as it is now, or put it to an address."""
+    content = snapshot_of(shard)
+    if address is None:
+        yield Saved(content)
+        return
+    copy = shard.with_suffix(".copy")
+    copy.write_bytes(content)
+    put_shard(copy, address, shard.stem)
 
 
 def _taken(events: "queue.SimpleQueue[Event]") -> Iterator[Event]:

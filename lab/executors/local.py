@@ -46,11 +46,11 @@ class LocalExecutor:
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
     workers: int | None = None
-    shards: Path | None = None
+    shards: str | None = None
 
     def folder(self, experiment: str) -> ShardFolder:
         """Return where the shards of an experiment lie."""
-        return ShardFolder.of(self.store, experiment, self.shards)
+        return ShardFolder.of(self.store, experiment, self.access.cache, self.shards)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends (see `lab.running.Executor` and `Dispatcher.drive`).

@@ -18,7 +18,7 @@ from lab.cohorts import CohortTask
 from lab.executors.cluster_worker import ClusterWorker, Installed
 from lab.executors.dispatch import Dispatcher
 from lab.executors.local import cohorts_of
-from lab.executors.messages import Assignment, Died, Message, Saved, Setup, Unable
+from lab.executors.messages import Assignment, Died, Driven, Message, Saved, Setup, Unable
 from lab.shards import ShardFolder
 from models.chat_names import is_chat_name
 from state.errors import ModelError, UsageError, extra_hint
@@ -47,7 +47,8 @@ class RayExecutor:
         additions: Nodes and mechanisms of the user's own.
         workers: How many workers, at most; `None` for as many as the cluster has room for.
         address: Of the cluster, `HOST:PORT`; `None` for one that is known here, or else for this machine as one.
-        shards: The folder for shards, where they are not to lie beside the store.
+        shards: The folder for shards, where they are not to lie beside the store, or the address to which workers put
+            them.
     """
 
     store: "SqlStore"
@@ -59,7 +60,7 @@ class RayExecutor:
 
     def folder(self, experiment: str) -> ShardFolder:
         """Return where the shards of an experiment lie."""
-        return ShardFolder.of(self.store, experiment, None if self.shards is None else Path(self.shards))
+        return ShardFolder.of(self.store, experiment, self.access.cache, self.shards)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends (see `lab.running.Executor` and `Dispatcher.drive`).
@@ -75,8 +76,9 @@ class RayExecutor:
             has_weights = experiment.model != REHEARSAL and not is_chat_name(experiment.model)
             gpus = int(resources.get("GPU", 0)) if has_weights else 0
             room = gpus or max(1, int(resources.get("CPU", 0)))
-            crew = RayCrew(ray, {"num_cpus": 1, "num_gpus": 1 if gpus else 0})
-            dispatcher = Dispatcher(self.store, self.folder(experiment.name), self.access, self.additions, emit)
+            folder = self.folder(experiment.name)
+            crew = RayCrew(ray, {"num_cpus": 1, "num_gpus": 1 if gpus else 0}, folder)
+            dispatcher = Dispatcher(self.store, folder, self.access, self.additions, emit)
             dispatcher.drive(tasks, crew, min(self.workers or room, cohorts_of(experiment)))
 
 
@@ -129,9 +131,9 @@ def refusal(address: str | None, error: Exception, version: str) -> str:
 class RayCrew:
     """Actors of a cluster; see `lab.executors.dispatch.Crew`."""
 
-    def __init__(self, ray: Any, resources: dict[str, float]) -> None:
-        """Note what each worker needs."""
-        self._ray = ray
+    def __init__(self, ray: Any, resources: dict[str, float], folder: ShardFolder) -> None:
+        """Note what each worker needs, and where shards come to lie."""
+        self._ray, self._folder = ray, folder
         # One thread drives, another one can stop it.
         self._actor = ray.remote(ClusterWorker).options(
             **resources, max_concurrency=2, max_restarts=0, scheduling_strategy="SPREAD"
@@ -155,7 +157,7 @@ class RayCrew:
         shard = self._shards[worker] = Path(assignment.shard)
         seed = shard.read_bytes() if shard.exists() else None
         method = self._actors[worker].drive.options(num_returns="streaming")
-        self._awaited[worker] = method.remote(assignment, seed)
+        self._awaited[worker] = method.remote(assignment, seed, self._folder.address)
 
     def messages(self) -> Iterator[tuple[int, Message]]:
         """Wait until actors have something to say, and yield that."""
@@ -169,8 +171,10 @@ class RayCrew:
             for message in self._answers(worker, awaited):
                 if isinstance(message, Saved):
                     _save(self._shards[worker], message.shard)
-                else:
-                    yield worker, message
+                    continue
+                if isinstance(message, Driven):
+                    self._folder.fetch(self._shards[worker].stem)
+                yield worker, message
 
     def _refuse_to_wait(self) -> None:
         """Stop waiting for a cluster that has had no room for any worker for a while.
@@ -217,6 +221,8 @@ class RayCrew:
             self._awaited[worker] = self._actors[worker].prepare.remote(setup)
 
     def _lost(self, worker: int, message: Message) -> Iterator[Message]:
+        if worker in self._shards:
+            self._folder.fetch(self._shards[worker].stem)
         for known in (self._actors, self._setups, self._awaited, self._shards):
             known.pop(worker, None)
         yield message

@@ -161,8 +161,10 @@ def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
         run(store)
 
 
-def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(store: SqlStore, expected: dict[Any, Any]) -> None:
-    folder = ShardFolder.of(store, "grid")
+def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
+    store: SqlStore, expected: dict[Any, Any], tmp_path: Path
+) -> None:
+    folder = ShardFolder.of(store, "grid", tmp_path)
     folder.make()
     (folder.path / "abcdef.db").write_bytes(b"no database" * 100)
     notes: list[Noted] = []

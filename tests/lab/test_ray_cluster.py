@@ -58,8 +58,8 @@ def address() -> Iterator[str]:
         yield address
 
 
-def run(store: SqlStore, address: str, emit: Any = lambda event: None) -> Progress:
-    executor = RayExecutor(store, ModelAccess(), address=address)
+def run(store: SqlStore, address: str, emit: Any = lambda event: None, shards: str | None = None) -> Progress:
+    executor = RayExecutor(store, ModelAccess(), address=address, shards=shards)
     return run_experiment(store, checked(EXPERIMENT), executor, emit)
 
 
@@ -82,7 +82,9 @@ def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
     assert not list(Path(store.path).parent.glob("*.shards"))
 
 
-def test_what_was_interrupted_there_goes_on_here(store: SqlStore, address: str, expected: Spoken) -> None:
+def test_what_was_interrupted_there_goes_on_here_and_shards_lie_at_an_address_meanwhile(
+    store: SqlStore, address: str, expected: Spoken, tmp_path: Path
+) -> None:
     turns: list[Event] = []
 
     def interrupt(event: Event) -> None:
@@ -91,7 +93,8 @@ def test_what_was_interrupted_there_goes_on_here(store: SqlStore, address: str, 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(store, address, interrupt)
+        run(store, address, interrupt, f"file://{tmp_path}/shards")
+    assert not list(tmp_path.glob("shards/*/*"))
     assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
     assert sum(record.turns for record in store.runs()) >= 1
     executor = InProcessExecutor(store, ModelAccess())
