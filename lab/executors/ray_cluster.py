@@ -21,7 +21,7 @@ from lab.executors.local import cohorts_of
 from lab.executors.messages import Assignment, Died, Driven, Message, Saved, Setup, Unable
 from lab.shards import ShardFolder
 from models.chat_names import is_chat_name
-from state.errors import ModelError, UsageError, extra_hint
+from state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from state.text import first_line
 from tertulia.engines import REHEARSAL, ModelAccess
 from tertulia.events import Emit
@@ -172,7 +172,7 @@ class RayCrew:
                 if isinstance(message, Saved):
                     _save(self._shards[worker], message.shard)
                     continue
-                if isinstance(message, Driven):
+                if isinstance(message, Driven) and worker in self._shards:
                     self._folder.fetch(self._shards[worker].stem)
                 yield worker, message
 
@@ -205,6 +205,11 @@ class RayCrew:
             yield from self._lost(worker, Died(first_line(error)))
             return
         except errors.RayError as error:
+            if worker in self._shards:  # its shard can't be written there, or put where it should be
+                del self._awaited[worker], self._shards[worker]
+                cause = getattr(error, "cause", None)
+                yield Driven(cause if isinstance(cause, TertuliaError) else ModelError(_cause(error)))
+                return
             yield from self._lost(worker, Unable(ModelError(f"its node can't run it: {_cause(error)}")))
             return
         del self._awaited[worker]
