@@ -5,9 +5,10 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 #: Of each node: few objects, and no work but one worker.
-_OPTIONS = {"num_cpus": 1, "object_store_memory": 80_000_000}
+_OPTIONS: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
 
 @contextmanager
@@ -15,7 +16,7 @@ def two_nodes() -> Iterator[str]:
     """Start two nodes with a processor each, and give the address of their cluster."""
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={**_OPTIONS, "include_dashboard": False})
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**_OPTIONS, "include_dashboard": False})
     try:
         cluster.add_node(**_OPTIONS)
         yield cluster.address
