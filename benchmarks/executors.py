@@ -2,7 +2,7 @@
 
 $ python -m benchmarks.executors                   1, then 2 worker processes: seconds, their ratio, the command's share
 $ python -m benchmarks.executors --starts          what starting a worker takes, and what it imports
-$ python -m benchmarks.executors --kills 10        so often on two Ray nodes with a worker killed: are the figures the same?
+$ python -m benchmarks.executors --kills 10        so often a worker on two Ray nodes is killed: the same figures?
 
 The ratio wants two idle cores. `here` is this process alone. The command's own CPU is planning, merging and progress.
 """
@@ -46,7 +46,7 @@ def spoken(store: SqlStore) -> dict[tuple[str, str, int], Any]:
 
 
 def measured(experiment: Experiment, workers: int) -> tuple[float, float, float]:
-    """Return seconds, those of the first trial's end, and CPU seconds of the command alone; 0 workers: in this process."""
+    """Return seconds, those until the first utterance, and the command's own CPU; 0 workers: in this process."""
     ended: list[float] = []
     with tempfile.TemporaryDirectory() as folder, SqlStore.open(Path(folder) / "s.db", create=True) as store:
         executor: Executor = InProcessExecutor(store, ModelAccess())

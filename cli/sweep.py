@@ -84,14 +84,8 @@ def sweep(
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
         named = [value for value in (experiment.model, *chosen.values()) if isinstance(value, str)]
+        where, code = Where(on, workers, shards), trust_remote_code
         ran = run_trials(
-            opened,
-            experiment,
-            way_on,
-            named=named,
-            extensions=extension,
-            with_code=trust_remote_code,
-            where=Where(on, workers, shards),
-            as_json=as_json,
+            opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
         )
     print_trials(experiment, ran, as_json)
