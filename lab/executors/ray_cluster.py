@@ -6,6 +6,7 @@ driven: so a node that is lost, and a command that was killed, cost seconds.
 
 import logging
 import os
+import socket
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 #: How long a cluster without room for a single worker is waited for.
 _PATIENCE_S = 60.0
+
+#: How long a port has to answer.
+_KNOCK_S = 5.0
 
 #: How long workers have to send what they have, once they are to stop.
 _TIDYING_S = 15.0
@@ -100,6 +104,8 @@ def connected(address: str | None) -> Iterator[Any]:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     set_usage_stats_enabled_via_env_var(False)  # a cluster of this machine's own would report to Ray's makers
     try:
+        if address is not None:
+            _knock(address)
         try:
             ray.init(address=address or "auto", **options)
         except ConnectionError:
@@ -112,6 +118,19 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Connect with a cluster's port for a moment: Ray itself waits for minutes where nobody is there.
+
+    Raises:
+        OSError: Nobody is there.
+        ValueError: It is no address.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or "/" in host:
+        raise ValueError("an address is HOST:PORT")
+    socket.create_connection((host.strip("[]"), int(port)), _KNOCK_S).close()
 
 
 def refusal(address: str | None, error: Exception, version: str) -> str:

@@ -135,6 +135,13 @@ def test_without_ray_the_command_that_installs_it_is_named(cli: Cli, monkeypatch
     cli("sweep", "tidewell", "--trials", "1", "--rehearse", "--on", "ray").complains(2, "pip install", "[ray]")
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ray://127.0.0.1:1", "127.0.0.1:x"])
+def test_where_no_cluster_is_the_ways_to_one_are_named(cli: Cli, address: str) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    refused = cli("sweep", "tidewell", "--trials", "1", "--rehearse", "--on", f"ray:{address}")
+    refused.complains(2, f"the Ray cluster {address} can't be reached", "ray start --head")
+
+
 def test_another_version_of_ray_is_named() -> None:
     error = RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.9.0\n    Python: 3.11")
     message = refusal("10.0.0.5:6379", error, "2.60.0")
