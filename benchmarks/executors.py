@@ -130,7 +130,7 @@ def _same_when_killed(experiment: Experiment, path: Path, address: str, number: 
 
     with SqlStore.open(path, create=True) as store:
         run_experiment(store, experiment, RayExecutor(store, ModelAccess(), address=address), kill_one)
-        return spoken(store) == expected
+        return bool(spoken(store) == expected)
 
 
 def main() -> None:
