@@ -16,7 +16,7 @@ from state.questions import ServedModel
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
 from storage.vectors import VectorFile
-from tertulia.trust import Trust, Trusted
+from tertulia.trust import KnownTrust, Trust, Trusted
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
@@ -55,6 +55,10 @@ class ModelAccess:
     def keeping_models(self) -> "ModelAccess":
         """Return the same, with each model opened once for all runs that ask for it."""
         return replace(self, kept={})
+
+    def handed_over(self) -> "ModelAccess":
+        """Return the same as plain data for another process, which asks nobody and reports nothing."""
+        return replace(self, report=ignore_activity, trust=KnownTrust(self.trust.read()), kept=None)
 
     def naming(self, names: Iterable[str]) -> "ModelAccess":
         """Return the same, with more models that the command, or the program, gives."""
@@ -338,6 +342,12 @@ def _open(
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
     """Return the names of the models that take a role for everybody, by role."""
     return {role: name for role, setting in ROLES.items() if (name := getattr(parameters, setting)) is not None}
+
+
+def names_of_models(name: str, start: Start | None, parameters: Parameters) -> list[str]:
+    """Return the names of all language models that a run of everybody's model `name` needs."""
+    roles = {} if name == REHEARSAL else models_of_roles(parameters)
+    return [name, *_participant_models(name, start).values(), *roles.values()]
 
 
 def _participant_models(name: str, start: Start | None) -> dict[str, str]:

@@ -119,6 +119,22 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
+class KnownTrust(Trust):
+    """What a user trusts, as another process is told of it: it asks nobody, and remembers nothing."""
+
+    def __init__(self, known: Trusted) -> None:
+        """Take what is trusted."""
+        super().__init__()
+        self._known = known
+
+    def read(self) -> Trusted:
+        """Return what is trusted."""
+        return self._known
+
+    def remember(self, named: Trusted) -> None:
+        """Do nothing."""
+
+
 def change_trust(trust: Trust, names: Iterable[str], withdraw: bool = False) -> None:
     """Trust, or trust no more, what a user names: extensions, servers, providers and hub ids.
 
