@@ -38,7 +38,7 @@ import models.loading
 import models.remote_requests
 import tertulia.conversation
 from lab.experiment import Experiment, checked
-from lab.running import LocalExecutor, run_experiment
+from lab.running import InProcessExecutor, run_experiment
 from models.chat_errors import wait_s
 from models.remote_requests import RemoteRequests, event_loop
 from storage.store import SqlStore
@@ -120,7 +120,7 @@ def measured(pipe: Connection, latency_s: float, chosen: argparse.Namespace) -> 
             started.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder, SqlStore.open(Path(folder) / "served.db", create=True) as store:
-        run_experiment(store, _experiment(model, chosen), LocalExecutor(store, access), note)
+        run_experiment(store, _experiment(model, chosen), InProcessExecutor(store, access), note)
         ended = time.perf_counter()
         runs = store.runs()
         calls = sum(len(store.calls(run.run)) for run in runs)

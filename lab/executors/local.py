@@ -15,7 +15,7 @@ from lab.experiment import Experiment
 from lab.running import InProcessExecutor
 from lab.shards import ShardFolder
 from models.embedded import ID as EMBEDDED
-from storage.database import MEMORY
+from storage.opening import MEMORY
 from tertulia.engines import REHEARSAL, ROLES, ModelAccess
 from tertulia.events import Emit
 from tertulia.starting import NOTHING_ADDED, Additions
