@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lab.cohorts import CohortTask
 from state.errors import NotFoundError, StorageError
-from storage.addresses import ServerAddress, argument_for, store_address
+from storage.addresses import ServerAddress
 from tertulia.events import Emit, Noted
 from tertulia.shard_files import fetch_shard, is_address, remove_shard, shards_at
 
@@ -78,7 +78,8 @@ class ShardFolder:
             cache: Where they lie if the store is no file here.
             chosen: The folder or the address in which they are to lie instead.
         """
-        path, of_both = store.path, _digest(argument_for(store_address(store.path)), experiment)
+        path = store.path
+        of_both = _digest(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
         if chosen is not None and not is_address(chosen):
             return cls(Path(chosen) / of_both)
         address = None if chosen is None else f"{chosen.rstrip('/')}/{of_both}"
