@@ -51,26 +51,30 @@ class ScoringActor:
             return error
 
 
-def open_scorers(
-    open_model: Callable[[], LanguageModel], count: int, threads: int | None = None, gpus: float = 0.0
-) -> "RayScorers":
-    """Return a stand-in for a model that scores in so many actors; Ray has been connected to, or is started here.
+def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: int | None = None) -> "RayScorers":
+    """Return a stand-in for a model that scores in so many actors of the cluster that Ray is connected to.
+
+    Each has a core to itself, and a GPU where the cluster has any.
 
     Args:
         open_model: Opens the model, in each actor; it is pickled.
         count: The number of actors.
         threads: With how many threads each computes; `None`: as many as torch takes.
-        gpus: The share of a GPU that each is given.
 
     Raises:
-        ModelError: Ray is missing, or the model can't be opened by the actors.
+        ModelError: Ray is missing, the cluster has no room for them, or the model can't be opened by the actors.
     """
     if importlib.util.find_spec("ray") is None:
         raise ModelError(f"scorers beside the conversations need Ray; run: {extra_hint('ray')}")
     import ray
 
+    free, gpus = ray.available_resources(), int(ray.cluster_resources().get("GPU", 0))
+    room = int(free.get("GPU", 0)) if gpus else int(free.get("CPU", 0))
+    if room < count:
+        kind = "GPUs" if gpus else "cores"
+        raise ModelError(f"the cluster has {room} {kind} free for {count} scorers; take fewer, or fewer workers")
     made = ray.remote(ScoringActor).options(
-        num_cpus=1, num_gpus=gpus, max_restarts=_RESTARTS, max_task_retries=_RESTARTS
+        num_cpus=1, num_gpus=1 if gpus else 0, max_restarts=_RESTARTS, max_task_retries=_RESTARTS
     )
     actors: list[Any] = [made.remote(open_model, threads) for _ in range(count)]
     try:
