@@ -40,7 +40,9 @@ class PostgresServer:
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self._programs, self._data = programs, folder / "data"
-        self._owner = {"user": _unprivileged(), "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
+        self._owner: dict[str, Any] = (
+            {"user": _unprivileged(), "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
+        )
         if self._owner:
             shutil.chown(folder, self._owner["user"])
         password = folder / "password"
