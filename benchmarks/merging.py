@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.experiment import Experiment
-from lab.running import LocalExecutor, run_experiment
+from lab.running import InProcessExecutor, run_experiment
 from storage.merging import merge
 from storage.schema import TABLES
 from storage.store import SqlStore
@@ -89,7 +89,7 @@ def rehearse(path: Path, seed: int, runs: int) -> Path:
         seed=1 + seed * runs,
     )
     with SqlStore.open(path, create=True) as store:
-        run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), lambda event: None)
+        run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), lambda event: None)
         store.experiments.save("merging", experiment.model_copy(update={"seed": 1}).model_dump(mode="json"))
     return path
 

@@ -50,8 +50,11 @@ ModelOption = Annotated[
         "--model",
         metavar="ID",
         help=f"{DEFAULT_MODEL} (embedded; if none is given), a folder, a Hugging Face id, openai:NAME, or "
-        "http://SERVER/v1#NAME.",
+        "http://SERVER/v1#NAME; of several servers http://ONE/v1,http://TWO/v1#NAME.",
     ),
+]
+ServersOption = Annotated[
+    str | None, typer.Option("--model", metavar="ID", help="The run's model on other servers: http://SERVER/v1#NAME.")
 ]
 RehearseOption = Annotated[
     bool, typer.Option("--rehearse", help="Let a stand-in without weights speak, to try things out.")

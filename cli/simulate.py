@@ -23,8 +23,8 @@ from tertulia.events import EncounterFinished, Event, Noted, SimulationEnded, Si
 from tertulia.starting import DEFAULT_SEED
 from tertulia.towns import ENCOUNTERS_PER_DAY
 
-#: A hundred years: what is longer is a slip of the keyboard.
-_LONGEST = 36_525
+#: A hundred years, and ten encounters a day for everybody in a town of 20,000: what is more is a slip of the keyboard.
+_LONGEST, _MOST = 36_525, 100_000
 
 TownArgument = Annotated[
     str | None,
@@ -42,7 +42,7 @@ DaysOption = Annotated[
 EncountersOption = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, max=390, help=f"How many are drawn for a day; {ENCOUNTERS_PER_DAY} if it is not given."
+        metavar="N", min=1, max=_MOST, help=f"How many are drawn for a day; {ENCOUNTERS_PER_DAY} if it is not given."
     ),
 ]
 FromLogOption = Annotated[bool, typer.Option("--from-log", help="Let people meet when the town's log says so.")]

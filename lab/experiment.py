@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from models.chat_names import is_same_served
 from state.errors import SettingError, StorageError, UsageError
 from state.experiment import ExperimentRecord
 from state.parameters import NodeSetting
@@ -168,6 +169,8 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
     """
     fixed = [name for name in Experiment.model_fields if name not in (*_MAY_GROW, *_MAY_CHANGE)]
     differing = [name for name in fixed if getattr(known, name) != getattr(given, name)]
+    if is_same_served(known.model, given.model):  # who serves it may change
+        differing = [name for name in differing if name != "model"]
     changed = [s for s in known.settings.keys() & given.settings.keys() if known.settings[s] != given.settings[s]]
     if differing or changed:
         first = (
@@ -180,6 +183,7 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
             "another store"
         )
     grown: dict[str, Any] = {
+        "model": known.model,
         "cases": tuple(dict.fromkeys((*known.cases, *given.cases))),
         "settings": {**known.settings, **given.settings},
         "trials": max(known.trials, given.trials),

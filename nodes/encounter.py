@@ -44,13 +44,20 @@ async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState
 
 def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
     """Yield the encounters of the schedule after this one, to the end of the last day."""
-    simulation = town.simulation
-    chosen = Parameters.of_record(simulation.parameters).case_seed
-    seed = resolve_case_seed(chosen, simulation.seed, town.town)
-    for later in range(max(1, day), simulation.days + 1):
-        for encounter in encounters_of(town.town, later, seed, simulation.encounters_per_day):
-            if (later, encounter.number) > (day, number):
-                yield encounter
+    yield from planned(town, day)[number:] if day else ()
+    for later in range(day + 1, town.simulation.days + 1):
+        yield from planned(town, later)
+
+
+def planned(town: TownContext, day: int) -> tuple[Encounter, ...]:
+    """Return the encounters of a day in their order; only the last day that was asked for is kept."""
+    if day not in town.planned:
+        simulation = town.simulation
+        chosen = Parameters.of_record(simulation.parameters).case_seed
+        seed = resolve_case_seed(chosen, simulation.seed, town.town)
+        town.planned.clear()
+        town.planned[day] = encounters_of(town.town, day, seed, simulation.encounters_per_day)
+    return town.planned[day]
 
 
 def start_of(encounter: Encounter, town: TownContext) -> Case:
@@ -100,8 +107,7 @@ def _free_from(encounter: Encounter, town: TownContext) -> datetime:
 
 def _previous(encounter: Encounter, town: TownContext) -> list[Dialogue]:
     """Return the previous dialogues of the pair, oldest first: from before the simulation, and in it."""
-    pair = set(encounter.pair)
-    dialogues = [past.dialogue for past in town.town.past if set(past.pair) == pair]
+    dialogues = [*town.town.past_of(encounter.pair)]
     for earlier in town.simulations.last_encounters(town.simulation.simulation, encounter, PAST_KEPT):
         turns = town.store.turns(earlier.run)
         lines = tuple(Utterance(speaker=turn.speaker, text=turn.text) for turn in turns if turn.speaker)

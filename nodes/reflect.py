@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import groupby
 
 from langgraph.runtime import Runtime
 
@@ -16,7 +17,7 @@ from state.context import Context
 from state.graph_state import TownState
 from state.language_model import ReplyField
 from state.records import Memory, Remembered, Stream
-from state.town import Encounter, TownContext
+from state.town import FORMED, INSIGHT, Encounter, TownContext
 
 #: Memories that are recalled for each question.
 _RECALLED = 15
@@ -30,7 +31,7 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
     threshold = context.parameters.reflection_threshold
-    ready = [name for name in encounter.pair if state["gathered"][name] >= threshold]
+    ready = [name for name in encounter.pair if gathered(town, name, state["lengths"][name], threshold) >= threshold]
     round = len(context.store.turns(context.run)) + 2  # behind what was remembered
     context.broker.seat(round, ready)
     streams = [
@@ -42,7 +43,30 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     for stream, memories in zip(streams, found, strict=True):
         vectors = town.embedder.embed([memory.text for memory in memories])
         town.simulations.save_memories(stream.simulation, stream.agent, stream.length, memories, vectors)
-    return {"gathered": {**state["gathered"], **dict.fromkeys(ready, 0.0)}}
+    return {}
+
+
+def gathered(town: TownContext, name: str, length: int, threshold: float) -> float:
+    """Return the importance of what a resident's conversations have left since they last reflected, summed.
+
+    It follows from the stream, so no checkpoint holds it of everybody: a conversation with which the sum reached the
+    threshold was followed by a reflection.
+
+    Args:
+        town: The town.
+        name: The resident.
+        length: How many memories of the stream count; the last are those of the latest conversation.
+        threshold: The sum at which they reflect.
+    """
+    known, total = town.gathered.get(name, (0, 0.0))
+    if known < length:
+        stream = town.simulations.stream(town.simulation, name).model_copy(update={"length": length})
+        memories = town.store.remembered(stream, range(known + 1, length + 1) if known else None)
+        left = [memory for memory in memories if memory.id.startswith(FORMED) and f"_{INSIGHT}" not in memory.id]
+        for _, of_conversation in groupby(left, key=lambda memory: memory.id.split("_")[:3]):
+            total = (total if total < threshold else 0.0) + sum(memory.importance for memory in of_conversation)
+        town.gathered[name] = length, total
+    return total
 
 
 async def insights(context: Context, encounter: Encounter, stream: Stream, round: int) -> list[Remembered]:
@@ -65,7 +89,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
         known = recall(participant, [question], later, thinking.embedder, thinking.store, parameters)
         insight, evidence = await _insight(thinking, name, question, known, round)
         if insight:
-            insights[insight] = encounter.memory_id(f"insight_{len(insights) + 1}"), evidence
+            insights[insight] = encounter.memory_id(f"{INSIGHT}{len(insights) + 1}"), evidence
     ratings = await rate_importance(thinking, name, list(insights), round)
     context.broker.leave(name)
     return [

@@ -31,15 +31,14 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     round = len(context.store.turns(context.run)) + 1  # behind the conversation
     context.broker.seat(round, encounter.pair)
     kept = await asyncio.gather(*(memories_of_conversation(context, encounter, name, round) for name in encounter.pair))
-    gathered, lengths = dict(state["gathered"]), {}
+    lengths = {}
     for name, memories in zip(encounter.pair, kept, strict=True):
         stream = context.case.participant(name).stream
         assert stream is not None
         vectors = town.embedder.embed([memory.text for memory in memories])
         town.simulations.save_memories(stream.simulation, name, stream.length, memories, vectors)
         lengths[name] = stream.length + len(memories)
-        gathered[name] = gathered.get(name, 0.0) + sum(memory.importance for memory in memories)
-    return {"lengths": lengths, "gathered": gathered}
+    return {"lengths": lengths}
 
 
 async def memories_of_conversation(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:

@@ -356,14 +356,12 @@ class TownState(TypedDict, total=False):
     Attributes:
         day, number: Those of the last encounter; 0 before the first.
         lengths: Of the two, how many memories their streams have since that conversation.
-        gathered: By resident, the summed importance of new memories since they last reflected.
         finished: Whether the last day is over.
     """
 
     day: int
     number: int
     lengths: dict[str, int]
-    gathered: dict[str, float]
     finished: bool
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol
 
 from pydantic import Field
@@ -14,6 +15,8 @@ from state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
 FORMED = "day_"
+#: How the ids of insights go on behind the day and the number of the encounter; their own number follows.
+INSIGHT = "insight_"
 
 
 class Habit(Record):
@@ -94,10 +97,22 @@ class Town(HasWithheld):
 
     def resident(self, name: str) -> Resident:
         """Return the resident of that name (`KeyError` if there is none)."""
-        for resident in self.residents:
-            if resident.persona.name == name:
-                return resident
-        raise KeyError(name)
+        return self._by_name[name]
+
+    def past_of(self, pair: tuple[str, str]) -> Sequence[Dialogue]:
+        """Return what two people said to each other before the simulation, oldest first."""
+        return self._past_by_pair.get(frozenset(pair), ())
+
+    @cached_property
+    def _by_name(self) -> dict[str, Resident]:
+        return {resident.persona.name: resident for resident in self.residents}
+
+    @cached_property
+    def _past_by_pair(self) -> dict[frozenset[str], list[Dialogue]]:
+        found: dict[frozenset[str], list[Dialogue]] = {}
+        for past in self.past:
+            found.setdefault(frozenset(past.pair), []).append(past.dialogue)
+        return found
 
 
 class Simulation(Record):
@@ -161,6 +176,9 @@ class TownContext:
         record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
         context_of: Returns the context in which the nodes of a run work, by its id.
         drive_conversation: Drives a conversation to its end.
+        planned: By day the encounters that are planned, kept: a day of a large town takes seconds to draw.
+        gathered: By resident, how long their stream was when it was looked at last, and the importance that had
+            gathered; kept, so that a stream is not read from its beginning again.
     """
 
     simulation: Simulation
@@ -171,3 +189,5 @@ class TownContext:
     record_of: Callable[[str, int], RunRecord] = field(repr=False)
     context_of: Callable[[str], Context] = field(repr=False)
     drive_conversation: Callable[[Context], Coroutine[Any, Any, None]] = field(repr=False)
+    planned: dict[int, tuple[Encounter, ...]] = field(default_factory=dict, repr=False)
+    gathered: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False)

@@ -62,7 +62,7 @@ class MemoryIndex:
             return
         index = self._size
         if index == len(self._numbers):
-            self._grow(max(1024, 2 * index), len(vector))
+            self._grow(max(64, 2 * index), len(vector))
         if (same := self._last.get(memory.text)) is not None:
             self._again[same] = number
         self._last[memory.text] = self._ids[memory.id] = index

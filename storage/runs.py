@@ -28,6 +28,10 @@ from storage.views import TURNS_OF_RUN
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
+#: Characters of an id that is reserved for a run of another store: there are 700 million, so that two commands that
+#: reserve some at the same time hardly ever take the same.
+_RESERVED_LENGTH = 6
+
 #: Fields of a run's record that are columns as they are.
 _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
     "label"
@@ -79,11 +83,22 @@ class Runs(Contents, RunStore):
 
     def new_run_id(self) -> str:
         """Return an id that no run has: four characters, more when those become few."""
-        taken = {
-            row["id"] for row in self.file.rows("SELECT run AS id FROM runs UNION SELECT simulation FROM simulations")
-        }
+        taken = self._taken_ids()
         names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
         return next(name for name in names if name not in taken)
+
+    def new_run_ids(self, number: int) -> list[str]:
+        """Return ids that no run has, for runs that are made in other stores: long, as others may do the same now."""
+        taken, found = self._taken_ids(), dict[str, None]()
+        while len(found) < number:
+            name = "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(_RESERVED_LENGTH))
+            if name not in taken:
+                found[name] = None
+        return list(found)
+
+    def _taken_ids(self) -> set[str]:
+        ids = "SELECT run AS id FROM runs UNION SELECT simulation FROM simulations"
+        return {row["id"] for row in self.file.rows(ids)}
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
         """Hold the lock of a run: only one process drives it.
@@ -159,7 +174,8 @@ class Runs(Contents, RunStore):
 
     @override
     def run(self, run: str) -> RunRecord:
-        run_ids = self._run_ids()
+        # Asked for by its id, as while it is driven, a run does not take longer to find the more there are.
+        run_ids = [run] if self.file.rows("SELECT 1 FROM runs WHERE run = ?", run) else self._run_ids()
         if run not in run_ids and self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", run):
             way = f"try tertulia days {run} --encounters, or tertulia simulate --resume {run}"
             raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")

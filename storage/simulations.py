@@ -81,7 +81,7 @@ class Simulations(Streams, TownStore):
             """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
             ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
             AND substr(runs.run, length(simulations.simulation) + 2, 1) BETWEEN '0' AND '9'
-            WHERE runs.status = 'finished' AND NOT EXISTS (SELECT 1 FROM encounters WHERE encounters.run = runs.run)
+            WHERE runs.status = 'finished' AND runs.run NOT IN (SELECT run FROM encounters)
             LIMIT 1"""
         )
         if lost:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Memories that are read at once.
 _CHUNK = 4096
 
+#: Streams whose indexes are kept in memory; in a large town somebody else is asked for every time.
+_INDEXES = 512
+
 _WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
 
 
@@ -30,7 +33,7 @@ class Streams(Contents, StreamStore):
 
     @cached_property
     def _indexes(self) -> "dict[tuple[str, str], MemoryIndex]":
-        """The index of each stream that was asked for, by simulation and agent."""
+        """The indexes of the streams that were asked for last, by simulation and agent, the latest at the end."""
         return {}
 
     @override
@@ -48,7 +51,11 @@ class Streams(Contents, StreamStore):
     def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
         from storage.memory_index import MemoryIndex
 
-        index = self._indexes.setdefault((stream.simulation, stream.agent), MemoryIndex())
+        key = stream.simulation, stream.agent
+        index = self._indexes.pop(key) if key in self._indexes else MemoryIndex()
+        self._indexes[key] = index
+        if len(self._indexes) > _INDEXES:
+            del self._indexes[next(iter(self._indexes))]
         while index.length < stream.length:
             self._index_more(index, stream)
         return index.recollect(stream.length, stream.without, points, parameters)

@@ -16,6 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from graphs.album_chat import AlbumGraph, build_album_chat_graph
 from graphs.dialogue import DialogueGraph, build_dialogue_graph
 from graphs.group_chat import GroupGraph, build_group_chat_graph
+from graphs.town import TownGraph
 from nodes.seat import invite
 from state.album import Population
 from state.context import Context
@@ -26,6 +27,7 @@ from state.seat import Ask
 from tertulia.entering import enter
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.meeting_check import notes_of_round, warnings_of
+from tertulia.platforms import note_platform
 from tertulia.prompt_language import language_notes
 from tertulia.removal import notes_of_turn
 from tertulia.tracing import Tracer
@@ -68,6 +70,7 @@ async def drive(
         )
     context.broker.clear()
     context.kept.clear()
+    note_platform(context, emit)
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
@@ -106,8 +109,8 @@ async def drive(
             return
 
 
-async def states_of(graph: ConversationGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
-    """Yield the states of a run, newest first, a few read at once: LangGraph reads all that it is asked for."""
+async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+    """Yield the states of a run or a simulation, newest first, a few read at once: LangGraph reads all at once."""
     before: RunnableConfig | None = None
     while page := [state async for state in graph.aget_state_history(config, before=before, limit=_PAGE)]:
         for state in page:

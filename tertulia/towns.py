@@ -254,12 +254,13 @@ async def drive_town(
         on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
     """
     from graphs.town import build_town_graph
+    from tertulia.conversation import states_of
 
     graph = build_town_graph(checkpointer)
     config: Any = {"configurable": {"thread_id": context.simulation.simulation}}
-    beginning: TownState = {"day": 0, "number": 0, "gathered": {}}
+    beginning: TownState = {"day": 0, "number": 0}
     state = cast("TownState", {**beginning, "finished": False})
-    async for snapshot in graph.aget_state_history(config):
+    async for snapshot in states_of(graph, config):
         if snapshot.next in (("next_encounter",), ()):  # what a failed encounter has left lies behind it: passed over
             # There may be more days than when it was finished.
             state = cast("TownState", {**beginning, **snapshot.values, "finished": False})

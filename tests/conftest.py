@@ -62,3 +62,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setattr("models.chat_errors.FIRST_WAIT_S", 0.01)
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are embedded by the rehearsal."""
+    from models.rehearsal import RehearsalEmbedder
+
+    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())

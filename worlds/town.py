@@ -8,11 +8,15 @@
 Source: Park et al. 2023 (the log); APP §2 (its dialogues).
 """
 
+from bisect import bisect_right, insort
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from itertools import combinations
+from math import comb
+from operator import itemgetter
 from pathlib import Path
+from random import Random
 
 from state.errors import NotFoundError, ScenarioError, nearest_hint
 from state.randomness import keyed_generator
@@ -100,20 +104,13 @@ def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[E
 
 def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tuple[Encounter, ...]:
     generator = keyed_generator(seed, round=day, node="encounters")
-    minutes = sorted(generator.sample(range(0, 60 * (_LAST_HOUR - _FIRST_HOUR), _step(count)), count))
-    names = [resident.persona.name for resident in town.residents]
-    pairs = list(combinations(names, 2))
-    met: dict[tuple[str, str], int] = dict.fromkeys(pairs, 0)
+    minutes = _minutes(generator, count)
+    pairs = _Pairs(town, day)
     drawn = []
     for number, minute in enumerate(minutes, start=1):
         begins_at = 60 * _FIRST_HOUR + minute
-        habits = {name: _habit(town, name, day, begins_at) for name in names}
-        awake = [pair for pair in pairs if not any((h := habits[name]) and h.asleep for name in pair)] or pairs
-        fewest = min(met[pair] for pair in awake)
-        pair = generator.choice([pair for pair in awake if met[pair] == fewest])
-        met[pair] += 1
-        initiator, partner = generator.sample(pair, 2)
-        first, second = habits[initiator], habits[partner]
+        initiator, partner = generator.sample(pairs.draw(generator, begins_at), 2)
+        first, second = (_habit(town, name, day, begins_at) for name in (initiator, partner))
         drawn.append(
             Encounter(
                 day=day,
@@ -128,16 +125,96 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
     return tuple(drawn)
 
 
+class _Pairs:
+    """The pairs of those who are awake, of which those are drawn that have met least often on a day.
+
+    Nothing lists them: a town of 10,000 has fifty million. What is kept is whoever is awake, and the ranks of the pairs
+    that may not be drawn; the rank of a pair is its place in `combinations(awake, 2)`.
+    """
+
+    def __init__(self, town: Town, day: int) -> None:
+        self._names = [resident.persona.name for resident in town.residents]
+        changes = (
+            (habit.minute, place, habit.asleep)
+            for place, resident in enumerate(town.residents)
+            for habit in _habits(resident, day)
+        )
+        self._changes = deque(sorted(changes, key=itemgetter(0)))
+        self._asleep: set[int] = set()
+        self._awake: list[int] = []  # places in the town's list of residents
+        self._met: Counter[tuple[int, int]] = Counter()
+        self._fewest = 0
+        self._withheld: list[int] = []  # ranks of the pairs that have met more often than the fewest, in order
+
+    def draw(self, generator: Random, minute: int) -> tuple[str, str]:
+        """Return a pair that meets now, in the order of the town's list; minutes never go back."""
+        if self._wake(minute) or not self._awake:
+            awake = [place for place in range(len(self._names)) if place not in self._asleep]
+            self._awake = awake if len(awake) > 1 else [*range(len(self._names))]
+            self._fewest = 0
+            self._withhold()
+        while len(self._withheld) == comb(len(self._awake), 2):
+            self._fewest += 1
+            self._withhold()
+        drawn = generator.choice(range(comb(len(self._awake), 2) - len(self._withheld)))
+        passed_over = bisect_right(range(len(self._withheld)), drawn, key=lambda index: self._withheld[index] - index)
+        rank = drawn + passed_over
+        pair = self._pair(rank)
+        self._met[pair] += 1
+        insort(self._withheld, rank)  # it has met once more than the fewest
+        return self._names[pair[0]], self._names[pair[1]]
+
+    def _wake(self, minute: int) -> bool:
+        """Note who sleeps at a minute; return whether anybody's sleep has begun or ended."""
+        changed = False
+        while self._changes and self._changes[0][0] <= minute:
+            _, place, asleep = self._changes.popleft()
+            changed |= asleep != (place in self._asleep)
+            (self._asleep.add if asleep else self._asleep.discard)(place)
+        return changed
+
+    def _withhold(self) -> None:
+        """Rank the pairs of those who are awake that have met more often than the fewest."""
+        index = {place: index for index, place in enumerate(self._awake)}
+        self._withheld = sorted(
+            self._rank(index[first], index[second])
+            for (first, second), times in self._met.items()
+            if times > self._fewest and first in index and second in index
+        )
+
+    def _rank(self, first: int, second: int) -> int:
+        return first * (2 * len(self._awake) - first - 1) // 2 + second - first - 1
+
+    def _pair(self, rank: int) -> tuple[int, int]:
+        """Return the places of the pair of a rank."""
+        count = len(self._awake)
+        first = bisect_right(range(count - 1), rank, key=lambda index: self._rank(index, index + 1)) - 1
+        second = rank - self._rank(first, first + 1) + first + 1
+        return self._awake[first], self._awake[second]
+
+
+def _minutes(generator: Random, count: int) -> list[int]:
+    """Return the times of a day's encounters, in minutes after the first hour; where they are many, some coincide."""
+    length = 60 * (_LAST_HOUR - _FIRST_HOUR)
+    if count > length:
+        return sorted(generator.choices(range(length), k=count))
+    return sorted(generator.sample(range(0, length, _step(count)), count))
+
+
 def _step(count: int) -> int:
     """Return the minutes between two times of a day at which an encounter may begin, so that all fit."""
     return max(1, min(_LEAST_GAP_MIN, 60 * (_LAST_HOUR - _FIRST_HOUR) // count))
 
 
 def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
-    """Return what the log shows a resident doing at a time of day; the days of the log are repeated."""
-    days = town.resident(name).days
-    habits = days[(day - 1) % len(days)] if days else ()
+    """Return what the log shows a resident doing at a time of day."""
+    habits = _habits(town.resident(name), day)
     return next((habit for habit in reversed(habits) if habit.minute <= minute), None)
+
+
+def _habits(resident: Resident, day: int) -> tuple[Habit, ...]:
+    """Return what a resident does on a day; the days of the log are repeated."""
+    return resident.days[(day - 1) % len(resident.days)] if resident.days else ()
 
 
 def _folder_of(name: str) -> Path:

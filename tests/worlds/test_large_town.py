@@ -1,0 +1,97 @@
+"""Towns of any size: who meets, without a list of all pairs, and a town that is made from a seed."""
+
+from datetime import datetime
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.made_town import make_town
+from state.randomness import keyed_generator
+from state.records import Persona
+from state.town import Habit, Resident, Town
+from worlds.town import encounters_of, open_town
+
+NAMES = "ABCDEFG"
+
+habits = st.lists(st.tuples(st.integers(0, 1439), st.booleans()), max_size=5).map(
+    lambda drawn: tuple(
+        Habit(minute=minute, activity="at it", place=None, asleep=asleep)
+        for minute, asleep in sorted(drawn, key=lambda habit: habit[0])
+    )
+)
+towns = st.lists(habits, min_size=2, max_size=7).map(
+    lambda days: Town(
+        name="quay",
+        begins=datetime(2026, 5, 16),
+        residents=tuple(
+            Resident(persona=Persona(name=name, age=30), days=(day,)) for name, day in zip(NAMES, days, strict=False)
+        ),
+    )
+)
+
+
+def pairs_by_listing_all(town: Town, seed: int, count: int) -> list[tuple[str, str]]:
+    """Who meets on the first day, by the plain definition."""
+    generator = keyed_generator(seed, round=1, node="encounters")
+    step = max(1, min(20, 780 // count))
+    minutes = sorted(generator.sample(range(0, 780, step), count))
+    met = dict.fromkeys(combinations([resident.persona.name for resident in town.residents], 2), 0)
+    drawn = []
+    for minute in minutes:
+        asleep = set()
+        for resident in town.residents:
+            begun = [habit for habit in resident.days[0] if habit.minute <= 480 + minute]
+            if begun and begun[-1].asleep:
+                asleep.add(resident.persona.name)
+        awake = [pair for pair in met if asleep.isdisjoint(pair)] or [*met]
+        fewest = min(met[pair] for pair in awake)
+        pair = generator.choice([pair for pair in awake if met[pair] == fewest])
+        met[pair] += 1
+        initiator, partner = generator.sample(pair, 2)
+        drawn.append((initiator, partner))
+    return drawn
+
+
+@given(towns, st.integers(0, 2**32), st.integers(1, 60))
+def test_who_meets_is_drawn_as_from_a_list_of_all_pairs(town: Town, seed: int, count: int) -> None:
+    drawn = [encounter.pair for encounter in encounters_of(town, 1, seed, count)]
+    assert drawn == pairs_by_listing_all(town, seed, count)
+
+
+def test_a_day_may_have_more_encounters_than_minutes(tmp_path: Path) -> None:
+    make_town(tmp_path / "town", 60)
+    town = open_town(f"ga:{tmp_path / 'town'}", from_log=False).town
+    encounters = encounters_of(town, 1, 1, 1200)
+    assert [encounter.number for encounter in encounters] == [*range(1, 1201)]
+    assert all(earlier.time <= later.time for earlier, later in pairwise(encounters))
+    assert len({frozenset(encounter.pair) for encounter in encounters}) == 1200  # of 1770 pairs
+
+
+def test_a_made_town_is_a_town(tmp_path: Path) -> None:
+    make_town(tmp_path / "town", 15, seed=4)
+    opened = open_town(f"ga:{tmp_path / 'town'}", from_log=False)
+    names = [resident.persona.name for resident in opened.town.residents]
+    assert len(set(names)) == 15
+    assert [len(opened.memories[name]) for name in names] == [6] * 15
+    assert all(resident.days[0][0].asleep for resident in opened.town.residents)
+    in_pairs = {past.pair for past in opened.town.past}
+    assert {name for pair in in_pairs for name in pair} == {*names}, "everybody has talked with a neighbour"
+
+
+def test_the_same_seed_makes_the_same_town(tmp_path: Path) -> None:
+    for name, seed in (("first", 1), ("again", 1), ("another", 2)):
+        make_town(tmp_path / name, 4, seed)
+    written = {
+        folder.name: {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*.json")}
+        for folder in tmp_path.iterdir()
+    }
+    assert written["first"] == written["again"] != written["another"]
+
+
+@pytest.mark.parametrize("people", [1, 50_001])
+def test_a_town_that_can_not_be_made(tmp_path: Path, people: int) -> None:
+    with pytest.raises(ValueError, match=f"a town of {people}"):
+        make_town(tmp_path / "town", people)
