@@ -60,7 +60,7 @@ async def test_scores_are_those_of_the_model_here_also_when_an_actor_dies() -> N
 
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_without_room_for_the_scorers_is_told_at_once() -> None:
-    with pytest.raises(ModelError, match="cores free for 64 scorers; take fewer"):
+    with pytest.raises(ModelError, match="free CPUs for 64 scorers; take fewer"):
         open_scorers(tiny_language_model, 64)
 
 
