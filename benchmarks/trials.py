@@ -18,13 +18,13 @@ _MEASURED = """
 import json, resource, sys
 from pathlib import Path
 from lab.experiment import Experiment, checked
-from lab.running import LocalExecutor, run_experiment
+from lab.running import InProcessExecutor, run_experiment
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 
 path, experiment = Path(sys.argv[1]), checked(Experiment.model_validate_json(sys.argv[2]))
 with SqlStore.open(path, create=True) as store:
-    reached = run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), lambda event: None)
+    reached = run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), lambda event: None)
     turns = sum(run.turns for run in reached.runs.values())
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({"turns": turns, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))

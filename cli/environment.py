@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.terminal.status_line import StatusLine
+from storage.addresses import StoreAddress, store_address
 
 if TYPE_CHECKING:
     from tertulia.engines import ModelAccess
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 DEFAULT_STORE, FORMER_STORE = "tertulia.db", "polylogue.db"
 
 
-def store_path(option: Path | None) -> Path:
+def store_path(option: str | None) -> StoreAddress:
     """Return the store: `--store`, else TERTULIA_STORE, else `tertulia.db` in the current folder."""
-    return option or Path(os.environ.get("TERTULIA_STORE") or DEFAULT_STORE)
+    return store_address(option or os.environ.get("TERTULIA_STORE") or DEFAULT_STORE)
 
 
-def former_store_hint(option: Path | None) -> str | None:
+def former_store_hint(option: str | None) -> str | None:
     """Return how to read the store under its former name, where only that lies in the current folder."""
     if store_path(option) != Path(DEFAULT_STORE) or Path(DEFAULT_STORE).exists() or not Path(FORMER_STORE).is_file():
         return None

@@ -15,6 +15,7 @@ from cli.sweep import DryRunOption
 from cli.terminal.output import data, print_json
 from cli.terminal.tables import Row, print_table
 from cli.trials import print_estimate, print_trials, run_trials
+from cli.where import OnOption, ShardsOption, Where, WorkersOption
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 
@@ -41,6 +42,9 @@ def run(
         bool,
         typer.Option("--schema", callback=_print_schema, is_eager=True, help="Print the JSON Schema of such files."),
     ] = False,
+    on: OnOption = "local",
+    workers: WorkersOption = None,
+    shards: ShardsOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -56,7 +60,16 @@ def run(
             print_estimate(opened, experiment, as_json, extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        ran = run_trials(opened, experiment, way_on, extensions=extension, with_code=trust_remote_code, as_json=as_json)
+        where = Where(on, workers, shards)
+        ran = run_trials(
+            opened,
+            experiment,
+            way_on,
+            extensions=extension,
+            with_code=trust_remote_code,
+            where=where,
+            as_json=as_json,
+        )
     print_trials(experiment, ran, as_json)
 
 

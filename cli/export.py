@@ -11,6 +11,7 @@ from cli.options import JsonOption, RunsArgument, StoreOption
 from cli.terminal.output import plain, print_json, progress
 from state.errors import UsageError
 from state.records import RunRecord
+from storage.addresses import StoreAddress
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.exporting import FORMATS, check_format, exported_lines, files_of
@@ -103,7 +104,7 @@ def _write(store: SqlStore, runs: Sequence[RunRecord], named: Mapping[str, Path 
 def _check(
     named: Mapping[str, Path | None],
     others: Sequence[Path],
-    store: Path,
+    store: StoreAddress,
     thoughts: bool,
     force: bool,
     as_json: bool,

@@ -19,6 +19,7 @@ from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import StatusLine, status_line
 from cli.trials import print_trials, run_trials
+from cli.where import OnOption, ShardsOption, Where, WorkersOption
 from lab.report_names import ABOUT
 from state.errors import UsageError
 from storage.store import SqlStore
@@ -104,6 +105,9 @@ def resume(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
     extension: options.ExtensionOption = None,
     trust_remote_code: options.CodeOption = None,
+    on: OnOption = "local",
+    workers: WorkersOption = None,
+    shards: ShardsOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -116,7 +120,10 @@ def resume(
     with SqlStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))
         way_on = f"tertulia lab resume {shlex.quote(experiment)}{store_hint(opened)}"
-        ran = run_trials(opened, known, way_on, extensions=extension, with_code=trust_remote_code, as_json=as_json)
+        where = Where(on, workers, shards)
+        ran = run_trials(
+            opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json
+        )
     print_trials(known, ran, as_json)
 
 

@@ -6,12 +6,13 @@ import typer
 
 from cli import options, steering
 from cli.driving import exit_when_interrupted
-from cli.environment import model_access, store_path
+from cli.environment import additions, model_access, store_path
 from cli.opening import open_embedding_model
 from cli.option_values import read_model, read_settings
 from cli.steering import PilotProgress, read_metric
 from cli.terminal.output import print_json
 from cli.terminal.status_line import status_line
+from cli.where import OnOption, ShardsOption, Where, WorkersOption
 from storage.store import SqlStore
 
 
@@ -27,6 +28,9 @@ def setpoint(
     model: options.ModelOption = None,
     rehearse: options.RehearseOption = False,
     settings: options.SettingsOption = None,
+    on: OnOption = "local",
+    workers: WorkersOption = None,
+    shards: ShardsOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -35,7 +39,6 @@ def setpoint(
     Example: tertulia lab setpoint tidewell:3 tidewell:7 --levels medium,high
     """
     from lab.landing import land, landing_document, landing_page
-    from lab.running import LocalExecutor
     from lab.setpoint import CalibrationTask, Pilot
 
     chosen, metric = read_settings(settings, max_turns=rounds), read_metric(diversity_metric)
@@ -43,7 +46,7 @@ def setpoint(
     tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
     embed = open_embedding_model("minilm").embed if metric == "sim" else None
     with SqlStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
-        executor = LocalExecutor(opened, model_access(line, [named]))
+        executor = Where(on, workers, shards).executor(opened, model_access(line, [named]), additions(None))
         wanted = [level.strip() for level in levels.split(",")]
         found = [land(opened, task, wanted, trials, executor, PilotProgress(line).event, embed) for task in tasks]
     if as_json:

@@ -29,7 +29,7 @@ PANELS = {
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "inventory", "score", "lab"),
     "Extend": ("scenarios", "settings", "nodes", "graph"),
-    "Maintain": ("export", "gc", "trust", "doctor"),
+    "Maintain": ("export", "merge", "gc", "trust", "doctor"),
 }
 
 _EPILOG = """

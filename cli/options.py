@@ -1,6 +1,5 @@
 """Arguments and options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,12 +11,16 @@ from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 _DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}
 
 StoreOption = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="FILE", help="The store; TERTULIA_STORE, else tertulia.db in this folder."),
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="STORE",
+        help="The store: a file, or postgresql://USER@HOST/DATABASE; TERTULIA_STORE, else tertulia.db in this folder.",
+    ),
 ]
 #: `--store` follows any command, so that it can stand in an alias; some have nothing to look up there.
 NoStoreOption = Annotated[
-    Path | None, typer.Option("--store", metavar="FILE", help="Accepted by every command; not needed by this one.")
+    str | None, typer.Option("--store", metavar="STORE", help="Accepted by every command; not needed by this one.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LambdaOption = Annotated[
@@ -47,8 +50,11 @@ ModelOption = Annotated[
         "--model",
         metavar="ID",
         help=f"{DEFAULT_MODEL} (embedded; if none is given), a folder, a Hugging Face id, openai:NAME, or "
-        "http://SERVER/v1#NAME.",
+        "http://SERVER/v1#NAME; of several servers http://ONE/v1,http://TWO/v1#NAME.",
     ),
+]
+ServersOption = Annotated[
+    str | None, typer.Option("--model", metavar="ID", help="The run's model on other servers: http://SERVER/v1#NAME.")
 ]
 RehearseOption = Annotated[
     bool, typer.Option("--rehearse", help="Let a stand-in without weights speak, to try things out.")

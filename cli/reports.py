@@ -1,5 +1,6 @@
 """`lab table2` and its like: the runs that a report needs, then its pages, plots and data."""
 
+import os
 import shlex
 import sys
 import time
@@ -20,9 +21,11 @@ from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.trials import print_estimate, run_trials
 from cli.views.findings import print_findings
+from cli.where import OnOption, ShardsOption, Where, WorkersOption
 from lab.report_names import ALL
 from state.errors import UsageError
 from state.parameters import Parameters
+from storage.addresses import StoreAddress
 from storage.store import SqlStore
 from tertulia.starting import DEFAULT_MODEL
 
@@ -100,6 +103,9 @@ def report_command(name: str, about: str) -> Callable[..., None]:
         force: ForceOption = False,
         report_only: ReportOnlyOption = False,
         dry_run: DryRunOption = False,
+        on: OnOption = "local",
+        workers: WorkersOption = None,
+        shards: ShardsOption = None,
         store: options.StoreOption = None,
         as_json: options.JsonOption = False,
     ) -> None:
@@ -109,6 +115,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
         chosen = read_model(model, rehearse)
         code = tuple(trust_remote_code or ())
         wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json, code)
+        where = Where(on, workers, shards)
         found = []
         for report in [report_of(each, quick) for each in (REPORTS if name == ALL else [name])]:
             experiment = planned(
@@ -120,7 +127,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
                 model=chosen,
                 cohort_size=side_by_side,
             )
-            found.append(_make(wanted, report, experiment, report_only, dry_run))
+            found.append(_make(wanted, report, experiment, None if report_only else where, dry_run))
         findings = [each for each in found if each is not None]
         if name == ALL and findings:
             _write_summary(wanted, findings)
@@ -133,24 +140,39 @@ def report_command(name: str, about: str) -> Callable[..., None]:
 
 
 def _make(
-    wanted: "Wanted", report: "Report", experiment: "Experiment", report_only: bool, dry_run: bool
+    wanted: "Wanted", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
-    """Run what is missing, then write a report, and return what was found; `None` after a dry run."""
+    """Run what is missing, then write a report, and return what was found; `None` after a dry run.
+
+    Args:
+        wanted: What it is made with.
+        report: What is asked.
+        experiment: What is run.
+        where: Where trials run; `None` to run nothing.
+        dry_run: Whether only what it would take is printed.
+    """
     if not dry_run:
         wanted.check_folder(report.name, experiment.name)
-    with SqlStore.open(wanted.store, create=not (report_only or dry_run)) as opened:
+    with SqlStore.open(wanted.store, create=where is not None and not dry_run) as opened:
         if dry_run:
             print_estimate(opened, experiment, wanted.as_json)
             return None
         spent: tuple[int, float, float] | None = None
-        if report_only:
+        if where is None:
             print_missing(opened, experiment)
         else:
-            began = time.monotonic(), time.process_time()
-            _, new = run_trials(opened, experiment, _command(), named=[experiment.model], with_code=wanted.with_code)
+            began = time.monotonic(), _cpu_s()
+            _, new = run_trials(
+                opened, experiment, _command(), named=[experiment.model], with_code=wanted.with_code, where=where
+            )
             if new:
-                spent = new, time.monotonic() - began[0], time.process_time() - began[1]
+                spent = new, time.monotonic() - began[0], _cpu_s() - began[1]
         return write_report(wanted, opened, report, experiment, spent)
+
+
+def _cpu_s() -> float:
+    """Return the CPU time of this process, and of workers of this machine that have ended."""
+    return sum(os.times()[:4])
 
 
 def print_missing(store: SqlStore, experiment: "Experiment") -> None:
@@ -175,7 +197,7 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
 class Wanted:
     """What a report is to be made with, and where to."""
 
-    store: Path
+    store: StoreAddress
     out: Path
     embedder: str | None
     fluency_model: str | None

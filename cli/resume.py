@@ -4,13 +4,23 @@ from functools import partial
 
 from cli.driving import drive_shown
 from cli.environment import additions, store_path
-from cli.options import CodeOption, ExtensionOption, JsonOption, RunArgument, SeatOption, StoreOption, ThoughtsOption
+from cli.options import (
+    CodeOption,
+    ExtensionOption,
+    JsonOption,
+    RunArgument,
+    SeatOption,
+    ServersOption,
+    StoreOption,
+    ThoughtsOption,
+)
 from cli.terminal.output import plain, print_json, progress
 from storage.store import SqlStore
 
 
 def resume(
     run: RunArgument,
+    model: ServersOption = None,
     seat: SeatOption = None,
     extension: ExtensionOption = None,
     trust_remote_code: CodeOption = None,
@@ -35,5 +45,5 @@ def resume(
             if as_json:
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
-        reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension))
-        drive_shown(opened, record.model, reopened, as_json, thoughts, trust_remote_code)
+        reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension), model=model)
+        drive_shown(opened, model or record.model, reopened, as_json, thoughts, trust_remote_code)

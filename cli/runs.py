@@ -1,5 +1,6 @@
 """`runs`: list runs, label them, remove them."""
 
+from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
@@ -13,6 +14,7 @@ from cli.terminal.status_line import can_ask
 from cli.terminal.tables import print_columns
 from state.errors import UsageError, nearest_hint
 from state.records import RunStatus
+from storage.addresses import is_missing
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.listing import (
@@ -62,7 +64,7 @@ def list_all(
     if hint := former_store_hint(store):
         progress().print(plain(hint))
     listed = RunList()
-    if path.exists() or not path.parent.is_dir():  # the latter is an error, told by opening it
+    if not is_missing(path) or not Path(str(path)).parent.is_dir():  # the latter is an error, told by opening it
         with SqlStore.open(path, create=False) as opened:
             listed = list_runs(opened, scenario, status, label, limit)
     if as_json:

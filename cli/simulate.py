@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -106,7 +105,7 @@ def simulate(
         _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json)
 
 
-def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store: Path | None, as_json: bool) -> None:
+def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool) -> None:
     """Go on with a simulation; with more days than it had, a finished one too."""
     from tertulia.towns import check_days, reopen_simulation, summary
 

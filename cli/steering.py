@@ -112,7 +112,7 @@ def steered(
         TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
         typer.Exit: The pilot was interrupted; the same command goes on with it.
     """
-    from lab.running import LocalExecutor
+    from lab.running import InProcessExecutor
     from lab.setpoint import (
         CalibrationTask,
         Pilot,
@@ -137,7 +137,7 @@ def steered(
         with exit_when_interrupted(), status_line("calibrating λ") as line:
             shown = PilotProgress(line, pilot.utterances)
             access = model_access(line, [model], with_code)
-            setpoint = calibrate(store, task, LocalExecutor(store, access, additions), shown.event, embed)
+            setpoint = calibrate(store, task, InProcessExecutor(store, access, additions), shown.event, embed)
     for text in calibration_lines(setpoint):
         progress().print(plain(text, "dim"), highlight=False)
     return steering_settings(setpoint, level)

@@ -10,6 +10,7 @@ from cli.driving import exit_when_interrupted
 from cli.environment import additions, model_access
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import StatusLine, can_ask, status_line
+from cli.where import HERE, Where
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.events import Event, Noted, RunEnded
@@ -27,6 +28,7 @@ def run_trials(
     named: Sequence[str] = (),
     extensions: Sequence[str] | None = None,
     with_code: Sequence[str] | None = None,
+    where: Where = HERE,
     as_json: bool = False,
 ) -> tuple["Progress", int]:
     """Run the trials that are missing, and return how far the experiment is then, and how many are new.
@@ -38,6 +40,7 @@ def run_trials(
         named: The models that the command names.
         extensions: Files with nodes and mechanisms that the command names.
         with_code: The names of models whose own Python code is executed.
+        where: Where they run.
         as_json: Whether how it ended is printed as JSON where it is interrupted.
 
     Raises:
@@ -45,13 +48,16 @@ def run_trials(
         typer.Exit: It was interrupted.
     """
     from lab.progress import ExperimentProgress
-    from lab.running import LocalExecutor, progress_of, run_experiment
+    from lab.running import progress_of, run_experiment
 
-    before = progress_of(store, experiment)
-    counts = ExperimentProgress(before)
+    counts = ExperimentProgress(progress_of(store, experiment))
     with exit_when_interrupted(), status_line(counts.text) as line:
-        with line.pause():
-            progress().print(plain(f"experiment {experiment.name}: {before.missing} of {counts.total} trials to run"))
+
+        def announce(before: "Progress") -> None:
+            counts.begin(before)
+            with line.pause():
+                text = f"experiment {experiment.name}: {before.missing} of {counts.total} trials to run"
+                progress().print(plain(text))
 
         def show(event: Event) -> None:
             counts.note(event)
@@ -60,9 +66,9 @@ def run_trials(
             if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
                 progress().print(plain(counts.text))
 
-        executor = LocalExecutor(store, model_access(line, named, with_code), additions(extensions))
+        executor = where.executor(store, model_access(line, named, with_code), additions(extensions))
         try:
-            after = run_experiment(store, experiment, executor, show)
+            after = run_experiment(store, experiment, executor, show, announce)
         except (KeyboardInterrupt, SystemExit):
             with line.pause():
                 progress().print(plain(f"{counts.text}; to go on: {way_on}"))
@@ -79,14 +85,14 @@ def print_trials(experiment: "Experiment", ran: tuple["Progress", int], as_json:
         typer.Exit: Trials failed.
     """
     reached, new = ran
-    failed, finished = len(reached.with_status("failed")), len(reached.with_status("finished"))
+    finished = len(reached.with_status("finished"))
     if as_json:
-        _print_end(experiment, "failed" if failed else "finished", finished, new)
+        _print_end(experiment, "failed" if reached.missing else "finished", finished, new)
     else:
         compare = f"tertulia lab compare {shlex.quote(experiment.name)}"
         data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
         data().print(plain(f"to compare its settings: {compare}", "dim"))
-    if failed:
+    if reached.missing:
         raise typer.Exit(1)
 
 
@@ -97,7 +103,8 @@ def _print_end(experiment: "Experiment", status: str, runs: int, new: int) -> No
 def _print_problem(line: StatusLine, event: Event) -> None:
     match event:
         case Noted():
-            line.write(lambda: progress().print(plain(f"note: {event.run}, {event.text}", "yellow")))
+            of = f"{event.run}, " if event.run else ""
+            line.write(lambda: progress().print(plain(f"note: {of}{event.text}", "yellow")))
         case RunEnded() if event.status == "failed":
             line.write(lambda: progress().print(plain(f"run {event.run} failed: {event.error}", "yellow")))
         case _:

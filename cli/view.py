@@ -12,6 +12,7 @@ from cli.environment import DEFAULT_STORE, former_store_hint, model_access, stor
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
+from storage.addresses import is_missing
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 
@@ -57,12 +58,12 @@ def view(
     path = store_path(store)
     with SqlStore.open(path) as opened:
         place = "" if run is None else place_of(opened, run)
-    if not path.exists():
+    if is_missing(path):
         named = "" if path == store_path(None) else f" --store {shlex.quote(str(path))}"
         hint = former_store_hint(store) or f"there is no store {path} yet; begin with: tertulia run tidewell{named}"
         progress().print(plain(hint))
-    if store_path(None) != Path(DEFAULT_STORE):  # commands to copy would find another store without its name
-        path = path.absolute()
+    if isinstance(path, Path) and store_path(None) != Path(DEFAULT_STORE):
+        path = path.absolute()  # commands to copy would find another store without its name
     secret = secrets.token_urlsafe(24) if allow_runs or token else None
     command = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
     socket = listen(port)

@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from graphs.routing import answered_in_loop
 from graphs.utterance import build_utterance_graph
 from nodes.draw_pairs import draw_pairs
 from nodes.exchange import hand_over, meet, remember_exchange
@@ -66,9 +67,9 @@ def build_album_chat_graph(
     graph.add_node("record_round", record_round)
 
     graph.add_edge(START, "draw_pairs")
-    graph.add_conditional_edges("draw_pairs", each_pair, ["exchange"])
+    graph.add_conditional_edges("draw_pairs", answered_in_loop(each_pair), ["exchange"])
     graph.add_edge("exchange", "record_round")
-    graph.add_conditional_edges("record_round", is_over, {True: END, False: "draw_pairs"})
+    graph.add_conditional_edges("record_round", answered_in_loop(is_over), {True: END, False: "draw_pairs"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=["record_round"] if checkpointer else None)
 
 

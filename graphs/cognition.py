@@ -1,10 +1,12 @@
 """An agent's cognition: perceive → choose mechanisms → run them → assess → decide. Source: ChatAgents §III-A."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from graphs.routing import answered_in_loop
 from nodes.assess import assess
 from nodes.choose_mechanisms import choose_mechanisms
 from nodes.decide import decide
@@ -24,7 +26,12 @@ def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> C
     Args:
         chosen: By place, the nodes that stand there instead of the shipped ones, or after one of them.
     """
-    nodes = chosen or {}
+    return _built(tuple(sorted((chosen or {}).items())))
+
+
+@lru_cache(maxsize=32)  # building takes as long as a round, and a graph without a checkpointer is nobody's
+def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> CognitionGraph:
+    nodes = dict(chosen)
     graph = StateGraph(
         CognitionState, context_schema=Context, input_schema=CognitionInput, output_schema=CognitionOutput
     )
@@ -43,7 +50,9 @@ def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> C
 
     graph.add_edge(START, "perceive")
     graph.add_edge(perceived, "choose_mechanisms")
-    graph.add_conditional_edges("choose_mechanisms", is_any_active, {True: "run_mechanisms", False: "assess"})
+    graph.add_conditional_edges(
+        "choose_mechanisms", answered_in_loop(is_any_active), {True: "run_mechanisms", False: "assess"}
+    )
     graph.add_edge("run_mechanisms", "assess")
     graph.add_edge(assessed, "decide")
     graph.add_edge("decide", END)

@@ -8,6 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from graphs.routing import answered_in_loop
 from graphs.utterance import build_utterance_graph
 from nodes.machinery.node import NodeFunction
 from nodes.seat import is_persons, speak_by_hand
@@ -34,10 +35,12 @@ def build_dialogue_graph(
     graph.add_node("record_turn", record_turn)
 
     graph.add_edge(START, "take_turn")
-    graph.add_conditional_edges("take_turn", is_persons_turn, {True: "speak_by_hand", False: "utterance"})
+    graph.add_conditional_edges(
+        "take_turn", answered_in_loop(is_persons_turn), {True: "speak_by_hand", False: "utterance"}
+    )
     graph.add_edge("utterance", "record_turn")
     graph.add_edge("speak_by_hand", "record_turn")
-    graph.add_conditional_edges("record_turn", is_finished, {True: END, False: "take_turn"})
+    graph.add_conditional_edges("record_turn", answered_in_loop(is_finished), {True: END, False: "take_turn"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=["record_turn"] if checkpointer else None)
 
 

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from graphs.cognition import build_cognition_graph
+from graphs.routing import answered_in_loop
 from graphs.utterance import build_utterance_graph
 from nodes.machinery.node import NodeFunction
 from nodes.orders import centralised, designated, random_order, rule_based
@@ -73,18 +74,20 @@ def build_group_chat_graph(
     graph.add_node("record_speech", record_speech)
     graph.add_node("record_silence", record_silence)
 
-    graph.add_conditional_edges(START, each_unprepared, ["prepare", "open_round"])
+    graph.add_conditional_edges(START, answered_in_loop(each_unprepared), ["prepare", "open_round"])
     graph.add_edge("prepare", "open_round")
-    graph.add_conditional_edges("open_round", each_who_is_there, ["cognition", "attend"])
+    graph.add_conditional_edges("open_round", answered_in_loop(each_who_is_there), ["cognition", "attend"])
     graph.add_edge("cognition", give_floor)
     graph.add_edge("attend", give_floor)
     graph.add_conditional_edges(
-        give_floor, who_has_the_floor, {"agent": "utterance", "person": "speak_by_hand", "nobody": "record_silence"}
+        give_floor,
+        answered_in_loop(who_has_the_floor),
+        {"agent": "utterance", "person": "speak_by_hand", "nobody": "record_silence"},
     )
     graph.add_edge("utterance", "record_speech")
     graph.add_edge("speak_by_hand", "record_speech")
     for last in _LAST_OF_A_ROUND:
-        graph.add_conditional_edges(last, is_over, {True: END, False: "open_round"})
+        graph.add_conditional_edges(last, answered_in_loop(is_over), {True: END, False: "open_round"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
 
 

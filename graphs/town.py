@@ -6,6 +6,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from graphs.routing import answered_in_loop
 from nodes.encounter import converse, next_encounter
 from nodes.reflect import reflect
 from nodes.remember import remember
@@ -28,7 +29,7 @@ def build_town_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> To
     graph.add_node("reflect", reflect)
 
     graph.add_edge(START, "next_encounter")
-    graph.add_conditional_edges("next_encounter", is_over, {True: END, False: "converse"})
+    graph.add_conditional_edges("next_encounter", answered_in_loop(is_over), {True: END, False: "converse"})
     graph.add_edge("converse", "remember")
     graph.add_edge("remember", "reflect")
     graph.add_edge("reflect", "next_encounter")

@@ -5,12 +5,14 @@ Where the run says so, a prompt is varied before it is scored, and an utterance 
 """
 
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from graphs.routing import answered_in_loop
 from nodes.begin import begin_utterance
 from nodes.end import decide_ending
 from nodes.generate import generate
@@ -45,7 +47,12 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
             (`nodes.machinery.registry.Registry.functions`).
         has_prompt: Whether the full prompt is given, as in an album chat, so that nothing is retrieved for it.
     """
-    nodes = chosen or {}
+    return _built(tuple(sorted((chosen or {}).items())), has_prompt)
+
+
+@lru_cache(maxsize=32)  # building takes as long as a turn, and a graph without a checkpointer is nobody's
+def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> UtteranceGraph:
+    nodes = dict(chosen)
     graph = StateGraph(
         UtteranceState,
         context_schema=Context,
@@ -71,15 +78,17 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
         graph.add_edge("begin_utterance", "retrieve_memory")
     # The main line: each step, and what follows it.
     prompted = "begin_utterance" if has_prompt else "retrieve_memory"
-    graph.add_conditional_edges(prompted, what_to_do_with_prompt, _PROMPT_PATHS)
+    graph.add_conditional_edges(prompted, answered_in_loop(what_to_do_with_prompt), _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
-    graph.add_conditional_edges("generate", should_judge, {True: "judge", False: "select_candidate"})
-    graph.add_conditional_edges("judge", how_to_revise, _REVISION_PATHS)
+    graph.add_conditional_edges("generate", answered_in_loop(should_judge), {True: "judge", False: "select_candidate"})
+    graph.add_conditional_edges("judge", answered_in_loop(how_to_revise), _REVISION_PATHS)
     graph.add_edge("roll_back", "judge")
     # The variants: another prompt before the scores, another revision after the judge.
-    graph.add_conditional_edges("vary_prompt", should_score, {True: "score", False: "generate"})
-    graph.add_conditional_edges("choose_revision", should_rewrite, {True: "rewrite", False: "roll_back"})
+    graph.add_conditional_edges("vary_prompt", answered_in_loop(should_score), {True: "score", False: "generate"})
+    graph.add_conditional_edges(
+        "choose_revision", answered_in_loop(should_rewrite), {True: "rewrite", False: "roll_back"}
+    )
     graph.add_edge("rewrite", "judge")
 
     graph.add_edge("select_candidate", "decide_ending")

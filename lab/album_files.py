@@ -6,12 +6,13 @@ from lab.album import AlbumComparison, page, table
 from lab.album_plots import PLOTS, album_plots
 from lab.page_files import make_folder
 from lab.plots import check_plots, write_plots
+from storage.addresses import StoreAddress
 from tertulia.written_files import write_lines
 
 PAGE, FIGURES, ROUNDS = "album.md", "figures.csv", "rounds.csv"
 
 
-def check_folder(folder: Path, store: Path, force: bool = False) -> None:
+def check_folder(folder: Path, store: StoreAddress, force: bool = False) -> None:
     """Refuse a folder that can't be written into, before anything is run or written; make it where there is none.
 
     Raises:

@@ -17,10 +17,12 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from models.chat_names import is_same_served
 from state.errors import SettingError, StorageError, UsageError
 from state.experiment import ExperimentRecord
 from state.parameters import NodeSetting
 from state.records import Record, Trial
+from state.text import first_line
 
 #: The parameters of a setting by name, as `--set` takes them.
 Setting = dict[str, NodeSetting | None]
@@ -167,6 +169,8 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
     """
     fixed = [name for name in Experiment.model_fields if name not in (*_MAY_GROW, *_MAY_CHANGE)]
     differing = [name for name in fixed if getattr(known, name) != getattr(given, name)]
+    if is_same_served(known.model, given.model):  # who serves it may change
+        differing = [name for name in differing if name != "model"]
     changed = [s for s in known.settings.keys() & given.settings.keys() if known.settings[s] != given.settings[s]]
     if differing or changed:
         first = (
@@ -179,8 +183,22 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
             "another store"
         )
     grown: dict[str, Any] = {
+        "model": known.model,
         "cases": tuple(dict.fromkeys((*known.cases, *given.cases))),
         "settings": {**known.settings, **given.settings},
         "trials": max(known.trials, given.trials),
     }
     return given.model_copy(update=grown)
+
+
+def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what two stores have of an experiment as one definition, as they are stored.
+
+    Raises:
+        UsageError: They are different experiments, or one of them is none.
+    """
+    try:
+        experiments = [Experiment.model_validate(definition) for definition in (known, given)]
+    except ValidationError as error:
+        raise UsageError(f"its definition is damaged: {first_line(error)}") from None
+    return joined(*experiments).model_dump(mode="json")

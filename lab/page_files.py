@@ -10,6 +10,7 @@ from lab.page_html import html_page
 from lab.page_markdown import markdown
 from lab.plots import check_plots, drawn, file_of
 from state.errors import UsageError
+from storage.addresses import StoreAddress
 from tertulia.documents import Document
 from tertulia.written_files import check_file, write_lines
 
@@ -17,7 +18,7 @@ from tertulia.written_files import check_file, write_lines
 _DATA = (".csv", ".parquet")
 
 
-def make_folder(folder: Path, names: Iterable[str], store: Path, force: bool = False) -> None:
+def make_folder(folder: Path, names: Iterable[str], store: StoreAddress, force: bool = False) -> None:
     """Make a folder where there is none, and refuse one that files of these names can't be written into.
 
     Raises:
@@ -31,7 +32,7 @@ def make_folder(folder: Path, names: Iterable[str], store: Path, force: bool = F
         check_file(folder / name, store, force)
 
 
-def check_report_folder(folder: Path, name: str, experiment: str, store: Path, force: bool = False) -> None:
+def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAddress, force: bool = False) -> None:
     """Refuse a folder that a report can't be written into, before anything is run; make it where there is none.
 
     What the same report of the same experiment wrote there before is written anew; nothing else is, unasked.

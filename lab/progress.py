@@ -29,6 +29,11 @@ class ExperimentProgress:
     failed: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.begin(self.before)
+
+    def begin(self, before: Progress) -> None:
+        """Count from here on: what a command before had left is in the store now."""
+        self.before = before
         self._left = self.before.missing
         self.total = len([*self.before.experiment.places()])
         self._begun = self.clock()

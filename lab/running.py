@@ -1,41 +1,30 @@
 """Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import count, groupby
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from lab.cohorts import CohortTask, Planner, check_files, check_settings, drive_task, first_of_settings
 from lab.experiment import Experiment, experiment_of, joined, place_of
-from state.errors import NotFoundError, UsageError
+from lab.shards import ShardFolder, experiment_lock, gather
+from state.errors import NotFoundError
 from state.records import RunRecord, Trial
-from tertulia.cohort import OpenedRun, drive_cohort
-from tertulia.engines import ModelAccess, open_engines, reopen_engines
+from tertulia.engines import ModelAccess
 from tertulia.events import Emit
-from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, plan_run, store_run
+from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:
     from storage.store import SqlStore
 
 
-@dataclass(frozen=True)
-class CohortTask:
-    """A cohort that is to be driven: plain data, so that any executor can hand it to whoever drives it.
-
-    Attributes:
-        experiment: What it is a part of.
-        trials: The trials that it begins; none where all of its runs were begun before.
-        runs: The runs that it goes on with.
-    """
-
-    experiment: Experiment
-    trials: tuple[Trial, ...] = ()
-    runs: tuple[str, ...] = ()
-
-
 class Executor(Protocol):
     """Drives cohorts, wherever it has room for them."""
+
+    def folder(self, experiment: str) -> ShardFolder:
+        """Return where the shards of an experiment lie, those of commands before among them."""
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends; every run of theirs is in the experiment's store afterwards.
@@ -46,7 +35,7 @@ class Executor(Protocol):
 
 
 @dataclass(frozen=True)
-class LocalExecutor:
+class InProcessExecutor:
     """Drives one cohort after another in this process; models are opened once.
 
     Attributes:
@@ -59,6 +48,10 @@ class LocalExecutor:
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
 
+    def folder(self, experiment: str) -> ShardFolder:
+        """Return where other executors have left shards."""
+        return ShardFolder.of(self.store, experiment, self.access.cache)
+
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
         """Drive cohorts to their ends, one after another (see `Executor`).
 
@@ -66,56 +59,11 @@ class LocalExecutor:
             UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed since earlier
                 trials; nothing was run.
         """
-        access = self.access.keeping_models()
-        self._check_files(tasks)
-        self._check_settings(tasks, access)
+        access, planner = self.access.keeping_models(), Planner(self.additions)
+        check_files(self.store, tasks, self.additions)
+        check_settings(first_of_settings(tasks, self.additions), access)
         for task in tasks:
-            runs = self._begin(task, access) if task.trials else [self._reopen(run, access) for run in task.runs]
-            drive_cohort(self.store, runs, emit)
-
-    def _check_files(self, tasks: Sequence[CohortTask]) -> None:
-        first = {trial.case: (task, trial) for task in tasks for trial in task.trials if Path(trial.case).is_file()}
-        for case, (task, trial) in first.items():
-            (plan,) = _plans(replace(task, trials=(trial,)), self.additions)
-            runs = self.store.runs(experiment=trial.experiment)
-            earlier = next((run for run in runs if run.trial is not None and run.trial.case == case), None)
-            if earlier is not None and plan.start != self.store.start(earlier.run):
-                raise UsageError(
-                    f"{case} has changed since trials of experiment {trial.experiment!r} began with it; take another "
-                    "name for the experiment, or put the file back"
-                )
-
-    def _check_settings(self, tasks: Sequence[CohortTask], access: ModelAccess) -> None:
-        first = {trial.setting: (task, trial) for task in reversed(tasks) for trial in reversed(task.trials)}
-        for setting, (task, trial) in first.items():
-            (plan,) = _plans(replace(task, trials=(trial,)), self.additions)
-            try:
-                open_engines(plan.model, plan.start, plan.parameters, access)
-            except UsageError as error:
-                raise UsageError(f"setting {setting!r}: {error}") from None
-
-    def _begin(self, task: CohortTask, access: ModelAccess) -> list[OpenedRun]:
-        """Store all runs of a new cohort, or none of them."""
-        plans = [*_plans(task, self.additions)]
-        engines = [open_engines(plan.model, plan.start, plan.parameters, access) for plan in plans]
-        self.store.make_file()
-        with self.store.transaction():
-            records = [store_run(self.store, *planned) for planned in zip(plans, engines, strict=True)]
-        return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
-
-    def _reopen(self, run: str, access: ModelAccess) -> OpenedRun:
-        record = self.store.run(run)
-        registry = self.additions.reload_registry(record)
-        return record, reopen_engines(record, access), registry
-
-
-def _plans(task: CohortTask, additions: Additions) -> Iterator[RunPlan]:
-    """Yield the plan of every trial of a new cohort; a case is read once for all of its trials."""
-    experiment = task.experiment
-    for (case, setting), trials in groupby(task.trials, key=lambda trial: (trial.case, trial.setting)):
-        plan = plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
-        for trial in trials:
-            yield replace(plan, seed=experiment.seed_of(trial.trial), trial=trial, named=frozenset())
+            drive_task(self.store, task, planner.planned(task), access, self.additions, emit)
 
 
 @dataclass(frozen=True)
@@ -223,25 +171,37 @@ def _shared(
     return shared
 
 
-def run_experiment(store: "SqlStore", experiment: Experiment, executor: Executor, emit: Emit) -> Progress:
+def run_experiment(
+    store: "SqlStore",
+    experiment: Experiment,
+    executor: Executor,
+    emit: Emit,
+    announce: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
     """Run the trials of an experiment that are missing, and return how far it is then.
 
-    Trials that fail do not stop the others.
+    Trials that fail do not stop the others. Shards that a command before has left are merged first.
 
     Args:
         store: The open store.
         experiment: Checked (`lab.experiment.checked`); asked for again, it may have grown.
         executor: Drives the cohorts.
         emit: Takes the events of all runs.
+        announce: Takes how far it is, before anything is run.
 
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
+        StorageError: Another command runs the experiment.
         TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; asked for again, it goes on.
     """
-    before = progress_of(store, experiment)
     store.check_writable()
+    progress_of(store, experiment)
     store.make_file()
-    store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
-    executor.drive(before.tasks(), emit)
+    with experiment_lock(store, experiment.name):
+        gather(store, executor.folder(experiment.name), emit)
+        before = progress_of(store, experiment)
+        announce(before)
+        store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
+        executor.drive(before.tasks(), emit)
     return progress_of(store, experiment)

@@ -5,7 +5,7 @@
   `attention_scores` (Eq. 1), `decoding` and `grammar` (sampling of JSON replies), `kept_prompts`, `distinct_questions`,
   `tokenizer`.
 * `chat`: remote models, on `chat_names`, `remote_requests`, `answer_limits`, `chat_errors` and `repair`.
-* `threads`: how the threads of torch wait, set before any module here imports it.
+* `threads`: how the threads of torch wait, set before any module here imports it. `platforms`: where a model computes.
 * `rehearsal`: a stand-in without weights. `embedder`: sentence embeddings.
 * `batching`, `journal`: calls of a run, made in batches, stored, and never made twice.
 """

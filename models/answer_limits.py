@@ -24,8 +24,13 @@ def limit_answers(chat_model: Any) -> None:
     """Add the hooks to the asynchronous HTTP clients of a chat model of LangChain."""
     getattr(chat_model, "_async_client", None)  # Anthropic's is made when it is first asked for
     for client in _http_clients(chat_model, _DEPTH):
-        for event, hooks in _hooks().items():
-            client.event_hooks[event] += [hook for hook in hooks if hook not in client.event_hooks[event]]
+        add_limits(client)
+
+
+def add_limits(client: Any) -> None:
+    """Add the hooks to an asynchronous HTTP client, once."""
+    for event, hooks in _hooks().items():
+        client.event_hooks[event] += [hook for hook in hooks if hook not in client.event_hooks[event]]
 
 
 def client_options(provider: str) -> dict[str, Any]:

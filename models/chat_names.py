@@ -1,10 +1,12 @@
 """Names of chat models, and the providers behind them: packages, keys, what a name must look like.
 
-A name is `PROVIDER:NAME`, or `http://HOST:PORT/v1#NAME` for a server of the user's that speaks OpenAI's protocol.
+A name is `PROVIDER:NAME`, or `http://HOST:PORT/v1#NAME` for a server of the user's that speaks OpenAI's protocol; of
+several servers of one model, `http://HOST:PORT/v1,http://HOST:PORT/v1#NAME`.
 `models.chat` opens the model of a name; this module imports no library.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from state.errors import UsageError, extra_hint
@@ -51,7 +53,7 @@ PROVIDERS = {
 }
 
 #: An address whose host every library reads alike.
-_ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[^\s?#@\\]*)?", re.ASCII | re.IGNORECASE)
+_ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[^\s?#@\\,]*)?", re.ASCII | re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 #: Beginnings of the address of a server.
@@ -83,26 +85,50 @@ def check_chat_name(name: str) -> None:
         UsageError: It is incomplete, or an address that holds a key.
     """
     if name.startswith(ADDRESS):
-        split_address(name)
+        split_addresses(name)
     elif not name.partition(":")[2]:
         raise UsageError(f"{name} write {name}NAME, the name that the provider has for the model")
 
 
-def split_address(name: str) -> tuple[str, str]:
-    """Return the address of a server and the name of its model, from `http://HOST:PORT/v1#NAME`.
+def split_addresses(name: str) -> tuple[list[str], str]:
+    """Return the addresses of servers and the name of their model, from `http://HOST:PORT/v1,http://…/v1#NAME`.
 
     Raises:
-        UsageError: It is no address, it holds a key, or the model's name is missing.
+        UsageError: One is no address, holds a key, or stands there twice; or the model's name is missing.
     """
-    address, _, model = name.partition("#")
-    authority = re.sub(r"^\w+://", "", address).partition("/")[0]
-    if "@" in authority or "?" in address:
-        raise UsageError(f"a server's address holds no key: it would be stored; set {SERVER_KEY} in the environment")
-    if origin_of(address) is None:
-        raise UsageError("a server's address is not one; write http://HOST:PORT/v1#NAME")
+    named, _, model = name.partition("#")
+    addresses = [address.rstrip("/") for address in named.split(",")]
+    for address in addresses:
+        authority = re.sub(r"^\w+://", "", address).partition("/")[0]
+        if "@" in authority or "?" in address:
+            raise UsageError(
+                f"a server's address holds no key: it would be stored; set {SERVER_KEY} in the environment"
+            )
+        if origin_of(address) is None:
+            raise UsageError(
+                "a server's address is not one; write http://HOST:PORT/v1#NAME, and of several servers of one model "
+                "http://HOST:PORT/v1,http://HOST:PORT/v1#NAME"
+            )
+        if addresses.count(address) > 1:
+            raise UsageError(f"the server {address} is named twice; name each once")
     if not model:
-        raise UsageError(f"{address}: the model's name is missing; write {address}#NAME")
-    return address, model
+        raise UsageError(f"{named}: the model's name is missing; write {named}#NAME")
+    return addresses, model
+
+
+def keys_of_servers(addresses: Sequence[str], value: str) -> dict[str, str]:
+    """Return the key that each server is sent, by address; empty for none.
+
+    Args:
+        addresses: The servers.
+        value: What `SERVER_KEY` has: one key for all servers that the user has named, or, for keys of their own,
+            `http://HOST:PORT=KEY` with blanks between them. A key with an origin goes to no other.
+    """
+    parts = [part.partition("=") for part in value.split()]
+    if not any(key and origin_of(origin) for origin, _, key in parts):
+        return dict.fromkeys(addresses, value)
+    by_origin = {origin_of(origin): key for origin, _, key in parts}
+    return {address: by_origin.get(origin_of(address), "") for address in addresses}
 
 
 def origin_of(address: str) -> str | None:
@@ -115,12 +141,19 @@ def origin_of(address: str) -> str | None:
     return f"{scheme}://{host}:{port}" if host and 0 < port < 65536 else None
 
 
-def place_of(name: str) -> str:
-    """Return where the requests for a chat model go: the origin of its server, or its provider, `openai:`.
+def places_of(name: str) -> list[str]:
+    """Return where the requests for a chat model go: the origins of its servers, or its provider, `openai:`.
 
     Raises:
         UsageError: The name is incomplete, or an address that holds a key.
     """
     if not name.startswith(ADDRESS):
-        return name.partition(":")[0] + ":"
-    return str(origin_of(split_address(name)[0]))
+        return [name.partition(":")[0] + ":"]
+    return list(dict.fromkeys(str(origin_of(address)) for address in split_addresses(name)[0]))
+
+
+def is_same_served(name: str, other: str) -> bool:
+    """Return whether two names are of one model on servers of the user's, maybe on different ones."""
+    if not (name.startswith(ADDRESS) and other.startswith(ADDRESS)):
+        return name == other
+    return name.partition("#")[2] == other.partition("#")[2]

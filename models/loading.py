@@ -48,6 +48,7 @@ def open_model(
     report: Report | None = None,
     may_download: bool = True,
     with_code: bool = False,
+    recorded_as: str | None = None,
 ) -> LanguageModel:
     """Return the language model of that name.
 
@@ -61,6 +62,7 @@ def open_model(
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
+        recorded_as: The name by which runs know a remote model (see `models.chat.open_chat_model`).
 
     Raises:
         NotFoundError: No model of that name.
@@ -78,7 +80,7 @@ def open_model(
         with uncollected():
             from models.chat import open_chat_model
 
-            return open_chat_model(name, limits or Parameters(), key, report)
+            return open_chat_model(name, limits or Parameters(), key, report, recorded_as)
     if name == embedded.ID:
         with quiet_libraries():
             return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)

@@ -11,11 +11,23 @@ import sys
 #: How threads wait, in OpenMP's words; and the variables of its two libraries that say it more finely.
 _POLICY, _FINER = "OMP_WAIT_POLICY", ("GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 
+#: How many there are, in OpenMP's words.
+_NUMBER = "OMP_NUM_THREADS"
+
 
 def wait_passively() -> None:
     """Have the threads of torch wait passively, unless the user has said how, or torch is loaded already."""
     if "torch" not in sys.modules and not any(name in os.environ for name in (_POLICY, *_FINER)):
         os.environ[_POLICY] = "PASSIVE"
+
+
+def use_threads(number: int) -> None:
+    """Have torch compute with so many threads, whether it is loaded already or will be."""
+    os.environ[_NUMBER] = str(number)
+    if "torch" in sys.modules:
+        import torch
+
+        torch.set_num_threads(number)
 
 
 def threads_in_force() -> tuple[int, str]:

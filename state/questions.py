@@ -74,3 +74,15 @@ class TokenLikelihoodModel(LanguageModel, Protocol):
             ContextWindowError: The prompt and the tokens do not fit.
             ModelError: The model failed.
         """
+
+
+@runtime_checkable
+class ServedModel(LanguageModel, Protocol):
+    """A language model that shows only text, but may say how likely one is: that depends on who serves it."""
+
+    def tells_likelihoods(self) -> bool:
+        """Return whether it does; whoever serves it may be asked.
+
+        Raises:
+            ModelError: Nobody could be asked.
+        """

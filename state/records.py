@@ -302,6 +302,30 @@ class Trial(Record):
     cohort: int = Field(ge=1, description="number of the group of runs that are driven side by side")
 
 
+class Platform(Record):
+    """What the digits of a model of this machine depend on, beside model, prompts and batches."""
+
+    device: str
+    precision: str
+    threads: int | None = Field(description="of the processor; None: a GPU computes")
+    processor: str = Field(description="the instructions that a processor has; the name of a GPU")
+    versions: dict[str, str] = Field(description="of the libraries that compute, and of Tertulia")
+
+    def differences(self, before: "Platform") -> list[str]:
+        """Return in words what is other than it was before."""
+        words = {"device": "device", "precision": "precision", "processor": "processor"}
+        found = [
+            f"{name} {getattr(self, field)} instead of {getattr(before, field)}"
+            for field, name in words.items()
+            if getattr(self, field) != getattr(before, field)
+        ]
+        if self.threads != before.threads and None not in (self.threads, before.threads):
+            found.append(f"{self.threads} thread{'s' * (self.threads != 1)} instead of {before.threads}")
+        names = dict.fromkeys([*self.versions, *before.versions])
+        changed = [name for name in names if self.versions.get(name) != before.versions.get(name)]
+        return found + [f"{n} {self.versions.get(n)} instead of {before.versions.get(n)}" for n in changed]
+
+
 class RunRecord(Record):
     """A run as it stands in the store."""
 

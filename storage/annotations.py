@@ -5,7 +5,7 @@ from typing import Any
 from state.annotation import Annotation, Instrument
 from state.errors import StorageError
 from state.text import first_line
-from storage.database import StoreFile
+from storage.contract import Database
 from storage.faults import DAMAGED
 from storage.tables import Table
 from storage.values import json_text, parsed, record_of
@@ -14,7 +14,7 @@ from storage.values import json_text, parsed, record_of
 class Annotations:
     """Annotations of a store file; the key of each is (run, instrument, model, agent, first, part)."""
 
-    def __init__(self, file: StoreFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file, self._table = file, Table(file, "annotations")
 
     def save(self, run: str, annotations: list[Annotation]) -> None:
@@ -32,7 +32,7 @@ class Annotations:
         """
         rows = self._table.select(
             """JOIN lineage ON ancestor = annotations.run AND last <= turns
-            WHERE lineage.run = ? AND (? IS NULL OR instrument = ?)
+            WHERE lineage.run = ? AND (CAST(? AS TEXT) IS NULL OR instrument = ?)
             ORDER BY instrument, model, first, agent, part, depth DESC""",
             *(run, instrument, instrument),
         )

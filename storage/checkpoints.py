@@ -9,24 +9,30 @@ import sqlite3
 import zlib
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import ormsgpack
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Send
 
 from state.errors import StorageError
 from state.text import first_line
-from storage.database import open_connection
+from storage.addresses import StoreAddress
 from storage.faults import storage_faults
+from storage.opening import open_connection
 
 
 @asynccontextmanager
-async def open_checkpoints(path: Path | str) -> AsyncIterator["Checkpoints"]:
+async def open_checkpoints(path: StoreAddress | str) -> AsyncIterator["Checkpoints"]:
     """Open the checkpoints of a store; the file is made if it is missing.
 
     Args:
@@ -35,26 +41,12 @@ async def open_checkpoints(path: Path | str) -> AsyncIterator["Checkpoints"]:
     Raises:
         StorageError: As `SqlStore.open`; also from any reading and writing of a checkpoint.
     """
-    with closing(open_connection(path, create=True, isolation_level="IMMEDIATE")) as connection:
+    with closing(open_connection(str(path), create=True, isolation_level="IMMEDIATE")) as connection:
         yield Checkpoints(connection, path)
 
 
-class Checkpoints(SqliteSaver):
-    """A LangGraph checkpointer for asynchronous graphs; made and used in one thread."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path | str) -> None:
-        super().__init__(connection, serde=PlainSerializer(path))
-        self._path = path
-
-    @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        """Yield a cursor; what failed is undone (the base class commits what was written until then)."""
-        with storage_faults(self._path), super().cursor(transaction) as cursor:
-            try:
-                yield cursor
-            except BaseException:
-                self.conn.rollback()
-                raise
+class SynchronousSaver(BaseCheckpointSaver[str]):
+    """A saver whose asynchronous methods are its others: each stores all it has to before anything else happens."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names."""
@@ -92,9 +84,27 @@ class Checkpoints(SqliteSaver):
         """Delete the checkpoints of a thread."""
         self.delete_thread(thread_id)
 
-    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "Checkpoints":
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
         """Return this checkpointer: LangGraph's strict mode would allow more than plain data."""
         return self
+
+
+class Checkpoints(SynchronousSaver, SqliteSaver):
+    """A LangGraph checkpointer for asynchronous graphs; made and used in one thread."""
+
+    def __init__(self, connection: sqlite3.Connection, path: StoreAddress | str) -> None:
+        super().__init__(connection, serde=PlainSerializer(path))
+        self._path = path
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Yield a cursor; what failed is undone (the base class commits what was written until then)."""
+        with storage_faults(self._path), super().cursor(transaction) as cursor:
+            try:
+                yield cursor
+            except BaseException:
+                self.conn.rollback()
+                raise
 
 
 # --- serializing ----------------------------------------------------------------------------------------------------
@@ -124,7 +134,7 @@ class PlainSerializer(SerializerProtocol):
     forty types, and silently changes the others to dicts.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: StoreAddress | str) -> None:
         """Note the file that messages name."""
         self._path = path
 

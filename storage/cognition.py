@@ -86,14 +86,15 @@ class Cognition(Contents, CognitionStore):
         Raises:
             StorageError: One is not, or not whole.
         """
+        field = self.file.dialect.json_field
         broken = self.file.rows(
-            """SELECT traces.run, traces.turn FROM traces JOIN lineage ON ancestor = traces.run AND turn <= rounds
+            f"""SELECT traces.run, traces.turn FROM traces JOIN lineage ON ancestor = traces.run AND turn <= rounds
             WHERE lineage.run = ? AND turn BETWEEN ? AND ? AND (
                 (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
                 OR (SELECT count(*) FROM steps WHERE steps.run = traces.run AND round = traces.turn)
-                    < json_extract(stored, '$.steps')
+                    < {field("stored", "steps", "count")}
                 OR (SELECT count(*) FROM parts WHERE parts.run = traces.run AND parts.turn = traces.turn)
-                    < json_extract(stored, '$.parts')) LIMIT 1""",
+                    < {field("stored", "parts", "count")}) LIMIT 1""",
             *(run, first, last),
         )
         if broken:
@@ -136,7 +137,7 @@ class Cognition(Contents, CognitionStore):
         of_turn = "JOIN lineage ON ancestor = traces.run AND turn <= rounds WHERE lineage.run = ? AND turn = ?"
         rows = Table(self.file, "traces").select(f"{of_turn} ORDER BY depth LIMIT 1", run, turn)
         if not rows:  # a run may have none; but a damaged index hides one that is there
-            if self.file.rows(f"SELECT 1 FROM traces NOT INDEXED {of_turn} LIMIT 1", run, turn):
+            if self.file.rows(f"SELECT 1 FROM traces {self.file.dialect.unindexed} {of_turn} LIMIT 1", run, turn):
                 cause = f"the index of traces lacks turn {turn} of run {run}"
                 raise StorageError(DAMAGED.format(path=self.path, cause=cause))
             return None

@@ -4,7 +4,6 @@ import hashlib
 import itertools
 import json
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
@@ -12,14 +11,11 @@ from typing_extensions import override
 from state.errors import StorageError
 from state.records import Prompt, Unit
 from state.store import ContentStore
-from storage.database import StoreFile
+from storage.addresses import StoreAddress
+from storage.contract import Database
 from storage.faults import DAMAGED, record_faults
 from storage.tables import Table
 from storage.values import Value, checksum, searchable
-
-_UNITS_OF_PROMPT = """(
-    SELECT key AS position, value AS unit_id FROM prompts, json_each(unit_ids) WHERE hash = ?
-) JOIN units ON units.id = unit_id"""
 
 
 def content_hash(text: str) -> str:
@@ -27,7 +23,7 @@ def content_hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def verified(text: str, content: str, path: Path | str) -> str:
+def verified(text: str, content: str, path: StoreAddress | str) -> str:
     """Return the text after comparing it with its content hash.
 
     Raises:
@@ -46,7 +42,7 @@ class Contents(ContentStore):
         path: The file that messages name.
     """
 
-    def __init__(self, file: StoreFile, path: Path | str | None = None) -> None:
+    def __init__(self, file: Database, path: StoreAddress | str | None = None) -> None:
         """Take an open file.
 
         Args:
@@ -74,7 +70,7 @@ class Contents(ContentStore):
         rows = self.file.rows("SELECT id FROM contents WHERE hash = ?", content)
         if rows:
             return int(rows[0]["id"])
-        return self._inserted("INSERT INTO contents (hash, text) VALUES (?, ?)", content, text)
+        return self.file.insert_row("INSERT INTO contents (hash, text) VALUES (?, ?)", content, text)
 
     @override
     def save_prompt(self, prompt: Prompt) -> str:
@@ -94,7 +90,7 @@ class Contents(ContentStore):
         if not found:
             raise self._missing("prompt", content)
         units = self.file.rows(
-            f"""SELECT unit AS id, block, kind, text, removable, speaker, picture FROM {_UNITS_OF_PROMPT}
+            f"""SELECT unit AS id, block, kind, text, removable, speaker, picture FROM {self._units_of_prompt}
             JOIN contents ON contents.id = content_id ORDER BY position""",
             content,
         )
@@ -105,16 +101,24 @@ class Contents(ContentStore):
 
     def unit_names(self, content: str) -> list[str]:
         """Return the ids of a prompt's units in prompt order; none if there is no such prompt."""
-        rows = self.file.rows(f"SELECT unit FROM {_UNITS_OF_PROMPT} ORDER BY position", content)
+        rows = self.file.rows(f"SELECT unit FROM {self._units_of_prompt} ORDER BY position", content)
         return [row["unit"] for row in rows]
+
+    @property
+    def _units_of_prompt(self) -> str:
+        """The units of the prompt whose hash is the parameter, with their places."""
+        return f"""(
+            SELECT place.key AS position, place.value AS unit_id
+            FROM prompts{self.file.dialect.joined_counts("unit_ids", "place")} WHERE hash = ?
+        ) AS places JOIN units ON units.id = unit_id"""
 
     def save_passage(self, run: str, turn: int, agent: str, kind: str, text: str) -> None:
         """Add an utterance or a thought to what is searched; inside a transaction."""
         values = (None, run, turn, agent, kind, searchable(text))
         self.file.write(
             """INSERT INTO passages (start_id, run, turn, agent, kind, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET text = excluded.text, checksum = excluded.checksum
-            WHERE text IS NOT excluded.text""",
+            ON CONFLICT (run, turn, agent, kind) DO UPDATE SET text = excluded.text, checksum = excluded.checksum
+            WHERE passages.text <> excluded.text""",
             *(*values, checksum(values)),
         )
 
@@ -134,7 +138,7 @@ class Contents(ContentStore):
         known = self._known_units({key[:2] for key in keys})
         for key, unit in zip(keys, units, strict=True):
             if key not in known:
-                known[key] = self._inserted(
+                known[key] = self.file.insert_row(
                     """INSERT INTO units (unit, content_id, block, kind, removable, speaker, picture)
                     VALUES (?, ?, ?, ?, ?, ?, ?)""",
                     *(unit.id, self.text_id(unit.text), *key[2:]),
@@ -155,16 +159,11 @@ class Contents(ContentStore):
         rows = self.file.rows(
             # CROSS JOIN: in this order, by the indexes.
             f"""SELECT unit, hash, block, kind, removable, speaker, picture, units.id AS row
-            FROM (VALUES {", ".join(["(?, ?)"] * len(asked))}) CROSS JOIN contents ON hash = column2
-            CROSS JOIN units ON unit = column1 AND content_id = contents.id""",
+            FROM (VALUES {", ".join(["(?, ?)"] * len(asked))}) AS asked CROSS JOIN contents CROSS JOIN units
+            WHERE hash = column2 AND unit = column1 AND content_id = contents.id""",
             *itertools.chain.from_iterable(asked),
         )
         return {tuple(row.values())[:-1]: row["row"] for row in rows}
-
-    def _inserted(self, sql: str, *values: str | int | None) -> int:
-        row = self.file.write(sql, *values).lastrowid
-        assert row is not None  # an INSERT into a table with row ids
-        return row
 
     def verified_texts(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return rows, each with a text and its hash, after comparing the two.

@@ -1,230 +1,46 @@
-"""Connections to a store file, and how its errors become messages of one line."""
+"""The database of a store in a SQLite file."""
 
+import json
 import os
 import sqlite3
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
 
 from state.errors import StorageError
-from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
-from storage.objects import check_objects, is_known, objects
-from storage.schema import BINARY, IDENTIFIERS, SCHEMA_VERSION, schema_version
-from storage.structure import check_tables
-from storage.values import LARGEST_BYTES, Value, bound, compared, decoded, identifier, read
-from storage.views import QUERIES
+from state.words import has_unspaced
+from storage.contract import Database
+from storage.dialects import SQLITE
+from storage.faults import DAMAGED, UNWRITABLE, storage_faults
+from storage.locks import Drivers, clear_lock, drive_lock
+from storage.opening import MEMORY, open_connection
+from storage.schema import BINARY, IDENTIFIERS
+from storage.terms import UNSPACED, Term, holds_terms
+from storage.values import Value, bound, compared, decoded, identifier, read
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-#: The path of a store that lives only as long as its connection.
-MEMORY = ":memory:"
-
-#: What SQLite says of a file that can be read, on a disk that can't be written.
-_UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-
-#: No SQLite file that holds anything is shorter.
-_SMALLEST_PAGE_BYTES = 512
-
-#: How a journal ends that names a super-journal (https://www.sqlite.org/fileformat2.html, section 4.1).
-_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+    from sqlite_utils import Database as SqliteUtils
 
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 
-#: Steps of SQLite's machine between two looks at whether a signal has come: less than a millisecond, at no cost that
-#: could be measured.
-_STEPS_BETWEEN_SIGNALS = 10_000
+#: LangGraph's tables, which it makes itself when it first stores a checkpoint; a run is a thread of its.
+_CHECKPOINT_TABLES = ("checkpoints", "writes")
+
+#: What finds passages that hold signs of scripts without spaces.
+_HAS_UNSPACED = " OR ".join(
+    f"passages.text GLOB '*[{''.join(f'{first}-{last}' for first, last in ranges)}]*'"
+    for ranges in (UNSPACED[:-1], UNSPACED[-1:])
+)
 
 
-def open_connection(
-    path: Path | str, create: bool, isolation_level: Literal["IMMEDIATE"] | None = None
-) -> sqlite3.Connection:
-    """Open a store file, new or old, with the tables of this version; on a disk that can't be written, for reading.
+class StoreFile(Database):
+    """The connection of one user of a SQLite file."""
 
-    Args:
-        path: The file, or `:memory:`.
-        create: Whether the file is made if it is missing.
-        isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
-
-    Raises:
-        StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or, where it can't be
-            written, from an older one, or left behind in the middle of writing.
-    """
-    with storage_faults(path):
-        if path == MEMORY:
-            return _prepared(MEMORY, path, isolation_level)
-        _refuse_stump(Path(path))
-        try:
-            place = Path(path).absolute().as_uri()
-        except FileNotFoundError:
-            raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
-        _refuse_companions(os.path.realpath(path))
-        if create:
-            _make_private(Path(path))
-        try:
-            return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
-        except sqlite3.OperationalError as error:
-            # Python's complaint that a text is not UTF-8 has no error code.
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-            if create or code not in _UNWRITABLE or not os.access(path, os.R_OK):
-                raise
-            log = Path(f"{path}-wal")
-            if log.exists() and log.stat().st_size:
-                raise StorageError(
-                    f"{path} can't be read where it can't be written: its last changes are still in {log.name}; copy "
-                    "both to a folder that is writable"
-                ) from error
-            return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
-
-
-def _make_private(path: Path) -> None:
-    """Make the file if it is missing, for its owner alone; SQLite gives the files beside it the same permissions.
-
-    Raises:
-        StorageError: The log of a store that was moved away lies there. SQLite would delete it.
-    """
-    if os.path.exists(path):
-        return
-    refuse_lost_log(path)
-    with suppress(OSError):  # SQLite says why, or another process has just made it
-        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-
-
-def refuse_lost_log(path: Path) -> None:
-    """Refuse a missing store whose last changes still lie where it was.
-
-    Raises:
-        StorageError: They do.
-    """
-    log = Path(f"{path}-wal")
-    if os.path.isfile(log) and log.stat().st_size:
-        raise StorageError(
-            f"{path} is not there, but {log.name} is: the last changes of a store that was moved without it; move it "
-            "beside the store, under the store's name and -wal, or remove it"
-        )
-
-
-def _refuse_stump(path: Path) -> None:
-    # SQLite would take it for a new file. One without a byte is new: another process may be making it.
-    size = path.stat().st_size if os.path.isfile(path) else 0
-    if 0 < size < _SMALLEST_PAGE_BYTES:
-        raise StorageError(DAMAGED.format(path=path, cause=f"no more than {size} bytes are left of it"))
-
-
-def _refuse_companions(path: str) -> None:
-    """Refuse files beside a store through which SQLite would write to, or delete, a file that a stranger chose.
-
-    SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
-    super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
-    """
-    for ending in ("-wal", "-shm", "-journal"):
-        beside = f"{path}{ending}"
-        if os.path.islink(beside):
-            raise StorageError(f"{beside} is a link, so SQLite would write to another file; remove the link first")
-        if os.path.exists(beside) and not os.path.isfile(beside):
-            raise StorageError(f"{beside} is no file, so SQLite could wait for it for ever; remove it first")
-    with suppress(OSError), open(f"{path}-journal", "rb") as journal:
-        journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
-        if journal.read() == _JOURNAL_MAGIC:
-            raise StorageError(f"{path}-journal names a file that SQLite would delete; remove the journal first")
-
-
-def _prepared(
-    place: str, path: Path | str, isolation_level: Literal["IMMEDIATE"] | None, can_write: bool = True
-) -> sqlite3.Connection:
-    connection = sqlite3.connect(place, uri=place != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
-    try:
-        _restrict(connection)
-        if (version := schema_version(connection, str(path))) != SCHEMA_VERSION:
-            check_objects(objects(connection), version, str(path), QUERIES)
-            # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
-            # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
-            from storage.migrations import migrate
-
-            migrate(connection, str(path))
-        check_schema(connection, str(path))
-        # All of it is ours, to the last token, and SQLite needs to trust it: up to 3.40 at least, a trigger may not
-        # write to a full-text index otherwise.
-        connection.execute("PRAGMA trusted_schema = ON")
-        if can_write:
-            # WAL: readers don't wait for the writer. NORMAL: kill -9 loses nothing; a power cut may lose the last
-            # commits, but the file stays whole.
-            _use_wal(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def open_to_look(path: Path) -> sqlite3.Connection:
-    """Open a store of this version for plain SQL that reads; nothing is made, migrated or written.
-
-    Raises:
-        StorageError: Its schema is not as Tertulia makes it.
-        sqlite3.Error: It can't be opened.
-    """
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    try:
-        _restrict(connection)
-        if schema_version(connection, str(path)) != SCHEMA_VERSION:
-            raise StorageError(f"{path} is not of this version")
-        check_schema(connection, str(path))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _restrict(connection: sqlite3.Connection) -> None:
-    """Let a connection trust nothing that stands in the file, read nothing huge, and hear signals in a query."""
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BYTES)
-    if sys.version_info >= (3, 12):
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-    connection.set_progress_handler(_hear_signals, _STEPS_BETWEEN_SIGNALS)
-
-
-def _hear_signals() -> int:
-    """Go on. Python handles signals when a function of its own begins; what that raises ends the query.
-
-    Python's `sqlite3` drops the exception and reports SQLITE_INTERRUPT, of which `storage_faults` makes one again.
-    """
-    return 0
-
-
-def check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse a store of this version whose schema is not as Tertulia makes it.
-
-    Raises:
-        StorageError: Something in it is missing, was changed, or is of somebody else.
-    """
-    rows = objects(connection)
-    if not is_known(rows):
-        check_objects(rows, SCHEMA_VERSION, path, QUERIES)
-        check_tables(connection, path, {str(row[1]) for row in rows}, QUERIES)
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Turn on SQLite's write-ahead log, for which it wants a new file for itself and does not wait by itself."""
-    given_up_at = time.monotonic() + BUSY_TIMEOUT_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > given_up_at:
-                raise
-            time.sleep(0.01)
-
-
-class StoreFile:
-    """The connection of one user of the file: rows out, writes in transactions."""
+    dialect = SQLITE
 
     def __init__(self, path: Path | str, create: bool) -> None:
         """Open the file (see `open_connection`) and check its structure where that is cheap."""
@@ -239,28 +55,24 @@ class StoreFile:
     def _connect(self, create: bool) -> None:
         self._connection = open_connection(self.path, create)
         self._connection.text_factory = decoded
-        self._database: Database | None = None
+        self._database: SqliteUtils | None = None
 
     @property
-    def database(self) -> "Database":
+    def database(self) -> "SqliteUtils":
         """The file as sqlite-utils shows it; imported when asked for, as reading does without (see `_prepared`)."""
         if self._database is None:
-            from sqlite_utils import Database
+            from sqlite_utils import Database as SqliteUtils
 
-            self._database = Database(self._connection, recursive_triggers=False, execute_plugins=False)
+            self._database = SqliteUtils(self._connection, recursive_triggers=False, execute_plugins=False)
         return self._database
 
+    @override
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
-        """Return the rows of a query, each by column name."""
-        return self._fetched(sql, [compared(value) for value in values])
+        return self._fetched(sql, [bound(compared(value)) for value in values])
 
+    @override
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
-        """Return the rows of a query whose parameters have names."""
-        return self._fetched(sql, {name: compared(value) for name, value in values.items()})
-
-    def define(self, name: str, function: Callable[..., Value]) -> None:
-        """Let queries of this connection call a pure function of texts."""
-        self._connection.create_function(name, function.__code__.co_argcount, function, deterministic=True)
+        return self._fetched(sql, {name: bound(compared(value)) for name, value in values.items()})
 
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
@@ -271,11 +83,24 @@ class StoreFile:
                 {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
             ]
 
+    @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
-        """Execute one statement that writes."""
         with storage_faults(self.path):
             return self._connection.execute(sql, [bound(value) for value in values])
 
+    @override
+    def insert_row(self, sql: str, *values: Value) -> int:
+        row = self.write(sql, *values).lastrowid
+        assert row is not None  # an INSERT into a table with row ids
+        return row
+
+    @override
+    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
+        records: list[list[Any]] = [[bound(value) for value in row] for row in rows]
+        with storage_faults(self.path):
+            self.database.table(table).insert_all([[*columns], *records], replace=replace)
+
+    @override
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make all writes inside one transaction, or part of the one that is open.
@@ -310,37 +135,102 @@ class StoreFile:
                 self._connection.execute("RELEASE nested")
             raise
 
+    @override
     def save_log(self) -> None:
-        """Copy what the write-ahead log holds into the file, as far as nobody reads or writes it, without waiting.
-
-        So the file alone has it, should it be moved or copied without its log. Not inside a transaction, which is not
-        in the log yet.
-        """
+        # What the write-ahead log holds goes into the file, as far as nobody reads or writes it, without waiting: so
+        # the file alone has it, should it be moved or copied without its log. A transaction is not in the log yet.
         if self._connection.in_transaction:
             return
         with storage_faults(self.path):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
+    @override
     def reopen(self) -> None:
-        """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""
         self._connection.rollback()
         self.close()
         self._connect(create=False)
 
-    def move_to(self, path: Path | str) -> None:
-        """Go on with another file, which is made if it is missing."""
-        self.close()
-        self.path = path
-        self._connect(create=True)
-
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     @property
+    @override
     def is_checked(self) -> bool:
-        """Whether the file is small enough to be checked whole whenever it is read."""
         return self.path == MEMORY or os.path.getsize(self.path) <= CHECKED_UP_TO_BYTES
+
+    @override
+    def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
+        # A pure function of texts, for the queries of this connection.
+        self._connection.create_function("holds_terms", 1, lambda text: holds_terms(text, terms), deterministic=True)
+        looked_through = f"({_HAS_UNSPACED}) AND holds_terms(passages.text)"
+        if any(has_unspaced(term.text) for term in terms):  # the index has no word of them
+            return looked_through, {}
+        # Nothing but quotes and a last `*` has a meaning of its own.
+        query = " ".join(f'"{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
+        indexed = "passages.id IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH :query)"
+        return f"{indexed} OR {looked_through}", {"query": query}
+
+    @override
+    def check_full_text(self) -> None:
+        try:
+            self.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
+        except StorageError as error:
+            code = getattr(error.__cause__, "sqlite_errorcode", 0)
+            if code & 0xFF != sqlite3.SQLITE_READONLY:  # it writes nothing, but is refused where nothing can be written
+                raise
+
+    # --- drivers ----------------------------------------------------------------------------------------------------
+
+    @override
+    def drive_lock(self, run: str) -> AbstractContextManager[None]:
+        # A store in memory has no other driver.
+        return nullcontext() if self.path == MEMORY else drive_lock(Path(self.path), run)
+
+    @override
+    def clear_lock(self, run: str) -> None:
+        if self.path != MEMORY:
+            clear_lock(Path(self.path), run)
+
+    @override
+    def drivers(self) -> Drivers:
+        return Drivers(Path(self.path))
+
+    @override
+    def data_version(self) -> Hashable:
+        return int(self.rows("PRAGMA data_version")[0]["data_version"])
+
+    # --- LangGraph's checkpoints ------------------------------------------------------------------------------------
+
+    @override
+    def checkpoint_sizes(self) -> dict[str, int]:
+        if not self._made("checkpoints"):
+            return {}
+        size = "sum(length(checkpoint) + length(metadata)) AS size"
+        rows = self.rows(f"SELECT thread_id, {size} FROM checkpoints GROUP BY thread_id")
+        return {row["thread_id"]: row["size"] for row in rows}
+
+    @override
+    def delete_checkpoints(self, threads: Collection[str]) -> None:
+        for table in self._made(*_CHECKPOINT_TABLES):
+            self.write(f"DELETE FROM {table} WHERE thread_id IN {SQLITE.given_texts}", json.dumps([*threads]))
+
+    def _made(self, *tables: str) -> list[str]:
+        """Return those of some tables that there are."""
+        given = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN {SQLITE.given_texts}"
+        return [row["name"] for row in self.rows(given, json.dumps(tables))]
+
+    # --- the file ---------------------------------------------------------------------------------------------------
+
+    @override
+    def check_writable(self) -> None:
+        place = self.path if os.path.exists(self.path) else Path(self.path).parent
+        if self.path != MEMORY and not os.access(place, os.W_OK):
+            raise StorageError(UNWRITABLE.format(path=self.path))
+
+    @override
+    def compact(self) -> None:
+        self.write("VACUUM")
 
     def _check_structure(self) -> None:
         if not self.is_checked:

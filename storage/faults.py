@@ -4,12 +4,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from pydantic import ValidationError
 
 from state.errors import StorageError
 from state.text import first_line, one_line
+from storage.addresses import ServerAddress, StoreAddress
 from storage.values import LARGEST_BYTES, DamagedValueError
 
 #: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
@@ -18,6 +18,11 @@ BUSY_TIMEOUT_S = 30
 DAMAGED = (
     "{path} is damaged or was altered ({cause}); go back to a backup, "
     "or save what is left with `sqlite3 {path} .recover`"
+)
+
+_ALTERED_SERVER = (
+    "{path} is damaged or was altered ({cause}); go back to a backup of the database, or save the runs that are whole: "
+    "tertulia merge {path} --into FILE"
 )
 
 UNWRITABLE = "{path} can't be written; make the file and its folder writable, or copy it elsewhere"
@@ -40,8 +45,14 @@ _ADVICE = {
 _OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataError)
 
 
+def damaged(path: StoreAddress | str, cause: str) -> StorageError:
+    """Return the error of a store that does not hold what was written."""
+    message = _ALTERED_SERVER if isinstance(path, ServerAddress) else DAMAGED
+    return StorageError(message.format(path=path, cause=cause))
+
+
 @contextmanager
-def storage_faults(path: Path | str) -> Iterator[None]:
+def storage_faults(path: StoreAddress | str) -> Iterator[None]:
     """Re-raise an error of SQLite, or of a stored record that is invalid, as a `StorageError`.
 
     Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
@@ -57,7 +68,7 @@ def storage_faults(path: Path | str) -> Iterator[None]:
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
         # Python's complaint that a text is not UTF-8 has no error code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT:  # by a signal (storage/database.py)
+        if code == sqlite3.SQLITE_INTERRUPT:  # by a signal (storage/opening.py)
             raise KeyboardInterrupt from None
         if type(error) not in _OF_THE_FILE or code not in _ADVICE:
             raise
@@ -70,7 +81,7 @@ def storage_faults(path: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def record_faults(path: Path | str) -> Iterator[None]:
+def record_faults(path: StoreAddress | str) -> Iterator[None]:
     """Re-raise as a `StorageError` whatever goes wrong while a row becomes a record.
 
     What has the type and the checksum that it should have may still be what only a stranger would write. Inside, there

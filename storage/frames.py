@@ -8,11 +8,11 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from state.errors import NotFoundError, StorageError, UsageError, extra_hint
 from state.parameters import Parameters
+from storage.addresses import StoreAddress, is_missing, store_address
 from storage.contents import content_hash
 from storage.faults import DAMAGED, record_faults
 from storage.schema import Kind
@@ -27,16 +27,12 @@ if TYPE_CHECKING:
 #: What a frame is of: the id of a run, a unique beginning of it, `@last`, several of these, or all runs.
 Runs = str | Iterable[str] | None
 
-_CHOSEN = "(SELECT value FROM json_each(?))"
-_WITH_ANCESTORS = f"(SELECT ancestor FROM lineage WHERE run IN {_CHOSEN})"
-_PROMPTS = f"SELECT DISTINCT prompt FROM turns WHERE prompt IS NOT NULL AND run IN {_WITH_ANCESTORS}"
 
-
-def runs(store: Path | str, run: Runs = None, *, parameters: bool = False) -> "DataFrame":
+def runs(store: StoreAddress | str, run: Runs = None, *, parameters: bool = False) -> "DataFrame":
     """Return a row per run, oldest first.
 
     Args:
-        store: The store file.
+        store: The store.
         run: Which runs; see `Runs`.
         parameters: Whether each parameter has a column of its own too: `parameter.NAME`, `parameter.nodes.PLACE`,
             `parameter.node_settings.NODE.NAME`; no value where a run does not set it.
@@ -53,11 +49,11 @@ def runs(store: Path | str, run: Runs = None, *, parameters: bool = False) -> "D
     return frame.join(_spread(frame["parameters"])) if parameters else frame
 
 
-def turns(store: Path | str, run: Runs = None) -> "DataFrame":
+def turns(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per turn, silences among them; a fork has its parent's turns before its own.
 
     Args:
-        store: The store file.
+        store: The store.
         run: Which runs; see `Runs`.
 
     Returns:
@@ -69,11 +65,11 @@ def turns(store: Path | str, run: Runs = None) -> "DataFrame":
     return _frame(store, run, VIEWS["each_turn"])
 
 
-def parts(store: Path | str, run: Runs = None) -> "DataFrame":
+def parts(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per further utterance of a turn: the plan and the answer of each exchange of an album chat.
 
     Args:
-        store: The store file.
+        store: The store.
         run: Which runs; see `Runs`.
 
     Returns:
@@ -85,11 +81,11 @@ def parts(store: Path | str, run: Runs = None) -> "DataFrame":
     return _frame(store, run, VIEWS["each_part"])
 
 
-def agent_rounds(store: Path | str, run: Runs = None) -> "DataFrame":
+def agent_rounds(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per round of a meeting and agent who was there; dialogues of two have none.
 
     Args:
-        store: The store file.
+        store: The store.
         run: Which runs; see `Runs`.
 
     Returns:
@@ -101,11 +97,11 @@ def agent_rounds(store: Path | str, run: Runs = None) -> "DataFrame":
     return _frame(store, run, VIEWS["each_agent_round"])
 
 
-def units(store: Path | str, run: Runs = None) -> "DataFrame":
+def units(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per unit of the prompt of each turn, in prompt order.
 
     Args:
-        store: The store file.
+        store: The store.
         run: Which runs; see `Runs`. A turn has some hundred units: better not all runs of a big store at once.
 
     Returns:
@@ -117,11 +113,11 @@ def units(store: Path | str, run: Runs = None) -> "DataFrame":
     return _frame(store, run, VIEWS["each_unit"])
 
 
-def calls(store: Path | str, run: Runs = None) -> "DataFrame":
+def calls(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per call of a model, in the order in which they were stored.
 
     Args:
-        store: The store file.
+        store: The store.
         run: Which runs; see `Runs`.
 
     Returns:
@@ -136,7 +132,7 @@ def calls(store: Path | str, run: Runs = None) -> "DataFrame":
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _frame(path: Path | str, run: Runs, view: View) -> "DataFrame":
+def _frame(path: StoreAddress | str, run: Runs, view: View) -> "DataFrame":
     try:
         import pandas
     except ImportError as error:
@@ -162,31 +158,36 @@ def _series(values: list[Any], kind: str) -> "Series[Any]":
     return pandas.Series(values, dtype=types.get(kind, object))
 
 
-def _read(path: Path | str, run: Runs, view: View) -> list[dict[str, Any]]:
+def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any]]:
     """Return the rows of a view, after checking what they are made of."""
-    if not Path(path).exists():
+    if is_missing(path := store_address(path)):
         raise NotFoundError(f"there is no store {path}; give the file that `tertulia run` wrote")
     with SqlStore.open(path) as store:
         if run is None:
             chosen = [row["run"] for row in store.file.rows("SELECT run FROM runs")]
         else:
             chosen = [store.run(name).run for name in ([run] if isinstance(run, str) else run)]
-        rows = store.file.rows(f"SELECT * FROM {view.name} WHERE run IN {_CHOSEN}", json.dumps(chosen))
+        of_runs = f"SELECT * FROM {view.name} WHERE run IN {store.file.dialect.given_texts}"
+        rows = store.file.rows(of_runs, json.dumps(chosen))
         _check(store, view, rows, chosen)
     return rows
 
 
 def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
     """Check what the rows of a view were made of."""
+    given = store.file.dialect.given_texts
+    with_ancestors = f"(SELECT ancestor FROM lineage WHERE run IN {given})"
     for table in view.tables:
-        Table(store.file, table).select(f"WHERE run IN {_WITH_ANCESTORS}", json.dumps(chosen))
+        Table(store.file, table).select(f"WHERE run IN {with_ancestors}", json.dumps(chosen))
     texts = {row[view.texts] for row in rows if row[view.texts] is not None} if view.texts else set()
-    unknown = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT hash FROM contents)"
-    if store.file.rows(unknown, json.dumps([content_hash(text) for text in texts])):
+    hashes = [content_hash(text) for text in texts]
+    known = store.file.rows(f"SELECT hash FROM contents WHERE hash IN {given}", json.dumps(hashes))
+    if len(known) != len(hashes):
         raise StorageError(DAMAGED.format(path=store.path, cause="a text does not match its hash"))
     if view.name == "each_unit":
-        for prompt in {row["prompt"] for row in store.file.rows(_PROMPTS, json.dumps(chosen))}:
-            store.prompt(prompt)
+        prompts = f"SELECT DISTINCT prompt FROM turns WHERE prompt IS NOT NULL AND run IN {with_ancestors}"
+        for row in store.file.rows(prompts, json.dumps(chosen)):
+            store.prompt(row["prompt"])
 
 
 def _value(value: Any, kind: Kind) -> Any:

@@ -1,9 +1,9 @@
 """Names that users give to what is stored: an id, a unique beginning of it, or `@last`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from state.errors import UsageError
+from storage.addresses import StoreAddress
 
 LATEST = "@last"
 
@@ -11,7 +11,7 @@ LATEST = "@last"
 LISTED = 20
 
 
-def resolve_id(given: str, known: Sequence[str], kind: str, path: Path | str) -> str | None:
+def resolve_id(given: str, known: Sequence[str], kind: str, path: StoreAddress | str) -> str | None:
     """Return the id that a user names; `None` if there is none.
 
     Args:

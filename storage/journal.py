@@ -52,7 +52,7 @@ class Journal(Contents, CallStore):
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
-            WHERE lineage.run = ? AND round BETWEEN ? AND ? AND (depth = 0 OR NOT ?)
+            WHERE lineage.run = ? AND round BETWEEN ? AND ? AND (depth = 0 OR ? = 0)
             ORDER BY depth DESC, calls.id""",
             *(run, 0 if round is None else round, NO_LIMIT if round is None else round, without_shared),
             also="hash, text",

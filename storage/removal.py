@@ -4,10 +4,10 @@ Which columns point where is declared in schema.py. A population points to pictu
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.database import StoreFile
+from storage.contract import Database
 from storage.faults import record_faults
 from storage.schema import TABLES
 from storage.values import parsed
@@ -19,17 +19,6 @@ _OF_A_RUN = tuple(
     if table.name != "encounters" and any(column.name == "run" for column in table.columns)
 )
 
-#: LangGraph's tables, which it makes itself; a run is a thread of its.
-_CHECKPOINTS = ("checkpoints", "writes")
-
-_GIVEN = "(SELECT value FROM json_each(?))"
-
-
-#: The hashes of the pictures that populations point to; half a surrogate pair makes bytes of their text.
-_PICTURES = """SELECT json_extract(picture.value, '$.file.hash') AS pointer
-    FROM contents, json_each(CAST(text AS TEXT), '$.pictures') AS picture
-    WHERE contents.id IN (SELECT case_id FROM runs WHERE kind = 'album_chat'{}) AND pointer IS NOT NULL"""
-
 
 @dataclass(frozen=True)
 class Pointed:
@@ -40,64 +29,60 @@ class Pointed:
     contents: frozenset[int]
 
 
-def pointed_from(file: StoreFile, runs: Sequence[str]) -> Pointed:
+def pointed_from(file: Database, runs: Sequence[str]) -> Pointed:
     """Return what runs point to."""
+    given = file.dialect.given_texts
     prompts, contents = (
         {
             row["pointer"]
             for table, column in _pointing_to(target)
             if table in _OF_A_RUN
-            for row in file.rows(f"SELECT {column} AS pointer FROM {table} WHERE run IN {_GIVEN}", json.dumps(runs))
+            for row in file.rows(f"SELECT {column} AS pointer FROM {table} WHERE run IN {given}", json.dumps(runs))
         }
         for target in ("prompts", "contents")
     )
-    pictures = file.rows(_PICTURES.format(f" AND run IN {_GIVEN}"), json.dumps(runs))
+    pictures = file.rows(file.dialect.populations_pictures(f" AND run IN {given}"), json.dumps(runs))
     return Pointed(
         frozenset(prompts - {None}), frozenset(row["pointer"] for row in pictures), frozenset(contents - {None})
     )
 
 
-def delete_runs(file: StoreFile, runs: Sequence[str]) -> None:
+def delete_runs(file: Database, runs: Sequence[str]) -> None:
     """Delete every row of runs, their checkpoints among them; inside a transaction."""
     for table in _OF_A_RUN:
-        file.write(f"DELETE FROM {table} WHERE run IN {_GIVEN}", json.dumps(runs))
-    delete_checkpoints(file, runs)
+        file.write(f"DELETE FROM {table} WHERE run IN {file.dialect.given_texts}", json.dumps(runs))
+    file.delete_checkpoints(runs)
 
 
-def delete_checkpoints(file: StoreFile, runs: Collection[str]) -> None:
-    """Delete the LangGraph checkpoints of runs; inside a transaction."""
-    made = {row["name"] for row in file.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    for table in made.intersection(_CHECKPOINTS):
-        file.write(f"DELETE FROM {table} WHERE thread_id IN {_GIVEN}", json.dumps(list(runs)))
-
-
-def delete_unused(file: StoreFile, pointed: Pointed) -> None:
+def delete_unused(file: Database, pointed: Pointed) -> None:
     """Delete those of some texts, prompts, units and pictures that nothing points to any more; inside a transaction.
 
     Args:
         file: The store file.
         pointed: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
     """
-    unused = f"hash IN {_GIVEN} AND hash NOT IN ({_pointers('prompts')})"
+    dialect = file.dialect
+    texts, counts = dialect.given_texts, dialect.given_counts
+    unused = f"hash IN {texts} AND hash NOT IN ({_pointers('prompts')})"
     prompts = file.rows(f"SELECT hash, unit_ids FROM prompts WHERE {unused}", json.dumps([*pointed.prompts]))
     with record_faults(file.path):
         unit_ids = json.dumps(sorted({int(unit) for row in prompts for unit in parsed(row["unit_ids"])}))
-    file.write(f"DELETE FROM prompts WHERE hash IN {_GIVEN}", json.dumps([row["hash"] for row in prompts]))
+    file.write(f"DELETE FROM prompts WHERE hash IN {texts}", json.dumps([row["hash"] for row in prompts]))
     units = file.rows(
-        f"""SELECT id, content_id, picture FROM units WHERE id IN {_GIVEN}
-        AND id NOT IN (SELECT value FROM prompts, json_each(unit_ids))""",
+        f"""SELECT id, content_id, picture FROM units WHERE id IN {counts}
+        AND id NOT IN (SELECT place.value FROM prompts{dialect.joined_counts("unit_ids", "place")})""",
         unit_ids,
     )
-    file.write(f"DELETE FROM units WHERE id IN {_GIVEN}", json.dumps([row["id"] for row in units]))
+    file.write(f"DELETE FROM units WHERE id IN {counts}", json.dumps([row["id"] for row in units]))
     pictures = json.dumps([*pointed.pictures, *(row["picture"] for row in units if row["picture"] is not None)])
-    needed = f"{_pointers('pictures')} UNION {_PICTURES.format('')}"
-    file.write(f"DELETE FROM pictures WHERE hash IN {_GIVEN} AND hash NOT IN ({needed})", pictures)
+    needed = f"{_pointers('pictures')} UNION {dialect.populations_pictures('')}"
+    file.write(f"DELETE FROM pictures WHERE hash IN {texts} AND hash NOT IN ({needed})", pictures)
     contents = json.dumps([*{*pointed.contents, *(row["content_id"] for row in units)}])
     # Memories stand in the index of what is searched under the case that they come from.
     file.write(
-        f"DELETE FROM passages WHERE start_id IN {_GIVEN} AND start_id NOT IN (SELECT case_id FROM runs)", contents
+        f"DELETE FROM passages WHERE start_id IN {counts} AND start_id NOT IN (SELECT case_id FROM runs)", contents
     )
-    file.write(f"DELETE FROM contents WHERE id IN {_GIVEN} AND id NOT IN ({_pointers('contents')})", contents)
+    file.write(f"DELETE FROM contents WHERE id IN {counts} AND id NOT IN ({_pointers('contents')})", contents)
 
 
 def _pointing_to(target: str) -> Iterator[tuple[str, str]]:

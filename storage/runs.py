@@ -3,9 +3,8 @@
 import itertools
 import secrets
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -18,10 +17,9 @@ from state.records import Extension, RunRecord, RunStatus, Trial
 from state.store import Dependents, RunStore
 from storage.cognition import NO_LIMIT
 from storage.contents import Contents
-from storage.database import MEMORY
 from storage.faults import DAMAGED, record_faults
 from storage.ids import LISTED, listed, resolve_id
-from storage.locks import clear_lock, drive_lock
+from storage.opening import MEMORY
 from storage.removal import delete_runs, delete_unused, pointed_from
 from storage.tables import Table
 from storage.values import Value, parsed, plain_json, record_of
@@ -29,6 +27,10 @@ from storage.views import TURNS_OF_RUN
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+#: Characters of an id that is reserved for a run of another store: there are 700 million, so that two commands that
+#: reserve some at the same time hardly ever take the same.
+_RESERVED_LENGTH = 6
 
 #: Fields of a run's record that are columns as they are.
 _PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
@@ -81,24 +83,34 @@ class Runs(Contents, RunStore):
 
     def new_run_id(self) -> str:
         """Return an id that no run has: four characters, more when those become few."""
-        taken = {
-            row["id"] for row in self.file.rows("SELECT run AS id FROM runs UNION SELECT simulation FROM simulations")
-        }
+        taken = self._taken_ids()
         names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
         return next(name for name in names if name not in taken)
 
+    def new_run_ids(self, number: int) -> list[str]:
+        """Return ids that no run has, for runs that are made in other stores: long, as others may do the same now."""
+        taken, found = self._taken_ids(), dict[str, None]()
+        while len(found) < number:
+            name = "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(_RESERVED_LENGTH))
+            if name not in taken:
+                found[name] = None
+        return list(found)
+
+    def _taken_ids(self) -> set[str]:
+        ids = "SELECT run AS id FROM runs UNION SELECT simulation FROM simulations"
+        return {row["id"] for row in self.file.rows(ids)}
+
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Hold the lock of a run: only one process drives it. A store in memory has no other driver.
+        """Hold the lock of a run: only one process drives it.
 
         Raises:
             StorageError: Another driver has it; the message names its process.
         """
-        return nullcontext() if self.file.path == MEMORY else drive_lock(Path(self.path), run)
+        return self.file.drive_lock(run)
 
     def clear_lock(self, run: str) -> None:
-        """Remove what the lock of a finished run has left (see `storage.locks.clear_lock`)."""
-        if self.file.path != MEMORY:
-            clear_lock(Path(self.path), run)
+        """Remove what the lock of a finished run has left."""
+        self.file.clear_lock(run)
 
     @override
     def create_run(self, run: RunRecord, start: Start) -> None:
@@ -116,15 +128,29 @@ class Runs(Contents, RunStore):
         }
         with self.file.transaction():
             row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
-            is_new = Table(self.file, "runs").insert(row)
-            for shared in self._lineage_rows(run):
-                Table(self.file, "lineage").insert(shared)
-            participants = (start.participant(name) for name in start.names)
-            memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
-            self.save_start_memories(row["case_id"], memories)
+            is_new = self.insert_run(row, run, start)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
         self.file.save_log()
+
+    def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
+        """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
+
+        Args:
+            row: The row, whose start is stored.
+            run: Its record.
+            start: Its start.
+
+        Returns:
+            Whether there was none of its id.
+        """
+        is_new = Table(self.file, "runs").insert(row)
+        for shared in self._lineage_rows(run):
+            Table(self.file, "lineage").insert(shared)
+        participants = (start.participant(name) for name in start.names)
+        memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
+        self.save_start_memories(row["case_id"], memories)
+        return is_new
 
     def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
         # A run has all that it wrote itself.
@@ -160,7 +186,7 @@ class Runs(Contents, RunStore):
         if not rows:
             raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
-        return self._run_record(rows[0])
+        return self.run_record(rows[0])
 
     @override
     def runs(
@@ -177,12 +203,12 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "runs").select(
             f"{where} ORDER BY id DESC LIMIT ?",
             *given.values(),
-            -1 if limit is None else limit,
+            NO_LIMIT if limit is None else limit,
             also=f"{TURNS_OF_RUN} AS turns",
         )
         if self.file.is_checked:
             self._check_nothing_is_lost()
-        return [self._run_record(row) for row in rows]
+        return [self.run_record(row) for row in rows]
 
     def _check_nothing_is_lost(self) -> None:
         """Check that every run has its record, and every turn that was executed its row."""
@@ -281,7 +307,8 @@ class Runs(Contents, RunStore):
         if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
             raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
 
-    def _run_record(self, row: dict[str, Any]) -> RunRecord:
+    def run_record(self, row: dict[str, Any]) -> RunRecord:
+        """Return the record of a row of `runs`."""
         with record_faults(self.path):
             return record_of(
                 RunRecord,

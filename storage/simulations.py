@@ -78,7 +78,9 @@ class Simulations(Streams, TownStore):
     def _check_encounters(self) -> None:
         """Check that no encounter is missing whose conversation is there; it is stored after the run is created."""
         lost = self.file.rows(
-            """SELECT runs.run FROM simulations JOIN runs ON runs.run GLOB simulations.simulation || '-[0-9]*-[0-9]*'
+            """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
+            ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
+            AND substr(runs.run, length(simulations.simulation) + 2, 1) BETWEEN '0' AND '9'
             WHERE runs.status = 'finished' AND runs.run NOT IN (SELECT run FROM encounters)
             LIMIT 1"""
         )
@@ -147,7 +149,8 @@ class Simulations(Streams, TownStore):
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
         rows = self.file.rows(
-            """SELECT day, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens, sum(reply_tokens) AS reply_tokens,
+            """SELECT day, count(*) AS calls, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+            CAST(sum(reply_tokens) AS BIGINT) AS reply_tokens,
             sum(seconds) AS seconds FROM encounters JOIN calls ON calls.run = encounters.run
             WHERE simulation = ? GROUP BY day""",
             simulation,
@@ -156,10 +159,12 @@ class Simulations(Streams, TownStore):
 
     def memory_counts(self, simulation: str) -> dict[int, tuple[int, int]]:
         """Return by day how many memories were formed, and how often somebody reflected."""
+        day = self.file.dialect.leading_number(f"substr(memory, {len(FORMED) + 1})")
         rows = self.file.rows(
-            f"""SELECT CAST(substr(memory, {len(FORMED) + 1}) AS INTEGER) AS day, count(*) AS memories,
-            count(DISTINCT iif(evidence = '[]', NULL, agent || created)) AS reflections
-            FROM memories WHERE simulation = ? AND memory GLOB '{FORMED}*' GROUP BY day""",
+            f"""SELECT day, count(*) AS memories,
+            count(DISTINCT CASE WHEN evidence <> '[]' THEN agent || created END) AS reflections
+            FROM (SELECT {day} AS day, evidence, agent, created FROM memories
+                WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}') AS formed GROUP BY day""",
             simulation,
         )
         return {row["day"]: (row["memories"], row["reflections"]) for row in rows}

@@ -1,4 +1,4 @@
-"""The store of runs in one SQLite file. Implements `state.store.Store`, a part in each module that it inherits from.
+"""The store of runs in an SQL database. Implements `state.store.Store`, a part in each module that it inherits from.
 
 1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say; pictures in `pictures`.
 2. Runs, turns and their parts, scores, candidates, steps and calls have deterministic keys: written again, they change
@@ -13,62 +13,59 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from state.errors import StorageError
-from storage.database import MEMORY, StoreFile, refuse_lost_log
+from state.errors import StorageError, UsageError, extra_hint
+from storage.addresses import ServerAddress, StoreAddress, store_address
+from storage.contract import Database, RunDrivers
+from storage.database import StoreFile
 from storage.experiments import Experiments
 from storage.faults import UNWRITABLE
 from storage.journal import Journal
+from storage.opening import MEMORY, refuse_lost_log
 from storage.pictures import Pictures
-from storage.removal import delete_checkpoints
 from storage.simulations import Simulations
 from storage.streams import Streams
 from storage.turns import Turns
 
 
 class SqlStore(Turns, Journal, Streams, Pictures):
-    """A store in one SQLite file, through one connection; made and used in one thread.
+    """A store in an SQL database, through one connection; made and used in one thread.
 
     Attributes:
-        path: The file as the user named it.
-        file: The connection, for plain SQL.
+        path: The file, or the address of the server, as the user named it.
+        file: The database, for plain SQL.
         simulations: Days of towns.
         experiments: Experiments, and calibrations of λ.
     """
 
-    def __init__(self, file: StoreFile, path: Path | str) -> None:
-        """Wrap an open file; see `open`.
+    def __init__(self, file: Database, path: StoreAddress | str) -> None:
+        """Wrap an open database; see `open`.
 
         Args:
-            file: The open file.
-            path: The file that messages name.
+            file: The open database.
+            path: What messages name.
         """
+        self._use(file, path)
+
+    def _use(self, file: Database, path: StoreAddress | str) -> None:
         super().__init__(file, path)
         self.simulations = Simulations(file, path)
         self.experiments = Experiments(file, path)
 
     @classmethod
-    def open(cls, path: Path | str, create: bool = False) -> Self:
+    def open(cls, address: StoreAddress | str, create: bool = False) -> Self:
         """Open a store.
 
         Args:
-            path: The file, or `:memory:` for a store that lives as long as this object.
-            create: Whether a missing file is made. If not, a missing store is read as an empty one, in memory: it
-                lists no runs, finds none, and leaves nothing on the disk.
+            address: The file, the server, or `:memory:` for a store that lives as long as this object.
+            create: Whether a missing store is made. If not, it is read as an empty one, in memory: it lists no runs,
+                finds none, and leaves nothing behind.
 
         Raises:
-            StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or the folder that
-                it is to be in does not exist.
+            StorageError: The store can't be opened, is damaged, not a store, or from a newer version; or the folder
+                that it is to be in does not exist.
         """
-        if path != MEMORY and not os.path.isdir(folder := Path(path).parent):
-            raise StorageError(
-                f"{path} can't be opened: there is no folder {folder}; create it, or take another file with store=…"
-            )
-        if path != MEMORY and os.path.isdir(path):
-            raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with store=…")
-        is_missing = path != MEMORY and not create and not os.path.exists(path)
-        if is_missing:
-            refuse_lost_log(Path(path))
-        return cls(StoreFile(MEMORY if is_missing else path, create), path)
+        path = address if address == MEMORY else store_address(address)
+        return cls(_opened(path, create), path)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Store all that is written inside, or nothing of it where that fails."""
@@ -76,18 +73,29 @@ class SqlStore(Turns, Journal, Streams, Pictures):
 
     def check_writable(self) -> None:
         """Raise `StorageError` where nothing can be written, before it is computed what there is to write."""
-        place = self.path if os.path.exists(self.path) else Path(self.path).parent
-        if self.path != MEMORY and not os.access(place, os.W_OK):
+        if not self.is_missing:
+            self.file.check_writable()
+        elif isinstance(self.path, Path) and not os.access(self.path.parent, os.W_OK):
             raise StorageError(UNWRITABLE.format(path=self.path))
 
+    def drivers(self) -> RunDrivers:
+        """Return a look at which runs are driven."""
+        return self.file.drivers()
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there was no store when it was opened, and it has not been made since."""
+        return self.file.path == MEMORY != self.path
+
     def make_file(self) -> None:
-        """Make the file of a store that was missing when it was opened.
+        """Make the store that was missing when it was opened.
 
         Raises:
             StorageError: It can't be made.
         """
-        if self.file.path == MEMORY != self.path:
-            self.file.move_to(self.path)
+        if self.is_missing:
+            self.file.close()
+            self._use(_opened(self.path, create=True), self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -103,16 +111,36 @@ class SqlStore(Turns, Journal, Streams, Pictures):
 
     def checkpoint_sizes(self) -> dict[str, int]:
         """Return the size of every run's LangGraph checkpoints in bytes, for those who have any, oldest run first."""
-        if not self.file.rows("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'"):
-            return {}
-        rows = self.file.rows(
-            """SELECT runs.run, sum(length(checkpoint) + length(metadata)) AS size FROM runs
-            JOIN checkpoints ON thread_id = runs.run GROUP BY runs.run ORDER BY runs.id"""
-        )
-        return {row["run"]: row["size"] for row in rows}
+        sizes = self.file.checkpoint_sizes()
+        runs = self.file.rows("SELECT run FROM runs ORDER BY id") if sizes else []
+        return {row["run"]: sizes[row["run"]] for row in runs if row["run"] in sizes}
 
     def drop_checkpoints(self, runs: Collection[str]) -> None:
         """Delete the LangGraph checkpoints of runs, and give their space back to the disk."""
         with self.file.transaction():
-            delete_checkpoints(self.file, runs)
-        self.file.write("VACUUM")
+            self.file.delete_checkpoints(runs)
+        self.file.compact()
+
+
+def _opened(address: StoreAddress | str, create: bool) -> Database:
+    """Return the open database at an address; one in memory where there is none and none is to be made."""
+    if isinstance(address, ServerAddress):
+        try:
+            from storage.postgres import open_server
+        except ImportError as error:
+            needed = f"stores on a server need psycopg, which is not installed; run: {extra_hint('postgres')}"
+            raise UsageError(needed) from error
+        return open_server(address, create) or StoreFile(MEMORY, create)
+    if address == MEMORY:
+        return StoreFile(MEMORY, create)
+    path = Path(address)
+    if not os.path.isdir(path.parent):
+        raise StorageError(
+            f"{path} can't be opened: there is no folder {path.parent}; create it, or take another file with store=…"
+        )
+    if os.path.isdir(path):
+        raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with store=…")
+    is_missing = not create and not os.path.exists(path)
+    if is_missing:
+        refuse_lost_log(path)
+    return StoreFile(MEMORY if is_missing else path, create)

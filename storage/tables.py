@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from state.errors import StorageError
-from storage.database import StoreFile
-from storage.faults import DAMAGED, storage_faults
+from storage.contract import Database
+from storage.faults import DAMAGED
 from storage.schema import CHECKSUM, TABLES
-from storage.values import Value, bound, checksum
+from storage.values import Value, checksum
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
@@ -16,7 +16,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in
 class Table:
     """One table of a store file."""
 
-    def __init__(self, file: StoreFile, name: str) -> None:
+    def __init__(self, file: Database, name: str) -> None:
         self._file, self._name, self._columns = file, name, COLUMNS[name]
 
     def insert(self, row: Mapping[str, Value], replace: bool = False) -> bool:
@@ -29,11 +29,7 @@ class Table:
             replace: Whether it takes the place of one with its key; if not, that one stays.
         """
         values = [row[column] for column in self._columns]
-        names = ", ".join((*self._columns, CHECKSUM))
-        marks = ", ".join("?" * (len(values) + 1))
-        # Not OR IGNORE: it would pass over a missing value as well.
-        verb, otherwise = ("INSERT OR REPLACE", "") if replace else ("INSERT", " ON CONFLICT DO NOTHING")
-        sql = f"{verb} INTO {self._name} ({names}) VALUES ({marks}){otherwise}"
+        sql = self._file.dialect.insert(self._name, (*self._columns, CHECKSUM), replace)
         return self._file.write(sql, *values, checksum(values)).rowcount > 0
 
     def insert_all(self, rows: Iterable[Mapping[str, Value]], replace: bool = False) -> None:
@@ -43,11 +39,9 @@ class Table:
             rows: Each with a value for every column.
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
-        listed = [[row[column] for column in self._columns] for row in rows]
-        records: list[list[Any]] = [[*map(bound, values), checksum(values)] for values in listed]
-        with storage_faults(self._file.path):
-            table = self._file.database.table(self._name)
-            table.insert_all([[*self._columns, CHECKSUM], *records], replace=replace)
+        listed = ([row[column] for column in self._columns] for row in rows)
+        records = ([*values, checksum(values)] for values in listed)
+        self._file.insert_all(self._name, (*self._columns, CHECKSUM), records, replace)
 
     def update(self, row: Mapping[str, Value], key: str, **changes: Value) -> None:
         """Change columns of a row that was selected.

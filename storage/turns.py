@@ -176,7 +176,7 @@ class Turns(Runs, Cognition, TurnStore):
         key = (run, first, NO_LIMIT if last is None else last)
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
         removed: dict[int, set[str]] = {}
-        of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed"
+        of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
         for unit in Table(self.file, "unit_scores").select(of_run, *key):
             removed.setdefault(unit["turn"], set()).add(unit["unit"])
         names = self._removable_names({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
@@ -184,13 +184,13 @@ class Turns(Runs, Cognition, TurnStore):
 
     def _removable_names(self, prompts: set[str]) -> dict[str, list[str]]:
         """Return the ids of the removable units of prompts, by the prompt's hash."""
-        hashes = json.dumps(sorted(prompts))
-        listed = "FROM prompts WHERE hash IN (SELECT value FROM json_each(?))"
+        hashes, dialect = json.dumps(sorted(prompts)), self.file.dialect
+        listed = f"FROM prompts WHERE hash IN {dialect.given_texts}"
         found = {
             row["hash"]: parsed(row["unit_ids"]) for row in self.file.rows(f"SELECT hash, unit_ids {listed}", hashes)
         }
         ids = json.dumps(sorted({unit for units in found.values() for unit in units}))
-        units = "SELECT id, unit FROM units WHERE removable AND id IN (SELECT value FROM json_each(?))"
+        units = f"SELECT id, unit FROM units WHERE removable > 0 AND id IN {dialect.given_counts}"
         names = {row["id"]: row["unit"] for row in self.file.rows(units, ids)}
         return {hash: [names[unit] for unit in units if unit in names] for hash, units in found.items()}
 
@@ -215,9 +215,10 @@ class Turns(Runs, Cognition, TurnStore):
         table, of_part, values = ("parts", "AND part = ?", (part,)) if part else ("turns", "", ())
         rows = self.file.rows(
             # CROSS JOIN: a look into each run's key, where SQLite would read every turn of the store.
-            f"SELECT scored_by, {table}.run, MIN(runs.id) FROM runs CROSS JOIN {table} ON {table}.run = runs.run "
-            f"WHERE turn = ? AND prompt = ? AND scored {of_part} AND scored_by IS NOT NULL GROUP BY scored_by "
-            "ORDER BY MIN(runs.id)",
+            f"""SELECT scored_by, runs.run FROM (
+                SELECT scored_by, min(runs.id) AS id FROM runs CROSS JOIN {table} WHERE {table}.run = runs.run
+                AND turn = ? AND prompt = ? AND scored > 0 {of_part} AND scored_by IS NOT NULL GROUP BY scored_by
+            ) AS scorings JOIN runs ON runs.id = scorings.id ORDER BY runs.id""",
             *(turn, prompt, *values),
         )
         return {row["scored_by"]: row["run"] for row in rows}

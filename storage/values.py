@@ -32,20 +32,29 @@ class DamagedValueError(ValueError):
 
 
 def compared(value: Value) -> Value:
-    """Return a value as a query compares with it: an integer beyond those of SQLite as the nearest of them."""
-    return max(-(2**63), min(value, 2**63 - 1)) if isinstance(value, int) else bound(value)
+    """Return a value as a query compares with it: an integer of more than 64 bits as the nearest that has them."""
+    return max(-(2**63), min(value, 2**63 - 1)) if isinstance(value, int) else value
 
 
 def bound(value: Value) -> Value:
     """Return a value as it is written."""
-    if isinstance(value, float) and value != value:
-        raise ValueError("NaN can't be stored: SQLite would make it no value at all")
     if not isinstance(value, str):
-        return value
+        return bound_number(value)
     try:
         value.encode()
     except UnicodeEncodeError:
         return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def bound_number(value: Value) -> Value:
+    """Return a value that is no text as it is.
+
+    Raises:
+        ValueError: It is NaN.
+    """
+    if isinstance(value, float) and value != value:
+        raise ValueError("NaN can't be stored: SQLite would make it no value at all")
     return value
 
 

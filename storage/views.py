@@ -3,22 +3,23 @@
 The turns that a fork has in common with its ancestors are among its own. docs/data.md explains each column.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
+from storage.dialects import SQLITE, Dialect, JsonKind
 from storage.schema import TABLES, Kind
 
+#: SQL, or what makes it in the dialect of a database.
+Sql = str | Callable[[Dialect], str]
+
 #: A column of a view: a table's column as it is, `TABLE.COLUMN`; or name, kind, and SQL.
-Field = str | tuple[str, Kind, str]
+Field = str | tuple[str, Kind, Sql]
 
 #: The number of a run's turns, those that a fork has in common with its parent among them.
 TURNS_OF_RUN = "coalesce((SELECT max(turn) FROM turns WHERE turns.run = runs.run), parent_turn - 1, 0)"
 
-_REMOVED_UNITS = """(SELECT count(*) FROM unit_scores AS unit
-            WHERE unit.run = {0}.run AND unit.turn = {0}.turn AND unit.part = {1} AND removed)"""
-_ACTIVE_MECHANISMS = """(SELECT json_group_array(key) FROM json_each(need.record, '$.mechanisms')
-            WHERE json_extract(value, '$.active'))"""
 _INHERITED: Field = ("inherited", "flag", "lineage.depth > 0")
 
 
@@ -36,7 +37,7 @@ class View:
 
     name: str
     fields: tuple[Field, ...]
-    source: str
+    source: Sql
     tables: tuple[str, ...]
     texts: str | None = None
 
@@ -45,10 +46,12 @@ class View:
         """The kind of each column, in their order."""
         return dict(_kind(field) for field in self.fields)
 
-    @cached_property
-    def query(self) -> str:
-        """The query that the view stands for."""
-        return f"SELECT {', '.join(map(_sql, self.fields))} {self.source}"
+    def query(self, dialect: Dialect) -> str:
+        """Return the query that the view stands for."""
+        fields = (
+            field if isinstance(field, str) else f"{_in(dialect, field[2])} AS {field[0]}" for field in self.fields
+        )
+        return f"SELECT {', '.join(fields)} {_in(dialect, self.source)}"
 
 
 def _kind(field: Field) -> tuple[str, Kind]:
@@ -58,16 +61,47 @@ def _kind(field: Field) -> tuple[str, Kind]:
     return column, TABLES[table].kind(column)
 
 
-def _sql(field: Field) -> str:
-    return field if isinstance(field, str) else f"{field[2]} AS {field[0]}"
+def _in(dialect: Dialect, sql: Sql) -> str:
+    return sql if isinstance(sql, str) else sql(dialect)
 
 
-def _from_json(record: str, kind: Kind, *paths: str) -> tuple[Field, ...]:
+def _json_field(json: str, path: str, kind: JsonKind) -> Sql:
+    return lambda dialect: dialect.json_field(json, path, kind)
+
+
+def _from_json(record: str, kind: Literal["text", "number", "flag"], *paths: str) -> tuple[Field, ...]:
     """Return columns out of a JSON record, each named after the path; `parts.topic` becomes `topic_part`."""
+    read_as: JsonKind = "truth" if kind == "flag" else kind
     return tuple(
-        (f"{path.partition('.')[2]}_part" if "." in path else path, kind, f"json_extract({record}.record, '$.{path}')")
+        (
+            f"{path.partition('.')[2]}_part" if "." in path else path,
+            kind,
+            _json_field(f"{record}.record", path, read_as),
+        )
         for path in paths
     )
+
+
+def _removed_units(table: str, part: str) -> Sql:
+    """Return SQL that counts the units that were removed from the prompt of an utterance."""
+    of_part = f"unit.run = {table}.run AND unit.turn = {table}.turn AND unit.part = {part}"
+    return lambda dialect: (
+        f"""(SELECT count(*) FROM unit_scores AS unit
+            WHERE {of_part} AND {dialect.holds("removed")})"""
+    )
+
+
+def _orders(dialect: Dialect) -> str:
+    return f"CASE kind WHEN 'group_chat' THEN {dialect.json_field('parameters', 'order', 'text')} END"
+
+
+def _source_of_units(dialect: Dialect) -> str:
+    return f"""FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
+        JOIN prompts ON prompts.hash = turns.prompt{dialect.joined_counts("prompts.unit_ids", "place")}
+        JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
+        LEFT JOIN unit_scores ON unit_scores.run = turns.run AND unit_scores.turn = turns.turn
+            AND unit_scores.part = '' AND unit_scores.unit = units.unit
+        ORDER BY lineage.run, turns.turn, place.key"""
 
 
 def _step(name: str, node: str) -> str:
@@ -81,8 +115,8 @@ _RUNS = View(
     (
         *("runs.run", "runs.status", "runs.kind", "runs.scenario", "runs.model", "runs.embedder"),
         *("runs.rehearsed", "runs.seed"),
-        ("removal_factor", "number", "json_extract(parameters, '$.removal_factor')"),
-        ("speaking_order", "text", "CASE kind WHEN 'group_chat' THEN json_extract(parameters, '$.order') END"),
+        ("removal_factor", "number", _json_field("parameters", "removal_factor", "number")),
+        ("speaking_order", "text", _orders),
         ("turns", "count", TURNS_OF_RUN),
         *("runs.parent_run", "runs.parent_turn", "runs.rewritten", "runs.error", "runs.created"),
         *("runs.parameters", "runs.label"),
@@ -97,7 +131,7 @@ _TURNS = View(
     (
         *("lineage.run", "turns.turn", "turns.round", "turns.speaker", "contents.text", "turns.sim_time_s"),
         "turns.ended",
-        ("removed_units", "count", _REMOVED_UNITS.format("turns", "''")),
+        ("removed_units", "count", _removed_units("turns", "''")),
         *("turns.rollbacks", "candidates.inconsistency", "turns.scored_by", "turns.judged_by", "turns.prompt"),
         _INHERITED,
     ),
@@ -114,7 +148,7 @@ _PARTS = View(
     "each_part",
     (
         *("lineage.run", "parts.turn", "parts.part", "parts.speaker", "contents.text"),
-        ("removed_units", "count", _REMOVED_UNITS.format("parts", "parts.part")),
+        ("removed_units", "count", _removed_units("parts", "parts.part")),
         *("parts.rollbacks", "candidates.inconsistency", "parts.scored_by", "parts.judged_by", "parts.prompt"),
         _INHERITED,
     ),
@@ -135,7 +169,7 @@ _AGENT_ROUNDS = View(
         *_from_json("perceived", "flag", "noticed"),
         *_from_json("perceived", "number", "importance"),
         *_from_json("need", "text", "key_information"),
-        ("mechanisms", "json", _ACTIVE_MECHANISMS),
+        ("mechanisms", "json", lambda dialect: dialect.true_keys("need.record", "mechanisms", "active")),
         *_from_json("thinking", "text", "situation", "thought", "emotion"),
         *_from_json("thinking", "number", "emotion_strength"),
         *_from_json("bid", "number", "willingness", "parts.topic", "parts.goal", "parts.emotion", "parts.personality"),
@@ -159,12 +193,7 @@ _UNITS = View(
         ("removed", "count", "coalesce(unit_scores.removed, 0)"),
         _INHERITED,
     ),
-    """FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
-        JOIN prompts ON prompts.hash = turns.prompt, json_each(prompts.unit_ids) AS place
-        JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
-        LEFT JOIN unit_scores ON unit_scores.run = turns.run AND unit_scores.turn = turns.turn
-            AND unit_scores.part = '' AND unit_scores.unit = units.unit
-        ORDER BY lineage.run, turns.turn, place.key""",
+    _source_of_units,
     tables=("lineage", "turns", "unit_scores"),
     texts="text",
 )
@@ -174,8 +203,8 @@ _CALLS = View(
     (
         *("lineage.run", "calls.round", "calls.agent", "calls.node", "calls.attempt", "calls.kind", "calls.model"),
         *("calls.prompt", ("parameters", "json", "contents.text")),
-        ("reply", "text", "json_extract(calls.replies, '$[0].text')"),
-        ("replies", "count", "json_array_length(calls.replies)"),
+        ("reply", "text", _json_field("calls.replies", "[0].text", "text")),
+        ("replies", "count", lambda dialect: dialect.json_length("calls.replies")),
         *("calls.results", "calls.prompt_tokens", "calls.reply_tokens", "calls.seconds", _INHERITED),
     ),
     """FROM lineage JOIN calls ON calls.run = lineage.ancestor AND calls.round <= lineage.rounds
@@ -194,5 +223,5 @@ _CALLS = View(
 #: All views. One that changes is made anew by a migration.
 VIEWS: Mapping[str, View] = {view.name: view for view in (_RUNS, _TURNS, _PARTS, _AGENT_ROUNDS, _UNITS, _CALLS)}
 
-#: The query of each.
-QUERIES: dict[str, str] = {name: view.query for name, view in VIEWS.items()}
+#: The query of each in a store file.
+QUERIES: dict[str, str] = {name: view.query(SQLITE) for name, view in VIEWS.items()}

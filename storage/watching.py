@@ -2,13 +2,11 @@
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from state.records import RunStatus
-from storage.locks import Drivers
 from storage.store import SqlStore
 from storage.views import TURNS_OF_RUN
 
@@ -42,12 +40,12 @@ class StoreProgress:
 
 
 class Watch:
-    """A look at an open store again and again; SQLite says in microseconds whether somebody has written to it."""
+    """A look at an open store again and again; the database says at little cost whether somebody has written to it."""
 
     def __init__(self, store: SqlStore) -> None:
         """Take a store, which stays open as long as this is used."""
-        self._file, self._drivers = store.file, Drivers(Path(store.path))
-        self._version: int | None = None
+        self._file, self._drivers = store.file, store.file.drivers()
+        self._version: Hashable = None
         self._rows: list[dict[str, Any]] = []
         self._simulations: list[dict[str, Any]] = []
         self._driven: set[str] = set()
@@ -59,13 +57,13 @@ class Watch:
         Raises:
             StorageError: The store can't be read.
         """
-        (found,) = self._file.rows("PRAGMA data_version")
-        is_written = found["data_version"] != self._version
+        version = self._file.data_version()
+        is_written = version != self._version
         if is_written:
             columns = f"run, status, label, {TURNS_OF_RUN} AS turns"
             self._rows = self._file.rows(f"SELECT {columns} FROM runs ORDER BY id DESC")
             self._simulations = self._file.rows("SELECT simulation, status, days FROM simulations ORDER BY id")
-            self._version = found["data_version"]
+            self._version = version
         running = (row["run"] for row in self._rows if row["status"] == "running")
         driven = {run for run in running if self._drivers.is_driven(run)}
         if is_written or driven != self._driven:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from state.seat import Ask
+from storage.addresses import StoreAddress
 from tertulia.arguments import check_argument
 from tertulia.comparing import RunComparison
 from tertulia.engines import REHEARSAL
@@ -16,7 +17,7 @@ from tertulia.events import Event
 from tertulia.launching import RunLauncher
 from tertulia.session import stream_of
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
-from tertulia.store_handle import StoreFileHandle
+from tertulia.store_handle import StoreHandle
 from tertulia.stored_run import Run
 from tertulia.stores import Store
 
@@ -47,7 +48,7 @@ def run(
     extensions: Sequence[Path | str] = (),
     seat: str | None = None,
     ask: Ask | None = None,
-    store: Path | str | StoreFileHandle = DEFAULT_STORE,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
     progress: bool = True,
@@ -79,7 +80,7 @@ def run(
         extensions: Files (.py) or entry points with nodes and mechanisms.
         seat: Whose words a person types.
         ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
-        store: The store file.
+        store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
         cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
         progress: Whether a progress bar is shown, where there is a terminal or a notebook.
@@ -114,7 +115,7 @@ async def stream(
     extensions: Sequence[Path | str] = (),
     seat: str | None = None,
     ask: Ask | None = None,
-    store: Path | str | StoreFileHandle = DEFAULT_STORE,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Event]:
@@ -149,7 +150,7 @@ def resume(
     extensions: Sequence[Path | str] = (),
     accept_changed: bool = False,
     ask: Ask | None = None,
-    store: Path | str | StoreFileHandle = DEFAULT_STORE,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
     progress: bool = True,
@@ -159,7 +160,7 @@ def resume(
     Args:
         run: A run, its id, a unique beginning of it, or `@last`.
         nodes, mechanisms, extensions, accept_changed, ask, cache, api_keys, progress: As in `Run.resume`.
-        store: The store file, where a run is named.
+        store: The store, where a run is named.
 
     Raises:
         TertuliaError: There is no such run, it can't go on, or it failed.
@@ -205,5 +206,5 @@ def _options(
     return limits | {"order": order, "agents": agents, "setting": setting}
 
 
-def _handle(store: Path | str | StoreFileHandle) -> StoreFileHandle:
-    return store if isinstance(store, StoreFileHandle) else Store(store)
+def _handle(store: StoreAddress | str | StoreHandle) -> StoreHandle:
+    return store if isinstance(store, StoreHandle) else Store(store)

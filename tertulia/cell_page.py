@@ -4,7 +4,7 @@ from html import escape
 
 from state.errors import UsageError
 from tertulia.arguments import whole_number
-from tertulia.store_handle import StoreFileHandle
+from tertulia.store_handle import StoreHandle
 
 #: What the page in a cell may do: act by itself and save figures; it reaches neither the notebook nor a host.
 _ALLOWED = "allow-scripts allow-downloads"
@@ -18,7 +18,7 @@ class CellPage:
         height: How high the frame is, in pixels.
     """
 
-    def __init__(self, store: StoreFileHandle, run: str, height: int) -> None:
+    def __init__(self, store: StoreHandle, run: str, height: int) -> None:
         """Show a run of a store in a frame of that height.
 
         Raises:

@@ -20,6 +20,7 @@ from tertulia.starting import context_of
 if TYPE_CHECKING:
     from models.cohort import CohortBatches
     from nodes.machinery.registry import Registry
+    from storage.checkpoints import SynchronousSaver
     from storage.store import SqlStore
 
 #: A stored run with its models and its nodes.
@@ -49,14 +50,18 @@ def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> No
 
 
 async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
-    async with asyncio.TaskGroup() as tasks:
+    from storage.checkpointing import checkpoints_of
+
+    # One connection for all: hundreds would need as many files open as most systems allow a process.
+    async with checkpoints_of(store) as checkpointer, asyncio.TaskGroup() as tasks:
         for run in runs:
-            tasks.create_task(_drive(store, run, batches, emit))
+            tasks.create_task(_drive(store, run, batches, checkpointer, emit))
 
 
-async def _drive(store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", emit: Emit) -> None:
+async def _drive(
+    store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", checkpointer: "SynchronousSaver", emit: Emit
+) -> None:
     """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
-    from storage.checkpoints import open_checkpoints
     from tertulia.conversation import drive
 
     run, engines, registry = opened
@@ -68,7 +73,6 @@ async def _drive(store: "SqlStore", opened: OpenedRun, batches: "CohortBatches",
         with suppress(TertuliaError), recorded_ending(store, partial(store.set_status, run.run), report_end):
             context = context_of(store, run, engines, registry, batches)
             emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
-            async with open_checkpoints(store.path) as checkpointer:
-                await drive(context, checkpointer, emit)
+            await drive(context, checkpointer, emit)
     finally:
         batches.leave(run.run)

@@ -9,7 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from state.errors import TertuliaError
-from storage.database import open_to_look
+from storage.addresses import StoreAddress
+from storage.opening import open_to_look
 from tertulia.phrases import clean
 
 #: Runs that are offered, the newest ones.
@@ -55,7 +56,7 @@ def listed_settings() -> Iterator[tuple[str, str]]:
     yield from ((name, "") for name in settings_names())
 
 
-def stored(path: Path, query: str, last: str | None = None) -> Iterator[tuple[str, str]]:
+def stored(path: StoreAddress, query: str, last: str | None = None) -> Iterator[tuple[str, str]]:
     """Yield what a query finds in a store, the newest first, nothing where it can't be read; and `@last`.
 
     Args:
@@ -65,6 +66,8 @@ def stored(path: Path, query: str, last: str | None = None) -> Iterator[tuple[st
     """
     if last is not None:
         yield "@last", last
+    if not isinstance(path, Path):  # a server is not asked while somebody types
+        return
     with suppress(sqlite3.Error, TertuliaError), closing(open_to_look(path)) as store:
         for row in store.execute(f"{query} ORDER BY id DESC LIMIT {_MOST}").fetchall():
             value, *about = (clean(str(cell)) for cell in row)

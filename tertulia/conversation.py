@@ -27,6 +27,7 @@ from state.seat import Ask
 from tertulia.entering import enter
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.meeting_check import notes_of_round, warnings_of
+from tertulia.platforms import note_platform
 from tertulia.prompt_language import language_notes
 from tertulia.removal import notes_of_turn
 from tertulia.tracing import Tracer
@@ -69,6 +70,7 @@ async def drive(
         )
     context.broker.clear()
     context.kept.clear()
+    note_platform(context, emit)
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None

@@ -11,6 +11,7 @@ from state.records import RunRecord
 from state.store import Store
 from tertulia.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.phrases import order_of
+from tertulia.platforms import platforms_document
 from tertulia.removal import remarks
 from tertulia.rounds import AgentRound, Round, calls_of, read_characters, read_round
 from tertulia.turns import TurnDetails, as_written
@@ -84,7 +85,10 @@ def start_document(start: Start) -> Document:
 
 def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
     """Return a run with its turns."""
-    return run_document(run, start) | {"turns": turn_rows(store, run, start)}
+    return run_document(run, start) | {
+        "turns": turn_rows(store, run, start),
+        "platforms": platforms_document(store, run.run),
+    }
 
 
 def turn_rows(store: Store, run: RunRecord, start: Start) -> list[Document]:

@@ -4,7 +4,6 @@ from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
@@ -40,14 +39,14 @@ def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None
 
     with store.drive_lock(run), interruptible(), recorded_ending(store, partial(store.set_status, run), report_end):
         emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
-        run_or_abandon(_drive(context, store.path, emit, ask))
+        run_or_abandon(_drive(context, store, emit, ask))
 
 
-async def _drive(context: "Context", path: Path | str, emit: Emit, ask: Ask | None) -> None:
-    from storage.checkpoints import open_checkpoints
+async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None) -> None:
+    from storage.checkpointing import checkpoints_of
     from tertulia.conversation import drive
 
-    async with open_checkpoints(path) as checkpointer:
+    async with checkpoints_of(store) as checkpointer:
         await drive(context, checkpointer, emit, ask)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -11,10 +12,11 @@ from state.language_model import Embedder, LanguageModel, ModelRole, PictureFind
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.parameters.model import ServerParameters
+from state.questions import ServedModel
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
 from storage.vectors import VectorFile
-from tertulia.trust import Trust, Trusted
+from tertulia.trust import KnownTrust, Trust, Trusted
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
@@ -38,6 +40,7 @@ class ModelAccess:
         named: Names of models that the command, or the program, gives.
         with_code: Those of them whose own Python code is executed.
         kept: Models that were opened, for the next run that asks for the same; `None`: each run opens its own.
+        scorers: How many actors of Ray hold the surrogate, beside the conversations; 0: it is opened here.
     """
 
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
@@ -47,10 +50,15 @@ class ModelAccess:
     named: frozenset[str] = frozenset()
     with_code: frozenset[str] = frozenset()
     kept: dict[object, Any] | None = field(default=None, repr=False, compare=False)
+    scorers: int = 0
 
     def keeping_models(self) -> "ModelAccess":
         """Return the same, with each model opened once for all runs that ask for it."""
         return replace(self, kept={})
+
+    def handed_over(self) -> "ModelAccess":
+        """Return the same as plain data for another process, which asks nobody and reports nothing."""
+        return replace(self, report=ignore_activity, trust=KnownTrust(self.trust.read()), kept=None)
 
     def naming(self, names: Iterable[str]) -> "ModelAccess":
         """Return the same, with more models that the command, or the program, gives."""
@@ -64,11 +72,12 @@ class ModelAccess:
         Raises:
             TrustError: Only a file names one, and the user, if they can be asked, said no.
         """
-        from models.chat_names import SERVER_KEY, is_chat_name, key_variable, place_of
+        from models.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
         from models.loading import is_hub_id
 
-        places = {place_of(name): name for name in names if is_chat_name(name)}
-        named = {place_of(name) for name in self.named if is_chat_name(name)}
+        names = [self._asked_as(name) for name in names]
+        places = {place: name for name in names if is_chat_name(name) for place in places_of(name)}
+        named = {place for name in self.named if is_chat_name(name) for place in places_of(name)}
         for place in sorted(places.keys() - named - set(self.trust.read().places)):
             key = key_variable(places[place])
             if key in self.keys and key != SERVER_KEY:
@@ -93,10 +102,45 @@ class ModelAccess:
         of_server = parameters.model_dump(include={*ServerParameters.model_fields})
         return self._kept((name, parameters.precision, *of_server.values()), lambda: self._open_model(name, parameters))
 
-    def _open_model(self, name: str, parameters: Parameters) -> LanguageModel:
+    def _asked_as(self, name: str) -> str:
+        """Return the name with the servers that the user names for a model now, where those are others."""
+        from models.chat_names import ADDRESS, is_same_served
+
+        if name in self.named or not name.startswith(ADDRESS):
+            return name
+        elsewhere = [named for named in self.named if is_same_served(named, name)]
+        return elsewhere[0] if len(elsewhere) == 1 else name
+
+    def scorer(self, name: str, parameters: Parameters) -> LanguageModel:
+        """Return the model that scores for others: in actors of Ray where the user wants some, else opened here.
+
+        Raises:
+            TertuliaError: It can't be opened, or Ray is missing.
+        """
+        if not self.scorers:
+            return self.language_model(name, parameters)
+        from models.loading import open_model
+        from models.ray_scoring import open_scorers
+        from models.threads import threads_in_force
+
+        opener = partial(
+            open_model,
+            name,
+            cache=self.cache,
+            precision=parameters.precision,
+            may_download=name in self.named or name in self.trust.read().places,
+            with_code=name in self.with_code,
+        )
+        # As many threads as here: digits depend on how many there are.
+        return self._kept(
+            ("scorers", name, parameters.precision), lambda: open_scorers(opener, self.scorers, threads_in_force()[0])
+        )
+
+    def _open_model(self, recorded: str, parameters: Parameters) -> LanguageModel:
         from models.chat_names import key_variable
         from models.loading import open_model
 
+        name = self._asked_as(recorded)
         variable = key_variable(name)
         with _errors_explained(f"the model {name!r}"):
             return open_model(
@@ -108,6 +152,7 @@ class ModelAccess:
                 report=self.report,
                 may_download=name in self.named or name in self.trust.read().places,
                 with_code=name in self.with_code,
+                recorded_as=recorded,
             )
 
     def embedder(self, name: str) -> Embedder:
@@ -212,9 +257,13 @@ class Engines:
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             suited = self.suited(speaker, parameters)
             _require_dialogue_last(suited, speaker.id)
+            judges_blindly = judge.traits.text_only and not (
+                suited.judge == "likelihood" and isinstance(judge, ServedModel) and judge.tells_likelihoods()
+            )
             _require_likelihoods(
                 suited,
-                *(model.id if model.traits.text_only else None for model in (judge, speaker, thinker)),
+                judge.id if judges_blindly else None,
+                *(model.id if model.traits.text_only else None for model in (speaker, thinker)),
             )
         scorer = self.roles.get("score")
         if scorer is not None and scorer.traits.text_only:
@@ -278,13 +327,14 @@ def _open(
                 opened[wanted] = access.language_model(wanted, parameters)
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
+    beside: dict[ModelRole, str] = {role: roles.pop(role) for role in ("score",) if access.scorers and role in roles}
     embedder = REHEARSAL if opened[name].traits.rehearsed else embedder
     finder = None if name == REHEARSAL or parameters.picture_model is None else parameters.picture_model
     return Engines(
         model=opened[name],
         participant_models=each(participants),
         embedder=access.embedder(embedder),
-        roles=each(roles),
+        roles=each(roles) | {role: access.scorer(wanted, parameters) for role, wanted in beside.items()},
         picture_finder=None if finder is None else access.picture_finder(finder),
     )
 
@@ -292,6 +342,12 @@ def _open(
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
     """Return the names of the models that take a role for everybody, by role."""
     return {role: name for role, setting in ROLES.items() if (name := getattr(parameters, setting)) is not None}
+
+
+def names_of_models(name: str, start: Start | None, parameters: Parameters) -> list[str]:
+    """Return the names of all language models that a run of everybody's model `name` needs."""
+    roles = {} if name == REHEARSAL else models_of_roles(parameters)
+    return [name, *_participant_models(name, start).values(), *roles.values()]
 
 
 def _participant_models(name: str, start: Start | None) -> dict[str, str]:
@@ -313,7 +369,7 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
         UsageError: The name of a chat model is incomplete; or a model that shows only text is to score, or to tell how
             likely a text is.
     """
-    from models.chat_names import TRAITS, check_chat_name, is_chat_name
+    from models.chat_names import ADDRESS, TRAITS, check_chat_name, is_chat_name
 
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     speakers = [name, *_participant_models(name, start).values()]
@@ -323,8 +379,14 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
     for speaker in speakers:
         if speaker in remote:
             TRAITS.require_scores(parameters)
-        asked = (roles.get("judge", speaker), speaker, roles.get("think", speaker))
-        _require_likelihoods(parameters, *(name if name in remote else None for name in asked))
+        judge, thinker = roles.get("judge", speaker), roles.get("think", speaker)
+        # A server may tell: it is asked when its model is opened.
+        judges_blindly = judge in remote and not judge.startswith(ADDRESS)
+        _require_likelihoods(
+            parameters,
+            judge if judges_blindly else None,
+            *(name if name in remote else None for name in (speaker, thinker)),
+        )
     if (scorer := roles.get("score")) in remote:
         raise _no_surrogate(str(scorer))
 

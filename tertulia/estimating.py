@@ -30,7 +30,7 @@ def estimate(plan: RunPlan) -> Estimate:
     """
     from models.loading import rehearsal_of
     from storage.checkpoints import open_checkpoints
-    from storage.database import MEMORY
+    from storage.opening import MEMORY
     from storage.store import SqlStore
     from tertulia.conversation import drive
 

@@ -81,7 +81,7 @@ class Noted:
     """Something about a run that its user should know, and that does not stop it.
 
     Attributes:
-        run: The run's id.
+        run: The run's id; empty for what is about none in particular.
         text: What it is, as a sentence without a full stop.
     """
 

@@ -12,6 +12,7 @@ from models.chat_names import PROVIDERS
 from models.embedded import CONVERSION, EMBEDDER_PACKAGE, PACKAGE
 from models.threads import threads_in_force
 from state.errors import NotFoundError
+from storage.addresses import StoreAddress
 from tertulia.documents import SCHEMA_VERSION, Document
 
 #: The extra with what the models of this machine need.
@@ -66,7 +67,7 @@ def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | 
     return " && ".join(f"{pip} {step}" for step in steps) or None
 
 
-def installation_document(cache: Path, store: Path, key_of: Callable[[str | None], str | None]) -> Document:
+def installation_document(cache: Path, store: StoreAddress, key_of: Callable[[str | None], str | None]) -> Document:
     """Return what is installed, the device and precision that models get, and what installs what is missing, as JSON.
 
     Args:

@@ -31,7 +31,7 @@ from tertulia.events import Emit, Noted, RunStarted
 from tertulia.progress_bar import ProgressBar
 from tertulia.session import Drive, events_of
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
-from tertulia.store_handle import StoreFileHandle
+from tertulia.store_handle import StoreHandle
 
 if TYPE_CHECKING:
     from nodes.machinery.node import Node
@@ -52,7 +52,7 @@ class RunLauncher:
 
     def __init__(
         self,
-        store: StoreFileHandle,
+        store: StoreHandle,
         nodes: "Mapping[str, Node | str] | None",
         mechanisms: "Sequence[Mechanism]",
         extensions: Sequence[Path | str],

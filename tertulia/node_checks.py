@@ -24,7 +24,7 @@ from state.cognition import Finding
 from state.errors import NodeError, TertuliaError
 from state.meeting import Meeting, Start
 from state.parameters import GROUP_CHAT, Parameters
-from storage.database import MEMORY
+from storage.opening import MEMORY
 from storage.store import SqlStore
 from tertulia.engines import Engines
 from tertulia.starting import RunPlan, begin_with

@@ -5,7 +5,7 @@ A plan is checked whole before any model is opened; the run exists from `begin` 
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ from state.errors import SettingError, UsageError
 from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
-from state.records import HasWithheld, RunRecord, Trial
+from state.records import Extension, HasWithheld, RunRecord, Trial
 from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
 from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
-from tertulia.trust import Trust, Trusted
+from tertulia.trust import KnownTrust, Trust, Trusted
 
 if TYPE_CHECKING:
     from models.cohort import CohortBatches
@@ -61,6 +61,19 @@ class Additions:
 
         return [extension_source(file, Path.cwd()) for file in self.files]
 
+    def handed_over(self) -> "Additions":
+        """Return the same as plain data for another process, which asks nobody.
+
+        Raises:
+            UsageError: Some are Python objects, which only this process has.
+        """
+        if self.nodes or self.mechanisms:
+            raise UsageError(
+                "nodes and mechanisms that are Python objects can't be sent to other processes; name the file that "
+                "declares them (extensions), or run the experiment in this process"
+            )
+        return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()))
+
     def registry(self, beside: Sequence[str] = ()) -> "Registry":
         """Return the nodes and mechanisms that a new run can have.
 
@@ -85,6 +98,17 @@ class Additions:
         added = (mechanism.name for mechanism in self.mechanisms)
         return with_mechanisms(start, [*start.mechanisms, *added], known)
 
+    def registry_of(self, extensions: Sequence[Extension]) -> "Registry":
+        """Return the nodes and mechanisms of extensions that are recorded: those that are named here, or trusted.
+
+        Raises:
+            TertuliaError: One is not there any more, is not trusted, or has changed.
+        """
+        from nodes.machinery.extensions import reload_extensions
+
+        trusted = self.trust.read().extensions if extensions else {}
+        return reload_extensions(extensions, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
+
     def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
         """Return the nodes and mechanisms of a run that was begun before: those that are named here, or trusted.
 
@@ -95,13 +119,11 @@ class Additions:
         Raises:
             TertuliaError: One is not there any more, is not trusted, or has changed.
         """
-        from nodes.machinery.extensions import reload_extensions
         from nodes.machinery.objects import PREFIX
 
         unneeded = {f"{PREFIX}{name}" for name in replaced}
         needed = [extension for extension in run.extensions if extension.source not in unneeded]
-        trusted = self.trust.read().extensions if needed else {}
-        registry = reload_extensions(needed, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
+        registry = self.registry_of(needed)
         self._remember(registry)
         return registry
 
@@ -287,12 +309,19 @@ def begin_with(store: "SqlStore", plan: RunPlan, engines: Engines) -> "Context":
     return context_of(store, store_run(store, plan, engines), engines, plan.registry)
 
 
-def store_run(store: "SqlStore", plan: RunPlan, engines: Engines) -> RunRecord:
-    """Store the run of a plan, with models that are open already, and return its record."""
+def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | None = None) -> RunRecord:
+    """Store the run of a plan, with models that are open already, and return its record.
+
+    Args:
+        store: The open store.
+        plan: The plan.
+        engines: Its models.
+        run: The id that is reserved for it; `None` for a new one.
+    """
     store.make_file()
     for picture in plan.pictures:
         store.save_picture(picture)
-    record = new_record(store.new_run_id(), plan, engines)
+    record = new_record(run or store.new_run_id(), plan, engines)
     store.create_run(record, plan.start)
     if plan.words is not None and plan.parent is not None:
         from nodes.seat import write_by_hand
@@ -309,6 +338,7 @@ def reopen(
     *,
     seat: str | None = None,
     additions: Additions = NOTHING_ADDED,
+    model: str | None = None,
 ) -> "Context":
     """Return the context in which a run that was begun before is driven on.
 
@@ -318,12 +348,15 @@ def reopen(
         access: What opening its models needs.
         seat: Whose words a person types, if that is to be checked.
         additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
+        model: The same model on other servers, which are asked from now on; `None`: where it was asked before.
 
     Raises:
-        TertuliaError: Another seat is asked for than the run has, an extension has changed or is gone, or a model
-            can't be opened.
+        TertuliaError: Another seat or model is asked for than the run has, an extension has changed or is gone, or a
+            model can't be opened.
     """
     check_seat(seat, run)
+    if model is not None:
+        access = _on_other_servers(run, model, access)
     if run.trial is not None and run.status != "finished":
         experiment = run.trial.experiment
         raise UsageError(
@@ -333,6 +366,24 @@ def reopen(
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
     return context_of(store, run, reopen_engines(run, access), registry)
+
+
+def _on_other_servers(run: RunRecord, model: str, access: ModelAccess) -> ModelAccess:
+    """Return the access with which a run's model is asked where the user says.
+
+    Raises:
+        UsageError: That is another model.
+    """
+    from models.chat_names import check_chat_name, is_chat_name, is_same_served
+
+    if not is_same_served(model, run.model):
+        raise UsageError(
+            f"run {run.run} has the model {run.model}, and goes on with no other than the same on other servers "
+            "(http://HOST:PORT/v1#NAME); to change the model, fork the run"
+        )
+    if is_chat_name(model):
+        check_chat_name(model)
+    return access.naming([model])
 
 
 def context_of(

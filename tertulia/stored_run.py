@@ -22,7 +22,7 @@ from tertulia.cell_page import CellPage
 from tertulia.documents import conversation_document, turn_document
 from tertulia.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.phrases import clock, people_line, settings, silence
-from tertulia.store_handle import StoreFileHandle
+from tertulia.store_handle import StoreHandle
 from tertulia.stored_turn import StoredTurn
 from tertulia.tables import Records
 from tertulia.turns import TurnDetails, read_turn
@@ -50,7 +50,7 @@ class Run:
         store: The store file that it lies in.
     """
 
-    def __init__(self, store: StoreFileHandle, id: str) -> None:
+    def __init__(self, store: StoreHandle, id: str) -> None:
         """Name a run of a store (`tertulia.open_store(...).run(id)` looks it up)."""
         self.store, self.id = store, id
 

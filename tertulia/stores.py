@@ -1,16 +1,15 @@
 """A store as Python sees it: its runs, filtered or by id."""
 
-import os
 from collections.abc import Iterator, Sequence
 from html import escape
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
 from state.errors import NotFoundError, SettingError, nearest_hint
 from state.records import RunRecord, RunStatus
-from tertulia.arguments import check_argument, path_of, whole_number
-from tertulia.store_handle import StoreFileHandle
+from storage.addresses import StoreAddress, is_missing
+from tertulia.arguments import check_argument, whole_number
+from tertulia.store_handle import StoreHandle
 from tertulia.stored_run import Run
 from tertulia.tables import Records
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class Store(StoreFileHandle):
-    """A store file with the runs in it."""
+class Store(StoreHandle):
+    """A store with the runs in it."""
 
     def runs(
         self,
@@ -92,16 +91,16 @@ class Store(StoreFileHandle):
 class StoredRuns(tuple[Run, ...]):
     """Runs of a store, newest first."""
 
-    store: StoreFileHandle
+    store: StoreHandle
     records: tuple[RunRecord, ...]
 
-    def __new__(cls, store: StoreFileHandle, records: Sequence[RunRecord]) -> Self:
+    def __new__(cls, store: StoreHandle, records: Sequence[RunRecord]) -> Self:
         """Make them from their records."""
         runs = super().__new__(cls, (Run(store, record.run) for record in records))
         runs.store, runs.records = store, tuple(records)
         return runs
 
-    def __getnewargs__(self) -> tuple[StoreFileHandle, tuple[RunRecord, ...]]:
+    def __getnewargs__(self) -> tuple[StoreHandle, tuple[RunRecord, ...]]:
         """Return what they are made from again, copied or in another process."""
         return self.store, self.records
 
@@ -127,15 +126,15 @@ class StoredRuns(tuple[Run, ...]):
             )
 
 
-def open_store(path: Path | str) -> Store:
-    """Return a store file.
+def open_store(path: StoreAddress | str) -> Store:
+    """Return a store: a file, or a database of a server by its address, `postgresql://USER@HOST/DATABASE`.
 
     Raises:
         NotFoundError: There is no such file.
         StorageError: It can't be read, is damaged, not a store, or from a newer version.
     """
-    if not os.path.exists(path_of("path", path)):
-        raise NotFoundError(f"there is no store {path}; name the file that a run was stored in")
     store = Store(path)
+    if is_missing(store.path):
+        raise NotFoundError(f"there is no store {path}; name the file that a run was stored in")
     store.opened().close()
     return store

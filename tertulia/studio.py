@@ -6,7 +6,6 @@ two steps: `begin` makes the run, `hold` opens what it needs and runs the conver
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -14,6 +13,7 @@ from typing_extensions import TypedDict
 
 from state.errors import UsageError
 from state.records import Record, RunKind
+from storage.addresses import StoreAddress
 from storage.store import SqlStore
 from tertulia.driver import recorded_ending
 from tertulia.engines import REHEARSAL, ModelAccess
@@ -63,13 +63,15 @@ class Conversation(TypedDict, total=False):
     turns: list[Line]
 
 
-def conversation_graph(kind: RunKind, config: Mapping[str, Any], store_path: Path, access: ModelAccess) -> "Graph":
+def conversation_graph(
+    kind: RunKind, config: Mapping[str, Any], store_path: StoreAddress, access: ModelAccess
+) -> "Graph":
     """Return the graph of a conversation as a server runs it.
 
     Args:
         kind: A dialogue of two, a meeting, or an album chat.
         config: LangGraph's; `Settings` are read from its `configurable`.
-        store_path: The store file.
+        store_path: The store.
         access: What opening models needs.
 
     Raises:

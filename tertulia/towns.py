@@ -197,7 +197,7 @@ def summary(
 
 async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
     from nodes.machinery.extensions import load_extensions
-    from storage.checkpoints import open_checkpoints
+    from storage.checkpointing import checkpoints_of
     from tertulia.conversation import drive
 
     registry = load_extensions([])
@@ -217,7 +217,7 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
         if encounter is not None:
             emit(EncounterFinished(encounter, store.run(encounter.run).turns))
 
-    async with open_checkpoints(store.path) as checkpointer:
+    async with checkpoints_of(store) as checkpointer:
 
         async def drive_conversation(context: "Context") -> None:
             if store.run(context.run).status == "finished":

@@ -119,6 +119,22 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
+class KnownTrust(Trust):
+    """What a user trusts, as another process is told of it: it asks nobody, and remembers nothing."""
+
+    def __init__(self, known: Trusted) -> None:
+        """Take what is trusted."""
+        super().__init__()
+        self._known = known
+
+    def read(self) -> Trusted:
+        """Return what is trusted."""
+        return self._known
+
+    def remember(self, named: Trusted) -> None:
+        """Do nothing."""
+
+
 def change_trust(trust: Trust, names: Iterable[str], withdraw: bool = False) -> None:
     """Trust, or trust no more, what a user names: extensions, servers, providers and hub ids.
 
@@ -149,7 +165,7 @@ def _without(known: Trusted, withdrawn: Trusted) -> Trusted:
 
 def _trusted_by(name: str, withdraw: bool) -> Trusted:
     """Return a name as it is remembered; one that is withdrawn may be gone."""
-    from models.chat_names import PROVIDERS, is_chat_name, origin_of, place_of
+    from models.chat_names import PROVIDERS, is_chat_name, origin_of, places_of
     from models.loading import is_hub_id
     from nodes.machinery.extensions import Source, installed
     from worlds.scenario_parts import extension_source
@@ -157,7 +173,7 @@ def _trusted_by(name: str, withdraw: bool) -> Trusted:
     if (origin := origin_of(name.partition("#")[0])) is not None:
         return Trusted(places=(origin,))
     if is_chat_name(name):
-        return Trusted(places=(place_of(name),))
+        return Trusted(places=tuple(places_of(name)))
     if is_hub_id(name) and not name.endswith(".py"):
         return Trusted(places=(name,))
     if not name.endswith(".py") and name not in installed():

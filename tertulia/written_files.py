@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from state.errors import UsageError
+from storage.addresses import StoreAddress
 
 #: What stands for standard output in the place of a file.
 STANDARD_OUTPUT = Path("-")
 
 
-def check_file(file: Path, store: Path, force: bool = False) -> None:
+def check_file(file: Path, store: StoreAddress, force: bool = False) -> None:
     """Refuse a file that can't be written.
 
     Args:
@@ -26,7 +27,7 @@ def check_file(file: Path, store: Path, force: bool = False) -> None:
         return
     if file.is_dir():
         raise UsageError(f"{file} is a folder; give the name of a file in it")
-    if file.resolve() == store.resolve():
+    if isinstance(store, Path) and file.resolve() == store.resolve():
         raise UsageError(f"{file} is the store; give another name")
     if not file.resolve().parent.is_dir():
         raise UsageError(f"{file} can't be written: there is no folder {file.parent}")

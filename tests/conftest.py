@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from support.commands import Cli, Result
+from support.postgres_server import PostgresServer, running_server
 from support.protocol_server import Served, serving
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -46,9 +47,26 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return run
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A Postgres server; tests that need one are skipped where none is installed."""
+    with running_server() as server:
+        if server is None:
+            pytest.skip("Postgres is not installed")
+        yield server
+
+
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that speaks OpenAI's protocol; the first wait before a retry is 0.01 s."""
     monkeypatch.setattr("models.chat_errors.FIRST_WAIT_S", 0.01)
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are embedded by the rehearsal."""
+    from models.rehearsal import RehearsalEmbedder
+
+    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())

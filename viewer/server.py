@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from state.errors import NotFoundError, StorageError, TertuliaError
 from state.language_model import Embedder
+from storage.addresses import StoreAddress
 from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 from tertulia.pages.figures import similarity_page
@@ -40,7 +41,7 @@ _UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says
 
 
 def build_app(
-    store: Path,
+    store: StoreAddress,
     token: str | None = None,
     command: Sequence[str] | None = None,
     open_embedder: Callable[[], Embedder] | None = None,
@@ -85,7 +86,7 @@ class Pages:
 
     def __init__(
         self,
-        store: Path,
+        store: StoreAddress,
         token: str | None,
         starter: Starter | None,
         open_embedder: Callable[[], Embedder] | None,

@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any
 
 from state.errors import UsageError
+from storage.addresses import StoreAddress, argument_for
 from storage.store import SqlStore
 from tertulia.pages.actions import fork_words, resume_words
 
@@ -65,11 +65,11 @@ class Command:
 class Starter:
     """Starts `fork` and `resume` for the page, and interrupts them when the server ends."""
 
-    def __init__(self, store: Path, command: Sequence[str]) -> None:
+    def __init__(self, store: StoreAddress, command: Sequence[str]) -> None:
         """Note what is started.
 
         Args:
-            store: The store file.
+            store: The store.
             command: The program, and its arguments before `fork` and `resume`.
         """
         self._store, self._command = store, command
@@ -93,7 +93,7 @@ class Starter:
                 words = resume_words(store.run(run).run)
             case _:
                 raise UsageError("a command is a fork (run, at, settings) or goes on with a run")
-        return [*words, "--store", str(self._store.absolute())]
+        return [*words, "--store", argument_for(self._store)]
 
     def start(self, words: Sequence[str]) -> Command:
         """Start a command.

@@ -9,6 +9,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from storage.addresses import StoreAddress
 from storage.store import SqlStore
 
 Result = TypeVar("Result")
@@ -18,14 +19,14 @@ _END_WITHIN_S = 0.5
 
 
 class StoreReader:
-    """A store file that is read for many requests, one after the other.
+    """A store that is read for many requests, one after the other.
 
     SQLite's connections belong to the thread that made them. The thread is a daemon: the process does not wait for a
     document that nobody wants any more.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Note the store file, which may be missing: it is empty until somebody makes it."""
+    def __init__(self, path: StoreAddress) -> None:
+        """Note the store, whose file may be missing: it is empty until somebody makes it."""
         self.path = path
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -80,6 +81,8 @@ class StoreReader:
         return self._store
 
     def _identity(self) -> tuple[int, int] | None:
+        if not isinstance(self.path, Path):
+            return None
         try:
             status = os.stat(self.path)
         except OSError:

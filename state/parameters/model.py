@@ -87,9 +87,9 @@ class ServerParameters(ParameterGroup):
 
     request_timeout_s: float = Field(120.0, gt=0, description="seconds that a request to a remote model may take")
     max_retries: int = Field(6, ge=0, le=100, description="retries of a request that failed temporarily")
-    max_concurrency: int = Field(8, ge=1, le=1024, description="concurrent requests to a remote model")
+    max_concurrency: int = Field(8, ge=1, le=1024, description="concurrent requests to each server of a remote model")
     requests_per_minute: float | None = Field(
-        None, gt=0, description="requests to each remote model per minute, at most; unset: any number"
+        None, gt=0, description="requests to each server of a remote model per minute, at most; unset: any number"
     )
     max_reply_tokens: int | None = Field(
         None, ge=16, description="tokens that a remote model may write, hidden thinking included; unset: its own limit"

@@ -6,7 +6,6 @@ from typing import Any
 
 from state.errors import SettingError, UsageError, nearest_hint
 from state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
-from storage.locks import Drivers
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.settings import written
@@ -33,7 +32,7 @@ def actions_page(store: SqlStore, run: str) -> Document:
     finished or a process drives it.
     """
     record = store.run(run)
-    is_driven = record.status == "running" and Drivers(Path(store.path)).is_driven(record.run)
+    is_driven = record.status == "running" and store.drivers().is_driven(record.run)
     can_go_on = record.status != "finished" and not is_driven
     return {
         "schema_version": SCHEMA_VERSION,
@@ -59,7 +58,7 @@ def store_page(store: SqlStore) -> Document:
 
 def store_words(store: SqlStore) -> list[str]:
     """Return the arguments that name the store; none where it is the default one."""
-    return [] if Path(store.path) == _DEFAULT_STORE else ["--store", str(store.path)]
+    return [] if store.path == _DEFAULT_STORE else ["--store", str(store.path)]
 
 
 def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from support.commands import Cli
 from support.setpoints import a_setpoint
 
 from lab.landing import WAYS, land, landing_document, landing_page, over_as_many
-from lab.running import LocalExecutor
+from lab.running import InProcessExecutor
 from lab.setpoint import CalibrationTask, Pilot
 from lab.stability import overlap, stability_of
 from metrics.diversity import distinct_n
@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Any:
 
 
 def landed(store: SqlStore) -> Any:
-    return land(store, TASK, ["low", "high"], 3, LocalExecutor(store, ModelAccess()), lambda event: None)
+    return land(store, TASK, ["low", "high"], 3, InProcessExecutor(store, ModelAccess()), lambda event: None)
 
 
 def test_conversations_are_held_in_three_ways_and_measured(store: SqlStore) -> None:

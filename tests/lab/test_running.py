@@ -19,7 +19,7 @@ from support.commands import Cli
 from lab.experiment import Experiment, checked, read_experiment
 from lab.progress import ExperimentProgress
 from lab.results import Results, read_results
-from lab.running import LocalExecutor, Progress, progress_of, run_experiment
+from lab.running import InProcessExecutor, Progress, progress_of, run_experiment
 from models.cohort import ask
 from models.rehearsal import RehearsalModel
 from state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
@@ -110,9 +110,9 @@ def run(
     with monkeypatch.context() as patch:
         if model is not None:
             engines = Engines(model, {}, ModelAccess().embedder(REHEARSAL))
-            patch.setattr("lab.running.open_engines", lambda *_: engines)
-            patch.setattr("lab.running.reopen_engines", lambda *_: engines)
-        after = run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), events.append)
+            patch.setattr("lab.cohorts.open_engines", lambda *_: engines)
+            patch.setattr("lab.cohorts.reopen_engines", lambda *_: engines)
+        after = run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), events.append)
     return after, events
 
 

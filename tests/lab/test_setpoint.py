@@ -9,7 +9,7 @@ from support.commands import Cli
 from support.setpoints import a_setpoint
 
 from lab.results import read_results
-from lab.running import LocalExecutor
+from lab.running import InProcessExecutor
 from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, known_calibration, steering_settings
 from metrics.diversity import distinct_n
 from state.errors import SettingError
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Any:
 
 
 def calibrated(store: SqlStore, task: CalibrationTask = TASK, embed: Any = None) -> Setpoint:
-    return calibrate(store, task, LocalExecutor(store, ModelAccess()), lambda event: None, embed)
+    return calibrate(store, task, InProcessExecutor(store, ModelAccess()), lambda event: None, embed)
 
 
 def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: SqlStore) -> None:

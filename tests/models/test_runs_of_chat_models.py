@@ -13,7 +13,6 @@ from support.meeting_case import a_quay
 from support.protocol_server import Served
 
 from models.chat import ChatModel
-from models.rehearsal import RehearsalEmbedder
 from state.errors import ModelError
 from storage.store import SqlStore
 from tertulia.conversation import drive
@@ -68,11 +67,6 @@ async def test_one_reply_that_fails_does_not_lose_the_others(served: Served) -> 
     assert len(served.requests) == 4
 
 
-@pytest.fixture
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
-
-
 @pytest.mark.usefixtures("without_weights")
 def test_a_run_by_the_command_line(cli: Cli, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     served.key = KEY
@@ -110,11 +104,13 @@ def test_what_needs_attention_is_refused_before_anything_is_paid(cli: Cli, serve
     cli(*command, "--lambda", "0", "--set", "judge=likelihood").complains(2, "judge=rating")
     weighing = ("--set", "judge=likelihood", "--set", "inconsistency_threshold=1")
     cli(*command, "--lambda", "0.5", "--set", f"surrogate={served.model}").complains(2, "surrogate=smollm2")
-    cli(*command, "--lambda", "0", *weighing).complains(2, "judge=rating", "judge_model=smollm2")
     parting = ("--set", "ending=continuation", "--set", "ending_threshold=0.5")
     cli(*command, "--lambda", "0", *parting).complains(2, "ending=reply")
     cli("run", "tidewell", "--model", "openai:gpt", "--lambda", "0").complains(1, "OPENAI_API_KEY")
     assert served.requests == []
+    cli(*command, "--lambda", "0", *weighing).complains(2, "judge=rating", "judge_model=smollm2")
+    assert served.requests  # it was asked whether it tells how likely a text is
+    assert not any("response_format" in request for request in served.requests)
     assert cli("runs", "--json").json["runs"] == []
     command = ("run", "tidewell", "--rounds", "1", "--model", served.model, "--set", "nodes.score=embedding_similarity")
     run = cli(*command, "--lambda", "0.5", "--json").json["run"]

@@ -1,16 +1,41 @@
-"""What tests of the store share: a store in memory, empty or with two runs, and the path of a file for one."""
+"""What tests of the store share: empty stores in either database, and the path of a file for one."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from support.postgres_server import NewStore, PostgresServer, ServerStores
 from support.stored import a_case, a_run
 
 from storage.store import SqlStore
 
 
+@pytest.fixture(scope="session")
+def server_stores(postgres: PostgresServer) -> Iterator[ServerStores]:
+    stores = ServerStores(postgres)
+    yield stores
+    stores.close()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def new_store(request: pytest.FixtureRequest) -> NewStore:
+    """Open an empty store in either database: what holds for both is the contract."""
+    if request.param == "sqlite":
+        return partial(SqlStore.open, ":memory:")
+    stores: ServerStores = request.getfixturevalue("server_stores")
+    return stores.new
+
+
 @pytest.fixture
-def store() -> Iterator[SqlStore]:
+def store(new_store: NewStore) -> Iterator[SqlStore]:
+    with new_store() as opened:
+        yield opened
+
+
+@pytest.fixture
+def file_store() -> Iterator[SqlStore]:
+    """An empty store in SQLite, for what no other database has."""
     with SqlStore.open(":memory:") as opened:
         yield opened
 

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record
+from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record, stored_rows
 from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
 
 from state.album import Exchange
@@ -65,12 +65,12 @@ def test_a_dialogue_has_no_parts(store: SqlStore) -> None:
 
 
 def test_written_twice_an_exchange_stays_as_it_was(album: SqlStore) -> None:
-    before = set(album.file.database.conn.iterdump())
+    before = stored_rows(album)
     for turn in (1, 2, 3):
         write_exchange(album, "k3f9", turn)
     question, parts = an_exchange(album, 2)
     album.save_turn("k3f9", question, {"plan": parts["answer"]})
-    assert set(album.file.database.conn.iterdump()) == before
+    assert stored_rows(album) == before
 
 
 def test_what_a_fork_shares_has_its_parts(album: SqlStore) -> None:
@@ -149,14 +149,23 @@ def test_a_damaged_part_is_refused(album: SqlStore, damage: str) -> None:
 @pytest.mark.parametrize(
     ("damage", "read"),
     [
-        ("UPDATE unit_scores SET part = '' WHERE turn = 2 AND part = 'plan'", "parts"),
+        (
+            "DELETE FROM unit_scores WHERE turn = 2 AND part = ''; "
+            "UPDATE unit_scores SET part = '' WHERE turn = 2 AND part = 'plan'",
+            "parts",
+        ),
         ("UPDATE unit_scores SET score = 9 WHERE turn = 2 AND part = 'plan'", "parts"),
         ("DELETE FROM unit_scores WHERE turn = 2 AND part = 'plan'", "parts"),
-        ("UPDATE candidates SET part = 'plan' WHERE turn = 2 AND part = ''", "turn_record"),
+        (
+            "DELETE FROM candidates WHERE turn = 2 AND part = 'plan'; "
+            "UPDATE candidates SET part = 'plan' WHERE turn = 2 AND part = ''",
+            "turn_record",
+        ),
     ],
 )
 def test_what_belongs_to_a_part_stays_with_it(album: SqlStore, damage: str, read: str) -> None:
-    album.file.write(damage.replace("UPDATE", "UPDATE OR REPLACE"))
+    for statement in damage.split("; "):
+        album.file.write(statement)
     with pytest.raises(StorageError, match="damaged or was altered"):
         getattr(album, read)("k3f9", 2)
 
@@ -210,7 +219,7 @@ def test_pictures_come_back_and_are_stored_once(store: SqlStore) -> None:
     assert {content: store.picture(content) for content in hashes} == hashes
 
 
-@pytest.mark.parametrize("damage", ["image = x'00'", "image = 'text'", "image = 7", "hash = hash || '0'"])
+@pytest.mark.parametrize("damage", ["image = 'text'", "hash = hash || '0'"])
 def test_a_damaged_picture_is_refused(store: SqlStore, damage: str) -> None:
     content = store.save_picture(PNG)
     store.file.write(f"UPDATE pictures SET {damage}")
@@ -273,8 +282,9 @@ def test_a_population_of_a_thousand_is_read_quickly(store: SqlStore) -> None:
     assert time.process_time() - started < 1.5
 
 
-def test_reading_an_exchange_looks_at_no_other(store: SqlStore) -> None:
+def test_reading_an_exchange_looks_at_no_other(file_store: SqlStore) -> None:
     """What SQLite executes for one exchange is the same among few and among many."""
+    store = file_store
     store.create_run(an_album_run(), a_population())
     steps = itertools.count()
     costs = []

@@ -8,10 +8,12 @@ import pytest
 from support.group_stored import read_all, write_meeting
 from support.killed_writer import written_before_kill
 from support.long_meeting import AGENTS, PHASES
+from support.postgres_server import undone
 from support.stored import STEPS, a_call, a_case, a_run
 
 from state.cognition import Bid, Finding, Trace
 from state.errors import StorageError, TertuliaError
+from storage.schema import TABLES
 from storage.store import SqlStore
 from storage.tables import COLUMNS
 
@@ -29,14 +31,14 @@ from storage.tables import COLUMNS
         "UPDATE calls SET replies = '7'",
         "UPDATE calls SET replies = replace(replies, 'text', 'tfxt')",
         "UPDATE calls SET replies = replace(replies, '{\\\"thought', '[\\\"thought')",
-        "UPDATE calls SET model = x'ff'",
+        "UPDATE calls SET model = model || ' '",
     ],
 )
 def test_damage_is_told(store_with_runs: SqlStore, change: str) -> None:
     store_with_runs.save_step("k3f9", 1, "Ana", "goal", Finding(lines=("x",)))
     store_with_runs.save_calls("k3f9", [a_call()])
     assert store_with_runs.file.write(change).rowcount == 1
-    with pytest.raises(StorageError, match=r":memory: is damaged or was altered"):
+    with pytest.raises(StorageError, match="is damaged or was altered"):
         assert store_with_runs.step("k3f9", 1, "Ana", "goal", Finding) is None or store_with_runs.calls("k3f9") is None
 
 
@@ -52,13 +54,13 @@ def test_every_altered_value_is_told(store: SqlStore) -> None:
     columns |= {(table, "checksum") for table in COLUMNS} | {("contents", "text"), ("units", "block")}
     altered = set()
     for table, column in sorted(columns):
-        store.file.write("BEGIN")
-        other = f"CASE typeof({column}) WHEN 'null' THEN 1 WHEN 'text' THEN {column} || ' ' ELSE {column} + 1 END"
-        if store.file.write(f"UPDATE {table} SET {column} = {other}").rowcount:
-            altered.add(table)
-            with pytest.raises(StorageError, match="is damaged or was altered"):
-                pytest.fail(f"{table}.{column} is not told: {read_all(store, 'm33t')}")
-        store.file.write("ROLLBACK")
+        number = TABLES[table].kind(column) in ("count", "flag", "number")
+        to = f"coalesce({column} + 1, 1)" if number else f"coalesce({column} || ' ', ' ')"
+        with undone(store):
+            if store.file.write(f"UPDATE {table} SET {column} = {to}").rowcount:
+                altered.add(table)
+                with pytest.raises(StorageError, match="is damaged or was altered"):
+                    pytest.fail(f"{table}.{column} is not told: {read_all(store, 'm33t')}")
     assert altered >= {"runs", "lineage", "turns", "unit_scores", "candidates", "steps", "calls", "traces"}
     assert read_all(store, "m33t") == sound
 
@@ -78,11 +80,10 @@ def test_the_parameters_of_a_call_are_told_when_altered_or_lost(store_with_runs:
 def test_a_lost_lineage_is_told(store_with_runs: SqlStore, change: str) -> None:
     store_with_runs.create_run(a_run("f0rk", parent=("k3f9", 2)), a_case())
     for which in ("run = 'f0rk' AND depth = 0", "run = 'f0rk' AND depth = 1"):
-        store_with_runs.file.write("BEGIN")
-        assert store_with_runs.file.write(f"{change} WHERE {which}").rowcount == 1
-        with pytest.raises(StorageError, match=r"is damaged or was altered .*lineage"):
-            store_with_runs.run("f0rk")
-        store_with_runs.file.write("ROLLBACK")
+        with undone(store_with_runs):
+            assert store_with_runs.file.write(f"{change} WHERE {which}").rowcount == 1
+            with pytest.raises(StorageError, match=r"is damaged or was altered .*lineage"):
+                store_with_runs.run("f0rk")
     assert store_with_runs.run("f0rk").turns == 1
 
 

@@ -19,9 +19,9 @@ from support.commands import Cli, rehearse
 from support.stored import a_case, a_run
 
 from state.errors import StorageError
-from storage.database import open_connection
 from storage.locks import drive_lock
 from storage.objects import is_known, objects
+from storage.opening import open_connection
 from storage.store import SqlStore
 from storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.stored import a_candidate, a_case, a_run, a_turn_record
+from support.postgres_server import NewStore
+from support.stored import a_candidate, a_case, a_run, a_turn_record, stored_rows
 
 from state.cognition import Assessment, Call, Perception, Trace
 from state.errors import NotFoundError
@@ -271,26 +272,21 @@ def test_who_is_prepared_anew_is_no_longer_as_in_the_parent(store: SqlStore) -> 
 
 def rows_of(store: SqlStore, run: str) -> dict[str, list[dict[str, object]]]:
     """Everything that belongs to a run, by table, as it stands in the file."""
-    tables = store.file.rows(
-        """SELECT name FROM sqlite_master AS found WHERE type = 'table'
-        AND EXISTS (SELECT 1 FROM pragma_table_info(found.name) WHERE name = 'run')"""
-    )
-    return {table["name"]: store.file.rows(f"SELECT * FROM {table['name']} WHERE run = ?", run) for table in tables}
+    tables = [name for name, columns in COLUMNS.items() if "run" in columns]
+    return {table: store.file.rows(f"SELECT * FROM {table} WHERE run = ?", run) for table in tables}
 
 
 def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqlStore) -> None:
     begin(store, "a")
     write(store, "a", 1, 6)
-    before, dump = rows_of(store, "a"), set(store.file.database.conn.iterdump())
+    before, everything = rows_of(store, "a"), stored_rows(store)
     for run, parent, rewritten in (("b", ("a", 1), False), ("c", ("a", 3), True), ("d", ("a", 7), False)):
         begin(store, run, parent, rewritten)
         write(store, run, parent[1], 8)
         store.set_status(run, "failed", "the model went away")
     assert rows_of(store, "a") == before
     assert {table for table, rows in before.items() if rows} >= {*COLUMNS} - OTHERS
-    # Nothing that stood in the file was changed or taken out; the index is one of all texts.
-    gone = dump - set(store.file.database.conn.iterdump())
-    assert [line for line in gone if '"passages_fts' not in line] == []
+    assert everything <= stored_rows(store)  # nothing that stood there was changed or taken out
 
 
 # --- any tree ---------------------------------------------------------------------------------------------------------
@@ -311,9 +307,11 @@ def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
 
 @given(tree=trees())
 @settings(deadline=None, max_examples=60)
-def test_any_tree_of_forks_reads_as_it_was_told(tree: list[tuple[int | None, int, bool, int]]) -> None:
+def test_any_tree_of_forks_reads_as_it_was_told(
+    new_store: NewStore, tree: list[tuple[int | None, int, bool, int]]
+) -> None:
     seen: dict[str, Seen] = {}
-    with SqlStore.open(":memory:") as store:
+    with new_store() as store:
         for place, (parent, turn, rewritten, last) in enumerate(tree):
             run = "abcdefgh"[place]
             if parent is None:

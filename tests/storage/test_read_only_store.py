@@ -9,7 +9,7 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
 from state.errors import StorageError
-from storage import database
+from storage import opening
 from storage.store import SqlStore
 
 
@@ -26,16 +26,16 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def unwritable(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The store, its disk read only: SQLite then fails to open it for writing (root may write anything else)."""
-    prepared = database._prepared
+    prepared = opening._prepared
 
     def on_that_disk(place: str, *more: Any, **named: Any) -> sqlite3.Connection:
-        if "mode=ro&" not in place and place != database.MEMORY:
+        if "mode=ro&" not in place and place != opening.MEMORY:
             error = sqlite3.OperationalError("unable to open database file")
             error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
             raise error
         return prepared(place, *more, **named)
 
-    monkeypatch.setattr(database, "_prepared", on_that_disk)
+    monkeypatch.setattr(opening, "_prepared", on_that_disk)
     return path
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
 from support.long_meeting import write_group_round
+from support.postgres_server import NewStore
 from support.stored import a_call, a_case, a_prompt, a_reply, a_run
 from test_storage import counts, names, replies, texts
 
@@ -30,6 +31,7 @@ from state.cognition import (
     Visit,
     WillingnessParts,
 )
+from state.errors import StorageError
 from state.records import Record, Reply
 from state.store import Store
 from storage.store import SqlStore
@@ -91,8 +93,8 @@ traces = st.builds(Trace, visits=st.lists(visits, max_size=3).map(tuple), after=
 
 
 @given(record=steps, agent=st.just("") | names, node=names)
-def test_steps_come_back(record: Record, agent: str, node: str) -> None:
-    with SqlStore.open(":memory:") as store:
+def test_steps_come_back(new_store: NewStore, record: Record, agent: str, node: str) -> None:
+    with new_store() as store:
         store.create_run(a_run(), a_case())
         store.save_step("k3f9", 2, agent, node, record)
         back = store.step("k3f9", 2, agent, node, type(record))
@@ -102,8 +104,8 @@ def test_steps_come_back(record: Record, agent: str, node: str) -> None:
 
 
 @given(made=st.lists(calls, max_size=4, unique_by=lambda call: (call.round, call.agent, call.node, call.attempt)))
-def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]) -> None:
-    with SqlStore.open(":memory:") as store:
+def test_calls_come_back_in_the_order_in_which_they_were_stored(new_store: NewStore, made: list[Call]) -> None:
+    with new_store() as store:
         store.create_run(a_run(), a_case())
         store.save_calls("k3f9", made)
         assert store.calls("k3f9") == made
@@ -115,8 +117,8 @@ def test_calls_come_back_in_the_order_in_which_they_were_stored(made: list[Call]
 
 
 @given(trace=traces)
-def test_traces_come_back(trace: Trace) -> None:
-    with SqlStore.open(":memory:") as store:
+def test_traces_come_back(new_store: NewStore, trace: Trace) -> None:
+    with new_store() as store:
         store.create_run(a_run(), a_case())
         assert store.trace("k3f9", 1) is None
         store.save_trace("k3f9", 1, Trace(visits=(), after={"turn": 0}))
@@ -209,8 +211,8 @@ def test_a_call_replaces_the_one_of_its_key_only(store_with_runs: SqlStore) -> N
 
 def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: SqlStore) -> None:
     def rows() -> list[list[dict[str, object]]]:
-        tables = ("contents", "prompts", "steps", "calls", "traces", "passages", "passages_fts")
-        return [store_with_runs.file.rows(f"SELECT * FROM {table}") for table in tables]
+        tables = ("contents", "prompts", "steps", "calls", "traces", "passages")
+        return [sorted(store_with_runs.file.rows(f"SELECT * FROM {table}"), key=repr) for table in tables]
 
     write_meeting(store_with_runs)
     store_with_runs.save_trace("m33t", 1, Trace(visits=(), after={"turn": 1}))
@@ -219,11 +221,12 @@ def test_steps_calls_and_traces_written_twice_change_nothing(store_with_runs: Sq
     write_meeting(store_with_runs)
     for table, again in zip(before, rows(), strict=True):
         # A call has the place, and so the number, of the last time that it was stored.
-        assert again == table or [row | {"id": 0} for row in again] == [row | {"id": 0} for row in table]
+        numbered = [sorted(({**row, "id": 0} for row in rows), key=repr) for rows in (table, again)]
+        assert again == table or numbered[0] == numbered[1]
 
 
 def test_calls_are_stored_all_or_none(store_with_runs: SqlStore) -> None:
-    with pytest.raises(OverflowError):
+    with pytest.raises((OverflowError, StorageError)):
         store_with_runs.save_calls("k3f9", [a_call("Ana"), a_call("Bo", 2**70)])
     assert store_with_runs.calls("k3f9") == []
     store_with_runs.save_calls("k3f9", [])
@@ -266,8 +269,8 @@ def test_a_round_of_five_is_small_and_every_round_alike(path: Path) -> None:
     assert sum(added[3:]) <= 1.1 * sum(added[:3])
 
 
-def test_a_prompt_of_known_units_takes_a_handful_of_statements(store: SqlStore) -> None:
-    first = a_prompt(memories=200)
+def test_a_prompt_of_known_units_takes_a_handful_of_statements(file_store: SqlStore) -> None:
+    store, first = file_store, a_prompt(memories=200)
     store.save_prompt(first)
     statements: list[str] = []
     store.file.database.conn.set_trace_callback(statements.append)
@@ -277,7 +280,8 @@ def test_a_prompt_of_known_units_takes_a_handful_of_statements(store: SqlStore) 
     assert store.prompt(content).units == first.units[::-1]
 
 
-def test_texts_and_units_that_a_failed_prompt_left_are_gone(store: SqlStore) -> None:
+def test_texts_and_units_that_a_failed_prompt_left_are_gone(file_store: SqlStore) -> None:
+    store = file_store
     store.file.write("CREATE TRIGGER refuse BEFORE INSERT ON prompts BEGIN SELECT raise(ABORT, 'no'); END")
     with pytest.raises(sqlite3.IntegrityError):
         store.save_prompt(a_prompt())

@@ -10,6 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, a_pier
 from support.meeting_case import a_quay
+from support.postgres_server import NewStore
 from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
@@ -56,10 +57,10 @@ def store() -> Iterator[SqlStore]:
 # --- each view --------------------------------------------------------------------------------------------------------
 
 
-def test_each_run(held: Held) -> None:
+def test_each_run(new_store: NewStore, held: Held) -> None:
     fields = {"status": "failed", "error": "no more", "parent": (RUN, 3), "rewritten": True, "rehearsed": True}
     parameters = {"removal_factor": 0.25, "order": "random"}
-    with SqlStore.open(":memory:") as other:
+    with new_store() as other:
         for run in (a_run(), a_run("f0rk", kind="group_chat", parameters=parameters, **fields)):
             other.create_run(run, held.start)
         for store in (held.store, other):
@@ -241,8 +242,8 @@ def test_a_thought_that_is_thought_again_is_found_as_it_is_now(store: SqlStore) 
     store.file.write("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')")
 
 
-def test_what_two_runs_start_from_is_indexed_once_and_found_for_both(held: Held) -> None:
-    with SqlStore.open(":memory:") as store:
+def test_what_two_runs_start_from_is_indexed_once_and_found_for_both(new_store: NewStore, held: Held) -> None:
+    with new_store() as store:
         for run in ("k3f9", "m2aa"):
             store.create_run(a_run(run), held.start)
         memories = sum(len(held.start.participant(name).memories) for name in held.start.names)

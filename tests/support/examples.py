@@ -91,7 +91,7 @@ def _problems_of_words(words: list[str]) -> Iterator[str]:
         case ["make", *targets]:
             yield from (f"there is no target {target}" for target in targets if target not in _targets())
         case [_, "-m", module, *_] if module.startswith("benchmarks."):
-            if not (ROOT / (module.replace(".", "/") + ".py")).exists():
+            if not any((ROOT / f"{module.replace('.', '/')}{end}.py").exists() for end in ("", "/__main__")):
                 yield f"there is no module {module}"
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from lab.experiment import Experiment
 from lab.results import Results, TrialRun, read_results
-from lab.running import LocalExecutor, run_experiment
+from lab.running import InProcessExecutor, run_experiment
 from state.records import RunRecord, Trial
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
@@ -15,7 +15,7 @@ from tertulia.engines import ModelAccess
 def rehearsed(store: SqlStore, experiment: Experiment, without: Sequence[tuple[str, str, int]] = ()) -> Results:
     """Run an experiment with a stand-in; trials of these settings, cases and numbers are left out of its results."""
     experiment = experiment.model_copy(update={"model": "rehearsal"})
-    run_experiment(store, experiment, LocalExecutor(store, ModelAccess()), lambda event: None)
+    run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), lambda event: None)
     results = read_results(store, experiment.name)
     kept = [found for found in results.runs if (found.setting, found.case, found.trial) not in without]
     return replace(results, runs=kept, missing=results.missing + len(without))

@@ -14,12 +14,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
 
 #: What a server may do instead of answering.
 FAILURES = ("429", "500", "cut", "wrong_json", "half_json")
 
 Answer = Callable[[dict[str, Any]], str]
+
+#: Reads the prompt of a request: its tokens, each with its log-probability after those before; the first has none.
+Reading = Callable[[dict[str, Any]], list[tuple[str, float | None]]]
+
+
+def read_words(request: dict[str, Any]) -> list[tuple[str, float | None]]:
+    """Words and what stands between them, as likely as their letters say."""
+    prompt = request.get("prompt") or "\n".join(text_of(message["content"]) for message in request["messages"])
+    tokens = re.findall(r"\w+|\W", prompt)
+    return [(token, None if index == 0 else -(sum(map(ord, token)) % 97) / 10) for index, token in enumerate(tokens)]
 
 
 @dataclass
@@ -36,6 +46,9 @@ class Served:
         knows_schemas: Whether `response_format` is known.
         refuses_pictures: Status and words with which a request with a picture is refused; `None`: it is answered.
         answer: The text of an answer; by default, values drawn for each field of the form in the last message.
+        tells: How log-probabilities of prompts are told: by chat completions (vLLM), or by completions with `echo`;
+            `None`: not at all.
+        read: Reads a prompt, for them.
         hold_from: From so many answers on, requests are held until `release` is set: asked, and never answered.
         requests, answered: What came, and how often each whole answer was given, by the request's messages and seed.
     """
@@ -50,6 +63,8 @@ class Served:
     knows_schemas: bool = True
     refuses_pictures: tuple[int, str] | None = None
     answer: Answer | None = None
+    tells: Literal["chat", "echo"] | None = None
+    read: Reading = read_words
     hold_from: int | None = None
     release: threading.Event = field(default_factory=threading.Event)
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -141,7 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: dict[str, Any]) -> None:
         served = self.served
-        if not self.path.endswith("/chat/completions"):
+        echoes = served.tells == "echo" and self.path == "/v1/completions"
+        if not self.path.endswith("/chat/completions") and not echoes:
             return self._refuse(404, "not_found", f"no such path: {self.path}")
         if served.key and self.headers.get("Authorization") != f"Bearer {served.key}":
             given = self.headers.get("Authorization", "")
@@ -163,6 +179,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(400, "context_length_exceeded", "This model's maximum context length is 2048 tokens")
         if failure == "400":
             return self._refuse(400, "unsupported_value", "Unsupported value: 'temperature'")
+        if echoes or request.get("continue_final_message"):
+            return self._tell(request)
         text = served.answer(request) if served.answer else json.dumps(values_for(request))
         if failure == "wrong_json":
             text = "I'd rather not answer in that form."
@@ -185,6 +203,21 @@ class _Handler(BaseHTTPRequestHandler):
         ).encode()
         self._send(200, body, cut=failure == "cut")
 
+    def _tell(self, request: dict[str, Any]) -> None:
+        """Answer with the log-probabilities of the prompt, if they are asked for and told."""
+        knows = self.served.tells == ("echo" if "prompt" in request else "chat")
+        tokens = self.served.read(request) if knows else read_words(request)
+        choice: dict[str, Any] = {"index": 0, "finish_reason": "length", "text": "", "message": {"content": "a"}}
+        answer: dict[str, Any] = {"choices": [choice], "usage": {"prompt_tokens": len(tokens), "completion_tokens": 1}}
+        if request.get("echo"):
+            choice["logprobs"] = {"tokens": [t for t, _ in tokens], "token_logprobs": [*(x for _, x in tokens), -1.0]}
+        elif knows and "prompt_logprobs" in request:
+            answer["prompt_logprobs"] = [
+                None if log is None else {str(number): {"logprob": log, "rank": 1, "decoded_token": token}}
+                for number, (token, log) in enumerate(tokens)
+            ]
+        self._send(200, json.dumps(answer).encode())
+
     def _refuse(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         body = json.dumps({"error": {"message": message, "type": code, "code": code, "param": None}}).encode()
         self._send(status, body, headers)
@@ -204,6 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 1024  # hundreds of clients connect at the same moment
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that were killed."""

@@ -18,6 +18,8 @@ from state.records import (
     Unit,
 )
 from state.store import Store
+from storage.schema import TABLES
+from storage.store import SqlStore
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -30,6 +32,11 @@ STEPS: dict[str, type[Record]] = {
     "bid": Bid,
     "floor": Floor,
 }
+
+
+def stored_rows(store: SqlStore) -> set[str]:
+    """Every row of every table of a store, as text."""
+    return {f"{table}: {row}" for table in TABLES for row in store.file.rows(f"SELECT * FROM {table}")}
 
 
 def a_run(run: str = "k3f9", **changes: object) -> RunRecord:

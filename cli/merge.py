@@ -1,0 +1,84 @@
+"""`merge`: unite stores."""
+
+from typing import Annotated
+
+import typer
+
+from cli.options import JsonOption, NoStoreOption
+from cli.terminal.output import data, plain, print_json, progress
+from lab.experiment import joined_definitions
+from storage.addresses import store_address
+from storage.store import SqlStore
+from tertulia.documents import SCHEMA_VERSION
+from tertulia.merging import MergedSource, merge_stores
+from tertulia.phrases import counted
+
+
+def merge(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STORE…", help="Store files, folders with *.db, patterns, or addresses such as s3://BUCKET/FOLDER."
+        ),
+    ],
+    into: Annotated[str, typer.Option("--into", metavar="STORE", help="The store that they are merged into.")],
+    store: NoStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Unite stores: runs of colleagues, or of workers, with all that belongs to them.
+
+    No source is changed, and merging again changes nothing. Two different runs of one id are refused by name, and what
+    does not read; the rest goes on, and the exit code is 1.
+
+    Example: tertulia merge mine.db from_ada.db shards/ --into all.db
+    """
+    address = store_address(into)
+    merged = merge_stores(sources, address, joined_definitions, lambda source: None if as_json else _print(source))
+    with SqlStore.open(address, create=False) as target:
+        runs = target.file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"]
+    if as_json:
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "into": str(address),
+                "sources": [_document(source) for source in merged],
+                "runs": runs,
+            }
+        )
+    else:
+        data().print(plain(f"{address} has {counted(runs, 'run')}"))
+    if any(source.merged.refused for source in merged):
+        progress().print(plain(_REFUSED.format(into=address)))
+    if not all(source.is_whole for source in merged):
+        raise typer.Exit(1)
+
+
+_REFUSED = (
+    "what was refused is still in its source: to have it, merge that into another store, or remove what is in its "
+    "place (tertulia runs rm RUN --store {into}) and merge again"
+)
+
+
+def _print(source: MergedSource) -> None:
+    """Say what came of a source."""
+    if source.error is not None:
+        progress().print(plain(f"error: {source.source}: {source.error}"))
+        return
+    merged = source.merged
+    done = {"added": merged.added, "continued": merged.continued, "unchanged": merged.unchanged}
+    parts = [f"{len(runs)} {what}" for what, runs in done.items() if runs] or ["no runs"]
+    progress().print(plain(f"{source.source}: {', '.join(parts)}"))
+    for what, reason in merged.refused.items():
+        progress().print(plain(f"  refused: {what}: {reason}"))
+
+
+def _document(source: MergedSource) -> dict[str, object]:
+    merged = source.merged
+    return {
+        "source": source.source,
+        "added": merged.added,
+        "continued": merged.continued,
+        "unchanged": merged.unchanged,
+        "refused": dict(merged.refused),
+        "error": source.error,
+    }

@@ -1,0 +1,69 @@
+"""Where trials run: `--on`, `--workers` and `--shards`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from lab.running import Executor
+    from tertulia.engines import ModelAccess
+    from tertulia.starting import Additions
+
+OnOption = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="local|ray[:ADDRESS]",
+        help="Where trials run: on this machine, or on a Ray cluster (docs/clusters.md).",
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="At most so many workers, each with models of its own and one thread; 1: this process, with all threads.",
+    ),
+]
+ShardsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shards",
+        metavar="FOLDER",
+        help="Where workers put what they have, until the store has it: a folder, or on Ray an address such as "
+        "s3://bucket/folder. Else beside the store.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where trials run.
+
+    Attributes:
+        on: `local`, `ray`, or `ray:ADDRESS`.
+        workers: How many workers, at most; `None` for what suits.
+        shards: The folder or the address for shards; `None` for the folder beside the store.
+    """
+
+    on: str = "local"
+    workers: int | None = None
+    shards: str | None = None
+
+    def executor(self, store: SqlStore, access: "ModelAccess", additions: "Additions") -> "Executor":
+        """Return what drives trials there.
+
+        Raises:
+            UsageError: There is no such place.
+        """
+        from lab.executors.choosing import executor_of
+
+        return executor_of(self.on, store, access, additions, self.workers, self.shards)
+
+
+#: On this machine, as suits.
+HERE = Where()

@@ -1,0 +1,50 @@
+"""From the words of a command to what drives trials."""
+
+from typing import TYPE_CHECKING
+
+from lab.executors.local import LocalExecutor
+from lab.running import Executor
+from state.errors import UsageError
+from tertulia.engines import ModelAccess
+from tertulia.shard_files import is_address, shown
+from tertulia.starting import NOTHING_ADDED, Additions
+
+if TYPE_CHECKING:
+    from storage.store import SqlStore
+
+LOCAL, RAY = "local", "ray"
+
+
+def executor_of(
+    on: str,
+    store: "SqlStore",
+    access: ModelAccess,
+    additions: Additions = NOTHING_ADDED,
+    workers: int | None = None,
+    shards: str | None = None,
+) -> Executor:
+    """Return what drives trials at a place.
+
+    Args:
+        on: `local`, `ray` (a cluster that is known here, or else this machine as one), or `ray:ADDRESS`.
+        store: The open store of the experiment.
+        access: What opening models needs.
+        additions: Nodes and mechanisms of the user's own.
+        workers: How many workers, at most; `None` for what suits.
+        shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
+
+    Raises:
+        UsageError: There is no such place, or shards can't lie there.
+    """
+    kind, _, address = on.partition(":")
+    if on == LOCAL:
+        if shards is not None and is_address(shards):
+            raise UsageError(
+                f"--shards {shown(shards)}: workers of this machine need a folder; an address is for --on ray"
+            )
+        return LocalExecutor(store, access, additions, workers, shards)
+    if kind == RAY and (address or on == RAY):
+        from lab.executors.ray_cluster import RayExecutor
+
+        return RayExecutor(store, access, additions, workers, address or None, shards)
+    raise UsageError(f"--on {on}: trials run on local, ray, or ray:ADDRESS such as ray:10.0.0.5:6379")

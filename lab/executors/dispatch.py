@@ -1,0 +1,208 @@
+"""Handing cohorts to workers: who drives what, what becomes of a cohort whose worker died, and how shards come back.
+
+Where workers are, and how they are talked to, is up to a crew (`lab.executors.processes`, `lab.executors.ray_cluster`).
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from lab.cohorts import CohortTask, PlannedCase, Planner, check_files, first_of_settings, require_models
+from lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
+from lab.shards import ShardFolder, gather, hand_over, take_in
+from state.errors import ModelError, NotFoundError, TertuliaError, UsageError
+from tertulia.engines import ModelAccess
+from tertulia.events import Emit, Noted, RunEnded
+from tertulia.interrupting import interruptible
+from tertulia.starting import Additions
+
+if TYPE_CHECKING:
+    from storage.store import SqlStore
+
+#: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
+MOST_DEATHS = 3
+
+
+class Crew(Protocol):
+    """Workers of one kind, by their numbers: started, talked to, and stopped."""
+
+    def hire(self, setup: Setup) -> int:
+        """Start a worker and return its number.
+
+        Raises:
+            TertuliaError: None can be started at all.
+        """
+
+    def give(self, worker: int, assignment: Assignment) -> None:
+        """Let a worker drive a cohort; where it is gone already, its death is a message."""
+
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        """Wait until workers have something to say, and yield that; `Died` is the last of a worker.
+
+        Raises:
+            TertuliaError: Nobody will say anything any more.
+        """
+
+    def dismiss(self) -> None:
+        """Stop all workers: what they drive is interrupted, and lies in its shard."""
+
+
+@dataclass(frozen=True)
+class Dispatcher:
+    """Drives the cohorts of an experiment with a crew.
+
+    Attributes:
+        store: The open store of the experiment.
+        folder: Where the shards lie.
+        access: What opening models needs.
+        additions: Nodes and mechanisms of the user's own.
+        emit: Takes the events of all runs.
+    """
+
+    store: "SqlStore"
+    folder: ShardFolder
+    access: ModelAccess
+    additions: Additions
+    emit: Emit
+
+    def drive(self, tasks: Sequence[CohortTask], crew: Crew, size: int) -> None:
+        """Drive cohorts to their ends with so many workers, or fewer where there are fewer cohorts.
+
+        Raises:
+            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed; nothing was
+                run.
+            TertuliaError: No worker can open the models; or a cohort can't be begun.
+            KeyboardInterrupt: It was interrupted; what the workers had is in the store.
+        """
+        if not tasks:
+            return
+        check_files(self.store, tasks, self.additions)
+        settings = first_of_settings(tasks, self.additions)
+        require_models(self.store, tasks, settings, self.access)
+        setup = Setup(self.access.handed_over(), self.additions.handed_over(), tuple(settings))
+        self.folder.make()
+        with interruptible():
+            try:
+                _Dispatch(self, crew, setup, tasks).run(size)
+            except (KeyboardInterrupt, SystemExit):
+                self.store.file.reopen()  # it may have come in the middle of a transaction, or of a query
+                raise
+            finally:
+                crew.dismiss()
+                gather(self.store, self.folder, self.emit)
+                for record in self.store.runs(status="running", experiment=tasks[0].experiment.name):
+                    self.store.set_status(record.run, "interrupted")  # its worker was killed
+
+
+class _Dispatch:
+    """Cohorts on their way; see `Dispatcher.drive`."""
+
+    def __init__(self, dispatcher: Dispatcher, crew: Crew, setup: Setup, tasks: Sequence[CohortTask]) -> None:
+        self._store, self._folder, self._emit = dispatcher.store, dispatcher.folder, dispatcher.emit
+        self._planner, self._crew, self._setup = Planner(dispatcher.additions), crew, setup
+        self._left = deque(_with_ids(self._store, tasks))
+        self._planned: dict[tuple[str, ...], tuple[PlannedCase, ...]] = {}  # by the runs of a cohort
+        self._deaths: Counter[tuple[str, ...]] = Counter()
+        self._loading, self._idle = set[int](), set[int]()
+        self._driving: dict[int, CohortTask] = {}
+        self._problem: TertuliaError | None = None
+
+    def run(self, size: int) -> None:
+        for _ in range(min(size, len(self._left))):
+            self._hire()
+        while self._left or self._driving:
+            self._hand_out()
+            if not self._loading and not self._driving:
+                raise self._problem or ModelError("no worker is left; run the command again")
+            for worker, message in self._crew.messages():
+                self._take(worker, message)
+
+    def _hire(self) -> None:
+        self._loading.add(self._crew.hire(self._setup))
+
+    def _hand_out(self) -> None:
+        while self._idle and self._left:
+            task, worker = self._left.popleft(), self._idle.pop()
+            shard = self._folder.shard(task)
+            if not task.trials and not shard.exists():
+                hand_over(self._store, task, shard)
+            self._driving[worker] = task
+            self._crew.give(worker, Assignment(task, self._plan(task), str(shard)))
+        if self._left:
+            self._plan(self._left[0])  # while the others work
+
+    def _plan(self, task: CohortTask) -> tuple[PlannedCase, ...]:
+        if task.runs not in self._planned:
+            self._planned[task.runs] = tuple(self._planner.planned(task))
+        return self._planned[task.runs]
+
+    def _take(self, worker: int, message: Message) -> None:
+        match message:
+            case Ready():
+                self._loading.discard(worker)
+                self._idle.add(worker)
+            case Happened(events):
+                for event in events:
+                    self._emit(event)
+            case Driven(error):
+                self._finish(self._driving.pop(worker))
+                self._idle.add(worker)
+                if error is not None:
+                    raise error
+            case Unable(error):
+                self._lose(worker, error)
+            case Died(how):
+                self._bury(worker, how)
+
+    def _finish(self, task: CohortTask) -> None:
+        self._planned.pop(task.runs, None)
+        shard = self._folder.shard(task)
+        for problem in take_in(self._store, shard) if shard.exists() else ():
+            self._emit(Noted(task.runs[0], problem))
+
+    def _lose(self, worker: int, error: TertuliaError) -> None:
+        """Go on without a worker that can't open the models; settings that nobody can run stop everything."""
+        if isinstance(error, UsageError):
+            raise error
+        self._loading.discard(worker)
+        self._problem = error
+        if self._loading or self._idle or self._driving:
+            self._emit(Noted("", f"a worker can't take part: {error}"))
+
+    def _bury(self, worker: int, how: str) -> None:
+        if worker in self._loading:
+            self._lose(worker, ModelError(f"it died while it opened the models ({how})"))
+            return
+        self._idle.discard(worker)
+        task = self._driving.pop(worker, None)
+        if task is not None:
+            self._deaths[task.runs] += 1
+            if self._deaths[task.runs] >= MOST_DEATHS:
+                self._give_up(task, how)
+            else:
+                self._left.appendleft(task)
+                self._emit(Noted("", f"a worker died ({how}); what it drove goes on with another one"))
+        if self._left:
+            self._hire()
+
+    def _give_up(self, task: CohortTask, how: str) -> None:
+        """Let the runs of a cohort fail that has killed its workers."""
+        self._finish(task)
+        error = ModelError(f"{MOST_DEATHS} workers died while they drove it, the last one: {how}")
+        for run in task.runs:
+            turns = 0
+            with suppress(NotFoundError):
+                record = self._store.run(run)
+                if record.status == "finished":
+                    continue
+                turns = record.turns
+                self._store.set_status(run, "failed", str(error))
+            self._emit(RunEnded(run, "failed", turns, error))
+
+
+def _with_ids(store: "SqlStore", tasks: Sequence[CohortTask]) -> list[CohortTask]:
+    """Return tasks with ids for the runs that their trials become, which no run of the store has."""
+    ids = iter(store.new_run_ids(sum(len(task.trials) for task in tasks)))
+    return [replace(task, runs=tuple(next(ids) for _ in task.trials)) if task.trials else task for task in tasks]

@@ -1,0 +1,63 @@
+"""The process of a worker: started by `lab.executors.processes`, with which it talks through a socket.
+
+It ends when the other side does: a thread of its own waits for what comes, and interrupts what is driven.
+"""
+
+import os
+import queue
+import signal
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+from lab.executors.messages import Assignment, Driven, Happened, Hello, Message, Ready, Setup, Unable
+from lab.executors.worker import Worker
+from state.errors import TertuliaError
+from tertulia.events import Event
+from tertulia.interrupting import interruptible
+
+
+def main(descriptor: int) -> None:
+    """Do what comes through a socket, until it is closed or this process is told to stop."""
+    # Ctrl-C reaches the whole group of processes; the command alone acts on it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    with (
+        suppress(KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionResetError),
+        Connection(descriptor) as command,
+    ):
+        command.send(Hello())
+        setup: Setup = command.recv()
+        try:
+            worker = Worker(setup)
+        except TertuliaError as error:
+            command.send(Unable(error))
+            return
+        command.send(Ready())
+        assignments: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
+        threading.Thread(target=_receive, args=(command, assignments), daemon=True).start()
+        while True:
+            command.send(_driven(worker, assignments.get(), command))
+
+
+def _receive(command: Connection, assignments: "queue.SimpleQueue[Assignment]") -> None:
+    try:
+        while True:
+            assignments.put(command.recv())
+    except (EOFError, OSError):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _driven(worker: Worker, assignment: Assignment, command: Connection) -> Message:
+    def emit(event: Event) -> None:
+        try:
+            command.send(Happened((event,)))
+        except OSError:  # nobody is there any more: no run has failed
+            raise KeyboardInterrupt from None
+
+    try:
+        with interruptible():
+            worker.drive(assignment, emit)
+    except TertuliaError as error:
+        return Driven(error)
+    return Driven()

@@ -1,0 +1,49 @@
+"""What a worker does, wherever it is: it opens models once, and drives cohorts, each in a shard of its own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from lab.cohorts import check_settings, drive_task
+from lab.executors.messages import Assignment, Setup
+from lab.shards import worker_lock
+from models.threads import use_threads
+from storage.store import SqlStore
+from tertulia.events import Emit, Event, StepStarted
+
+#: Threads that a worker computes with, so that figures do not depend on how many workers there are.
+THREADS = 1
+
+
+class Worker:
+    """Drives cohorts with models that are opened once."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Open the models of all settings.
+
+        Raises:
+            UsageError: A model can't do what a setting asks of it.
+            TertuliaError: A model can't be opened here.
+        """
+        use_threads(THREADS)
+        self._setup = replace(setup, access=setup.access.keeping_models())
+        check_settings(setup.settings, self._setup.access)
+
+    def drive(self, assignment: Assignment, emit: Emit) -> None:
+        """Drive a cohort to its end; what is in its shard already goes on.
+
+        Args:
+            assignment: The cohort.
+            emit: Takes the events that tell how far it is; steps are too many to be sent around.
+
+        Raises:
+            TertuliaError: It can't be begun.
+            KeyboardInterrupt: It was interrupted; what it had is in the shard.
+        """
+
+        def pass_on(event: Event) -> None:
+            if not isinstance(event, StepStarted):
+                emit(event)
+
+        shard, setup = Path(assignment.shard), self._setup
+        with worker_lock(shard), SqlStore.open(shard, create=True) as store:
+            drive_task(store, assignment.task, assignment.planned, setup.access, setup.additions, pass_on)

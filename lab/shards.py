@@ -1,0 +1,237 @@
+"""Shards: the store files in which workers drive the cohorts of an experiment, until the experiment's store has them.
+
+They lie at a place that follows from store and experiment, so that whoever goes on with it finds what a command that
+was killed has left.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab.cohorts import CohortTask
+from state.errors import NotFoundError, StorageError
+from storage.addresses import ServerAddress, argument_for, store_address
+from tertulia.events import Emit, Noted
+from tertulia.shard_files import fetch_shard, is_address, remove_shard, shards_at
+
+if TYPE_CHECKING:
+    from storage.store import SqlStore
+
+#: How the folder of a store's shards is called, behind the name of the store.
+FOLDER_ENDING = ".shards"
+
+#: How a shard is called from the moment on at which it turned out that it can't be merged.
+SET_ASIDE = ".set-aside"
+
+#: How long a worker whose command was killed has to notice that.
+_PATIENCE_S = 30.0
+
+#: What the lock of a shard is called that a worker holds.
+_WORKER = "worker"
+
+
+@contextmanager
+def experiment_lock(store: "SqlStore", experiment: str) -> Iterator[None]:
+    """Hold the lock of an experiment: only one command runs its trials.
+
+    Raises:
+        StorageError: Another one has it; the message names its process.
+    """
+    key = f"experiment{_digest(experiment)}"
+    with ExitStack() as held:
+        try:
+            held.enter_context(store.drive_lock(key))
+        except StorageError as error:
+            raise StorageError(str(error).replace(key, f"experiment {experiment!r}")) from None
+        yield
+
+
+def _digest(*names: str) -> str:
+    return hashlib.blake2b("\0".join(names).encode(), digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """The folder of the shards of an experiment.
+
+    Attributes:
+        path: The folder; there is none as long as there is nothing in it.
+        address: Where workers of other machines put shards, from where they are fetched into the folder; `None`: they
+            send them.
+    """
+
+    path: Path
+    address: str | None = None
+
+    @classmethod
+    def of(cls, store: "SqlStore", experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
+        """Return the folder of an experiment of a store.
+
+        Args:
+            store: The store; shards lie beside its file.
+            experiment: The name of the experiment.
+            cache: Where they lie if the store is no file here.
+            chosen: The folder or the address in which they are to lie instead.
+        """
+        path, of_both = store.path, _digest(argument_for(store_address(store.path)), experiment)
+        if chosen is not None and not is_address(chosen):
+            return cls(Path(chosen) / of_both)
+        address = None if chosen is None else f"{chosen.rstrip('/')}/{of_both}"
+        if isinstance(path, ServerAddress):
+            return cls(cache / "shards" / of_both, address)
+        path = Path(path)
+        return cls(path.with_name(f"{path.name}{FOLDER_ENDING}") / _digest(experiment), address)
+
+    def fetch(self, name: str | None = None) -> None:
+        """Move shards from the address into the folder.
+
+        Args:
+            name: That of the only one; `None` for all that lie there.
+
+        Raises:
+            StorageError: One can't be read.
+        """
+        if self.address is None:
+            return
+        try:
+            places = shards_at(self.address)
+        except NotFoundError:
+            return
+        self.make()
+        for place in places:
+            shard = self.path / place.rpartition("/")[2]
+            if name in (None, shard.stem):
+                os.replace(fetch_shard(place, self.path), shard)
+                remove_shard(place)
+
+    def make(self) -> None:
+        """Make the folder, for its owner alone.
+
+        Raises:
+            StorageError: It can't be made, or a link lies there.
+        """
+        for folder in (self.path.parent, self.path):
+            if folder.is_symlink():
+                raise StorageError(f"{folder} is a link, so shards can't lie there; remove it, or take --shards FOLDER")
+        try:
+            self.path.parent.mkdir(exist_ok=True, parents=True, mode=0o700)
+            self.path.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StorageError(f"{self.path} can't be made ({error.strerror}); take --shards FOLDER") from None
+
+    def shard(self, task: CohortTask) -> Path:
+        """Return where the shard of a cohort lies."""
+        return self.path / f"{task.runs[0]}.db"
+
+    def shards(self) -> list[Path]:
+        """Return the shards that lie there."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return []
+        return sorted(path for path in self.path.glob("*.db") if path.is_file() and not path.is_symlink())
+
+    def remove(self) -> None:
+        """Remove the folder, and the one that it is in, where they are empty."""
+        with suppress(OSError):
+            self.path.rmdir()
+            self.path.parent.rmdir()
+
+
+@contextmanager
+def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a shard: somebody writes to it.
+
+    Args:
+        shard: The shard.
+        patience_s: How long another process has to release it.
+
+    Raises:
+        StorageError: Another process writes to it.
+    """
+    from storage.locks import drive_lock
+
+    given_up_at = time.monotonic() + patience_s
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(drive_lock(shard, _WORKER))
+                break
+            except StorageError:
+                if time.monotonic() >= given_up_at:
+                    raise
+                time.sleep(0.1)
+        yield
+
+
+def hand_over(store: "SqlStore", task: CohortTask, shard: Path) -> None:
+    """Copy the runs that a cohort goes on with into its shard.
+
+    Raises:
+        StorageError: The shard can't be written.
+    """
+    from storage.merging import merge
+    from storage.store import SqlStore
+
+    with SqlStore.open(shard, create=True) as opened:
+        merge(store, opened, runs=task.runs)
+
+
+def take_in(store: "SqlStore", shard: Path) -> list[str]:
+    """Merge a shard, finished or not, into the store, delete it, and return what the user should know about it.
+
+    A shard that can't be merged is set aside under another name.
+
+    Raises:
+        StorageError: The store can't be written, or another process writes to the shard.
+    """
+    with worker_lock(shard, _PATIENCE_S):
+        refused = _merge_shard(store, shard)
+        aside = shard.with_name(f"{shard.name}{SET_ASIDE}")
+        for ending in ("", "-wal", "-shm", "-journal"):
+            file = Path(f"{shard}{ending}")
+            if refused and file.exists():
+                file.rename(f"{aside}{ending}")
+            file.unlink(missing_ok=True)
+    for lock in shard.parent.glob(f"{shard.name}.*.lock"):  # of runs whose worker was killed
+        lock.unlink(missing_ok=True)
+    return [f"{problem}; its shard is kept as {aside}" for problem in refused]
+
+
+def _merge_shard(store: "SqlStore", shard: Path) -> list[str]:
+    """Merge a shard, and return what of it could not be merged, and why."""
+    from storage.carrying import SourceError
+    from storage.merging import merge
+    from storage.store import SqlStore
+
+    try:
+        opened = SqlStore.open(shard)
+    except StorageError as error:
+        return [str(error)]
+    with opened:
+        try:
+            merged = merge(opened, store, joined=lambda known, _: known)
+        except SourceError as error:
+            return [str(error)]
+    return [f"{run} is refused: {why}" for run, why in merged.refused.items()]
+
+
+def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
+    """Merge all shards that a command before has left.
+
+    Args:
+        store: The open store.
+        folder: Where they lie.
+        emit: Takes what the user should know.
+
+    Raises:
+        StorageError: A worker of that command still writes to one, or the store can't be written.
+    """
+    folder.fetch()
+    for shard in folder.shards():
+        for problem in take_in(store, shard):
+            emit(Noted(shard.stem, problem))
+    folder.remove()

@@ -1,0 +1,64 @@
+"""Where a store lies: in a file, or in a database of a server. Knows no database; `storage.store` opens them."""
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+#: How the address of a server begins.
+_SERVER = ("postgresql://", "postgres://")
+
+#: What of an address nobody is shown.
+_SECRET = ("password", "sslpassword")
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """A store in a Postgres database: `postgresql://USER@HOST:PORT/DATABASE`.
+
+    Its text has no password. That is better kept from the address altogether, in `~/.pgpass`.
+
+    Attributes:
+        url: The address as it was given; it may hold a password.
+    """
+
+    url: str = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return the address without what is secret in it."""
+        parts = urlsplit(_without_password(self.url))
+        query = [(name, value) for name, value in parse_qsl(parts.query) if name.lower() not in _SECRET]
+        return parts._replace(query=urlencode(query), fragment="").geturl()
+
+    def __repr__(self) -> str:
+        """Return the same, as code."""
+        return f"ServerAddress({str(self)!r})"
+
+
+StoreAddress: TypeAlias = Path | ServerAddress
+
+
+def store_address(given: "os.PathLike[str] | str | ServerAddress") -> StoreAddress:
+    """Return the address of a store: that of a server where a text begins like one, else a path."""
+    if isinstance(given, ServerAddress):
+        return given
+    return ServerAddress(given) if isinstance(given, str) and given.lower().startswith(_SERVER) else Path(given)
+
+
+def is_missing(address: StoreAddress) -> bool:
+    """Return whether there is no such file; what a server has is known when it is asked."""
+    return isinstance(address, Path) and not os.path.exists(address)
+
+
+def argument_for(address: StoreAddress) -> str:
+    """Return what names a store to a program that is started in any folder: it may hold a password."""
+    return address.url if isinstance(address, ServerAddress) else str(address.absolute())
+
+
+def _without_password(url: str) -> str:
+    """Return an address without what stands between the user and the last @, in which a password may have anything."""
+    scheme, _, rest = url.partition("://")
+    user, at, host = rest.rpartition("@")
+    return f"{scheme}://{re.split('[:/?#@]', user)[0]}{at}{host}"

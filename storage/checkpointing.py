@@ -1,0 +1,29 @@
+"""The checkpointer of a store, whatever its database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from storage.addresses import ServerAddress
+from storage.checkpoints import SynchronousSaver, open_checkpoints
+
+if TYPE_CHECKING:
+    from storage.store import SqlStore
+
+
+@asynccontextmanager
+async def checkpoints_of(store: "SqlStore") -> AsyncIterator[SynchronousSaver]:
+    """Open the checkpoints of an open store.
+
+    Raises:
+        StorageError: They can't be read or written; also from any reading and writing of a checkpoint.
+    """
+    if isinstance(store.path, ServerAddress):
+        from storage.postgres import ServerDatabase
+        from storage.server_checkpoints import ServerCheckpoints
+
+        assert isinstance(store.file, ServerDatabase)  # whoever drives runs has made the store
+        yield ServerCheckpoints(store.file)
+    else:
+        async with open_checkpoints(store.path) as checkpoints:
+            yield checkpoints

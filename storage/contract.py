@@ -1,0 +1,116 @@
+"""What the store asks of its database: `storage.database.StoreFile` is one, `storage.postgres.ServerDatabase` another.
+
+SQL is written as storage/dialects.py says. Values are Python's: any text, whatever the database itself can hold.
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from storage.addresses import StoreAddress
+from storage.dialects import Dialect
+from storage.terms import Term
+from storage.values import Value
+
+
+class Written(Protocol):
+    """What a statement did."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it inserted, changed or deleted."""
+
+
+class RunDrivers(Protocol):
+    """Which runs of a store are driven now, looked at again and again."""
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether a process drives a run; where that can't be seen, it is taken to."""
+
+
+class Database(Protocol):
+    """The connection of one user of a store: rows out, writes in transactions; used in one thread.
+
+    Attributes:
+        dialect: Its SQL, where databases differ.
+        path: Where it is, for messages.
+    """
+
+    dialect: Dialect
+    path: StoreAddress | str
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether it is small, and near, enough to be checked whole whenever it is read."""
+
+    def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
+        """Return the rows of a query, each by column name."""
+
+    def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
+        """Return the rows of a query whose parameters have names."""
+
+    def write(self, sql: str, *values: Value) -> Written:
+        """Execute one statement that writes."""
+
+    def insert_row(self, sql: str, *values: Value) -> int:
+        """Execute an INSERT of one row, and return its `id`."""
+
+    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
+        """Insert rows; inside a transaction.
+
+        Args:
+            table: The table.
+            columns: The columns that the rows have.
+            rows: The rows.
+            replace: Whether they take the place of those with their keys; if not, there must be none.
+        """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
+
+    def check_full_text(self) -> None:
+        """Check that what finds passages agrees with them, where that is cheap.
+
+        Raises:
+            StorageError: It does not.
+        """
+
+    def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
+        """Return the condition that a passage holds terms, and the values of its named parameters."""
+
+    def drive_lock(self, run: str) -> AbstractContextManager[None]:
+        """Hold the lock of a run: only one process drives it.
+
+        Raises:
+            StorageError: Another driver has it; the message names its process.
+        """
+
+    def clear_lock(self, run: str) -> None:
+        """Remove what the lock of a run has left that nobody holds."""
+
+    def drivers(self) -> RunDrivers:
+        """Return a look at which runs are driven."""
+
+    def data_version(self) -> Hashable:
+        """Return what differs whenever somebody else has written."""
+
+    def checkpoint_sizes(self) -> dict[str, int]:
+        """Return the size in bytes of the LangGraph checkpoints of each thread that has any."""
+
+    def delete_checkpoints(self, threads: Collection[str]) -> None:
+        """Delete LangGraph's checkpoints of threads; inside a transaction."""
+
+    def check_writable(self) -> None:
+        """Raise `StorageError` where nothing can be written."""
+
+    def save_log(self) -> None:
+        """Let what is stored lie in one place, as far as that is cheap; not inside a transaction."""
+
+    def compact(self) -> None:
+        """Give the space of what was deleted back to the disk."""
+
+    def reopen(self) -> None:
+        """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""
+
+    def close(self) -> None:
+        """Close the connection."""

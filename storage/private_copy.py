@@ -1,0 +1,54 @@
+"""A private copy of a store file, which can be migrated and read without the file being touched."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from state.errors import NotFoundError, StorageError
+from storage.faults import storage_faults
+from storage.opening import refuse_companions, refuse_lost_log, refuse_stump
+
+
+def copy_store(path: Path, copy: Path) -> None:
+    """Copy a store as it is at this moment, with what stands in its log; others may be writing to it.
+
+    Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, where
+    somebody has it open, page by page as SQLite sees it.
+
+    Args:
+        path: The file.
+        copy: Where the copy is made; there must be none.
+
+    Raises:
+        NotFoundError: There is no such file.
+        StorageError: It is none, is cut off, or can't be read.
+    """
+    if not os.path.exists(path):
+        refuse_lost_log(path)
+        raise NotFoundError(f"there is no store {path}")
+    if not os.path.isfile(path):
+        raise StorageError(f"{path} is not a file; name a store, or a folder with stores")
+    if not path.stat().st_size:
+        raise StorageError(f"{path} is empty: nothing was ever stored in it, or it was cut off; copy it again")
+    refuse_stump(path)
+    refuse_companions(os.path.realpath(path))
+    with storage_faults(path):
+        if not _is_in_use(path):
+            before = os.stat(path)
+            for ending in ("", "-wal", "-journal"):
+                if os.path.exists(f"{path}{ending}"):
+                    shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
+            if not _is_in_use(path) and os.stat(path).st_mtime_ns == before.st_mtime_ns:
+                return
+            for ending in ("", "-wal", "-journal"):
+                Path(f"{copy}{ending}").unlink(missing_ok=True)
+        place = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(place, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+
+
+def _is_in_use(path: Path) -> bool:
+    """Return whether somebody has the store open, or was killed while they had: by the file that they share."""
+    return os.path.exists(f"{path}-shm")

@@ -1,0 +1,95 @@
+"""The rows of runs, read from one store as they are written into another.
+
+Every row that is read is compared with its checksum, and what its tables say of each other is checked: a source may be
+a file that somebody else has sent, and what is not whole there must not become part of a store that is.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from storage.carrying import Carrier, damaged, in_chunks, marks, reading
+from storage.cognition import NO_LIMIT
+from storage.contract import Database
+from storage.faults import record_faults
+from storage.schema import TABLES
+from storage.tables import Table
+from storage.values import parsed, searchable
+
+#: The tables whose rows belong to a turn of a run, each with the column that numbers it.
+NUMBERED: Mapping[str, str] = {
+    "turns": "turn",
+    "parts": "turn",
+    "unit_scores": "turn",
+    "candidates": "turn",
+    "steps": "round",
+    "calls": "round",
+    "traces": "turn",
+    "passages": "turn",
+}
+
+#: Turns that are read at once: a run may have ten thousand.
+TURNS_AT_ONCE = 500
+
+#: The columns that hold JSON, by table: views read it, and one that does not parse would break them for all runs.
+_JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
+
+
+def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: int) -> list[dict[str, Any]]:
+    """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
+    number = NUMBERED[table]
+    order = "id" if table in ("calls", "passages") else f"run, {number}"
+    return [
+        row
+        for chunk in in_chunks(runs)
+        for row in Table(file, table).select(
+            f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}", *chunk, first, last
+        )
+    ]
+
+
+def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield first and last turn of slices of a run; those of the last reach behind every turn."""
+    for begin in range(first, last + 1, TURNS_AT_ONCE):
+        end = begin + TURNS_AT_ONCE - 1
+        yield begin, end if end < last else NO_LIMIT
+    if first > last:
+        yield first, NO_LIMIT
+
+
+def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequence[str], first: int = 0) -> None:
+    """Insert the rows of runs from a turn on; inside a transaction of the target, which has none of them.
+
+    Raises:
+        StorageError: A row is damaged, or one is missing.
+    """
+    last = max((row["last"] for row in _last_turns(source, runs)), default=0)
+    for begin, end in slices(last, first):
+        with reading():
+            rows = {table: rows_of(source, table, runs, begin, end) for table in NUMBERED}
+            _check(source, rows)
+        for table in NUMBERED:
+            Table(target, table).insert_all(carrier.carried(table, rows[table]))
+
+
+def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for chunk in in_chunks(runs):
+        yield from file.rows(f"SELECT max(turn) AS last FROM turns WHERE run IN ({marks(chunk)}) GROUP BY run", *chunk)
+
+
+def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """Check that what turns say was stored with them is there, and that others can read it."""
+    counts = {table: Counter((row["run"], row[NUMBERED[table]]) for row in rows[table]) for table in NUMBERED}
+    with record_faults(file.path):
+        for table, columns in _JSON.items():
+            for row in rows[table]:
+                for column in columns:
+                    parsed(row[column])
+        for trace in rows["traces"]:
+            turn = (trace["run"], trace["turn"])
+            for table, count in {"turns": 1, **parsed(trace["stored"])}.items():
+                if counts[table][turn] < count:
+                    raise damaged(file, f"turn {turn[1]} of run {turn[0]} has {counts[table][turn]} of {count} {table}")
+    for passage in rows["passages"]:
+        if passage["text"] != searchable(passage["text"]):
+            raise damaged(file, "what is searched holds what can't be in it")

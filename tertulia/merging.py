@@ -1,0 +1,133 @@
+"""Uniting stores, as a program or a colleague asks for it: from files, folders and addresses into one store."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from state.errors import TertuliaError, UsageError
+from storage.addresses import ServerAddress, StoreAddress, store_address
+from storage.carrying import SourceError
+from storage.merging import Joined, Merged, merge
+from storage.private_copy import copy_store
+from storage.store import SqlStore
+from tertulia.shard_files import fetch_shard, is_address, shards_at, shown
+
+
+@dataclass(frozen=True)
+class MergedSource:
+    """What came of one source.
+
+    Attributes:
+        source: The source, as messages name it.
+        merged: What was merged of it; nothing where it could not be read.
+        error: Why it could not be read; `None` where it could.
+    """
+
+    source: str
+    merged: Merged = field(default_factory=Merged)
+    error: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is in the target now."""
+        return self.error is None and not self.merged.refused
+
+
+def merge_stores(
+    sources: Sequence[str],
+    into: StoreAddress,
+    joined: Joined | None = None,
+    report: Callable[[MergedSource], None] = lambda source: None,
+) -> list[MergedSource]:
+    """Merge stores into one; what can't be merged is reported, and the rest goes on. No source is changed.
+
+    Args:
+        sources: Files, folders with `*.db`, addresses that fsspec knows, patterns of them; or Postgres databases.
+        into: The store that they are merged into; made if it is missing.
+        joined: Joins the definitions of an experiment that two stores have (`storage.merging.merge`).
+        report: Takes what came of each source as soon as it is known.
+
+    Returns:
+        What came of each, in their order.
+
+    Raises:
+        StorageError: The target can't be read or written.
+    """
+    reports = []
+    with SqlStore.open(into, create=False) as target:
+        target.check_writable()
+        for found in _found(sources):
+            if not isinstance(found, MergedSource):
+                found = _merge_source(found, target, into, joined)
+            reports.append(found)
+            report(found)
+    return reports
+
+
+def _found(sources: Sequence[str]) -> Iterator[str | MergedSource]:
+    """Yield every store that the sources name, once, and what is wrong with those that name none."""
+    seen: set[str] = set()
+    for given in sources:
+        try:
+            named = [given] if isinstance(store_address(given), ServerAddress) else shards_at(given)
+        except TertuliaError as error:
+            yield MergedSource(shown(given), error=str(error))
+            continue
+        for source in named:
+            key = source if is_address(source) else os.path.realpath(source)
+            if key not in seen:
+                yield source
+            seen.add(key)
+
+
+def _merge_source(source: str, target: SqlStore, into: StoreAddress, joined: Joined | None) -> MergedSource:
+    address = store_address(source)
+    name = str(address) if isinstance(address, ServerAddress) else shown(source)
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="tertulia-merge-")))
+        try:
+            store = opened.enter_context(_open_source(source, into, folder))
+        except TertuliaError as error:
+            return MergedSource(name, error=_named(str(error), folder, name))
+        target.make_file()
+        try:
+            merged = merge(store, target, joined=joined)
+        except SourceError as error:
+            return MergedSource(name, error=_named(str(error), folder, name))
+        refused = {what: _named(reason, folder, name) for what, reason in merged.refused.items()}
+        return MergedSource(name, replace(merged, refused=refused))
+
+
+def _open_source(source: str, into: StoreAddress, folder: Path) -> SqlStore:
+    """Return a source, open: a database of a server as it is, of a file a copy in a folder.
+
+    Raises:
+        TertuliaError: It can't be read.
+    """
+    address = store_address(source)
+    if isinstance(address, ServerAddress):
+        if address == into:
+            raise UsageError(f"{address} is what is merged into; name another source")
+        return SqlStore.open(address)
+    if is_address(source):
+        path = fetch_shard(source, folder)
+    else:
+        path = Path(source)
+        if isinstance(into, Path) and os.path.exists(into) and os.path.exists(path) and os.path.samefile(path, into):
+            raise UsageError(f"{source} is what is merged into; name another source")
+    copy_store(path, folder / _COPY)
+    return SqlStore.open(folder / _COPY)
+
+
+#: The name of the copy of a source.
+_COPY = "source.db"
+
+
+def _named(message: str, folder: Path, name: str) -> str:
+    """Return a message about the copy of a source as one about the source."""
+    for copy in (folder / _COPY, folder / "fetched.db"):
+        message = message.replace(str(copy), name)
+    return message

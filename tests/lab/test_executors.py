@@ -1,0 +1,219 @@
+"""Trials in worker processes: the same conversations, whoever is killed and when; and what can't be run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+
+from lab.executors.local import LocalExecutor
+from lab.experiment import Experiment, checked
+from lab.results import read_results
+from lab.running import InProcessExecutor, Progress, run_experiment
+from lab.shards import ShardFolder, experiment_lock
+from state.errors import StorageError, UsageError
+from storage.store import SqlStore
+from tertulia.engines import ModelAccess
+from tertulia.events import Event, Noted, RunEnded, TurnFinished
+from tertulia.starting import Additions
+
+ROOT = Path(__file__).parents[2]
+
+EXPERIMENT = {
+    "name": "grid",
+    "model": "rehearsal",
+    "cases": ("tidewell:0", "tidewell:1"),
+    "settings": {"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
+    "trials": 2,
+    "rounds": 3,
+    "cohort_size": 3,
+}
+
+
+def spoken(store: SqlStore) -> dict[tuple[str, str, int], Any]:
+    results = read_results(store, "grid")
+    return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqlStore]:
+    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, int], Any]:
+    """What is said where this process drives everything."""
+    with SqlStore.open(tmp_path_factory.mktemp("here") / "store.db", create=True) as opened:
+        run_experiment(opened, an_experiment(), InProcessExecutor(opened, ModelAccess()), lambda event: None)
+        return spoken(opened)
+
+
+def an_experiment(**changes: Any) -> Experiment:
+    return checked(Experiment.model_validate(EXPERIMENT | changes))
+
+
+def run(store: SqlStore, emit: Any = lambda event: None, extensions: Sequence[str] = (), **changes: Any) -> Progress:
+    experiment = checked(Experiment.model_validate(EXPERIMENT | changes), extensions)
+    executor = LocalExecutor(store, ModelAccess(), Additions(extensions), workers=2)
+    return run_experiment(store, experiment, executor, emit)
+
+
+def killing_node(folder: Path, once: bool) -> str:
+    """Return the file of a node that ends nothing, and kills its process: at once, or once in the middle."""
+    file, marker = folder / "killing.py", folder / "killed"
+    file.write_text(
+        f"""import os, pathlib, signal
+from nodes.machinery.node import Node
+
+asked = []
+
+
+async def kill(state, runtime):
+    asked.append(1)
+    marker = pathlib.Path({str(marker)!r})
+    if not ({once} and (marker.exists() or len(asked) < 4)):
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {{"ended": False}}
+
+
+NODES = (Node("killing", "decide_ending", "kills", kill, writes=("ended",)),)
+""",
+        encoding="utf-8",
+    )
+    return str(file)
+
+
+def children() -> list[int]:
+    """The processes that this one has started and that live."""
+    found = subprocess.run(
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True
+    )
+    return [int(line.split()[0]) for line in found.stdout.splitlines() if "process_worker" in line]
+
+
+def test_processes_hold_the_same_conversations(store: SqlStore, expected: dict[Any, Any]) -> None:
+    events: list[Event] = []
+    assert run(store, events.append).missing == 0
+    assert spoken(store) == expected
+    assert sum(isinstance(event, RunEnded) for event in events) == 8
+    assert not list(Path(store.path).parent.glob("*.shards"))
+    assert not children()
+    assert {run.run for run in store.runs()} == {event.run for event in events if isinstance(event, RunEnded)}
+
+
+def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) -> None:
+    notes: list[Event] = []
+    deadly = killing_node(tmp_path, once=True)
+    settings = {"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5, "nodes.decide_ending": "killing"}}
+    assert run(store, notes.append, [deadly], settings=settings).missing == 0
+    told = [note.text for note in notes if isinstance(note, Noted)]
+    assert [("SIGKILL" in text, "goes on with another one" in text) for text in told] == [(True, True)]
+    with SqlStore.open(tmp_path / "here.db", create=True) as here:  # it kills nobody any more
+        experiment = checked(Experiment.model_validate(EXPERIMENT | {"settings": settings}), [deadly])
+        executor = InProcessExecutor(here, ModelAccess(), Additions([deadly]))
+        run_experiment(here, experiment, executor, lambda event: None)
+        assert spoken(store) == spoken(here)
+
+
+def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(store: SqlStore, tmp_path: Path) -> None:
+    ends: list[Event] = []
+    settings = {"Full": {"lambda": 0.0}, "Deadly": {"nodes.decide_ending": "killing"}}
+    after = run(store, ends.append, [killing_node(tmp_path, once=False)], settings=settings, cohort_size=2)
+    assert {(record.trial.setting, record.status) for record in store.runs() if record.trial} == {
+        ("Full", "finished"),
+        ("Deadly", "failed"),
+    }
+    assert after.missing == 4
+    assert all("3 workers died" in str(record.error) for record in after.with_status("failed"))
+    assert sorted(end.status for end in ends if isinstance(end, RunEnded)) == ["failed"] * 4 + ["finished"] * 4
+
+
+def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expected: dict[Any, Any]) -> None:
+    turns: list[int] = []
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, TurnFinished):
+            turns.append(1)
+            if len(turns) == 4:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(store, interrupt)
+    assert not children()
+    assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
+    assert sum(record.turns for record in store.runs()) >= 4
+    assert run(store).missing == 0
+    assert spoken(store) == expected
+    assert len(store.runs()) == 8
+
+
+def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
+    with experiment_lock(store, "grid"), pytest.raises(StorageError, match="experiment 'grid' is being driven"):
+        run(store)
+
+
+def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
+    store: SqlStore, expected: dict[Any, Any], tmp_path: Path
+) -> None:
+    folder = ShardFolder.of(store, "grid", tmp_path)
+    folder.make()
+    (folder.path / "abcdef.db").write_bytes(b"no database" * 100)
+    notes: list[Noted] = []
+    assert run(store, lambda event: notes.append(event) if isinstance(event, Noted) else None).missing == 0
+    assert [note.run for note in notes] == ["abcdef"]
+    assert "abcdef.db.set-aside" in notes[0].text
+    assert (folder.path / "abcdef.db.set-aside").exists()
+    assert spoken(store) == expected
+
+
+def test_a_setting_that_can_not_be_run_stops_everything(store: SqlStore) -> None:
+    with pytest.raises(UsageError, match="setting 'Half'"):
+        run(store, settings={"Full": {"lambda": 0.0}, "Half": {"layout": "chat_turns", "block_order": "cempb"}})
+    assert store.runs() == []
+    assert not children()
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_places_that_are_none(cli: Cli) -> None:
+    command = ("sweep", "tidewell", "--rehearse", "--trials", "1")
+    cli(*command, "--on", "mars").complains(2, "--on mars", "ray:ADDRESS")
+    cli(*command, "--shards", "s3://bucket/x").complains(2, "s3://bucket/x", "need a folder")
+
+
+def sweep_command(path: Path) -> list[str]:
+    command = [sys.executable, "-m", "cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "4"]
+    command += ["--rounds", "3", "--rehearse", "--name", "grid", "--side-by-side", "3", "--workers", "2", "--json"]
+    return [*command, "--store", str(path)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_is_gone_on_with(tmp_path: Path, number: signal.Signals) -> None:
+    command = sweep_command(tmp_path / "store.db")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as sweep:
+        while sweep.poll() is None and not list(tmp_path.glob("store.db.shards/*/*.db")):
+            time.sleep(0.01)
+        time.sleep(0.3)
+        sweep.send_signal(number)
+        out, err = sweep.communicate()
+    if number != signal.SIGKILL:
+        assert sweep.returncode == 130, err
+        assert json.loads(out)["status"] == "interrupted"
+        assert "to go on: tertulia sweep" in err
+        assert not list(tmp_path.glob("*.shards"))
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    assert json.loads(done.stdout)["runs"] == 8
+    with SqlStore.open(tmp_path / "store.db") as opened:
+        assert len(opened.runs()) == 8
+        assert {record.status for record in opened.runs()} == {"finished"}
+    assert not list(tmp_path.glob("*.shards"))

@@ -1,0 +1,149 @@
+"""Trials on a Ray cluster of two nodes: the same conversations, also where a worker or a node is lost."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.two_nodes import kill_a_worker, two_nodes, workers
+
+from lab.executors.cluster_worker import Installed
+from lab.executors.ray_cluster import RayExecutor, refusal
+from lab.experiment import Experiment, checked
+from lab.results import read_results
+from lab.running import InProcessExecutor, Progress, run_experiment
+from state.errors import ModelError
+from storage.store import SqlStore
+from tertulia.engines import ModelAccess
+from tertulia.events import Event, Noted, TurnFinished
+
+EXPERIMENT = Experiment(
+    name="grid",
+    model="rehearsal",
+    cases=("tidewell:0", "tidewell:1"),
+    settings={"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
+    trials=2,
+    rounds=5,
+    cohort_size=3,
+)
+
+Spoken = dict[tuple[str, str, int], Any]
+
+
+def spoken(store: SqlStore) -> Spoken:
+    results = read_results(store, "grid")
+    return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqlStore]:
+    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
+    """What is said where this process drives everything."""
+    with SqlStore.open(tmp_path_factory.mktemp("here") / "store.db", create=True) as opened:
+        run_experiment(opened, checked(EXPERIMENT), InProcessExecutor(opened, ModelAccess()), lambda event: None)
+        return spoken(opened)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    with two_nodes() as address:
+        yield address
+
+
+def run(store: SqlStore, address: str, emit: Any = lambda event: None, shards: str | None = None) -> Progress:
+    executor = RayExecutor(store, ModelAccess(), address=address, shards=shards)
+    return run_experiment(store, checked(EXPERIMENT), executor, emit)
+
+
+def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
+    store: SqlStore, address: str, expected: Spoken
+) -> None:
+    notes: list[str] = []
+    killed: list[bool] = []
+
+    def kill_one(event: Event) -> None:
+        if isinstance(event, TurnFinished) and not killed:
+            killed.append(kill_a_worker())
+        if isinstance(event, Noted):
+            notes.append(event.text)
+
+    assert run(store, address, kill_one).missing == 0
+    assert killed == [True]
+    assert spoken(store) == expected
+    assert all("goes on with another one" in note for note in notes)
+    assert not list(Path(store.path).parent.glob("*.shards"))
+
+
+def test_what_was_interrupted_there_goes_on_here_and_shards_lie_at_an_address_meanwhile(
+    store: SqlStore, address: str, expected: Spoken, tmp_path: Path
+) -> None:
+    turns: list[Event] = []
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, TurnFinished):
+            turns.append(event)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(store, address, interrupt, f"file://{tmp_path}/shards")
+    assert not list(tmp_path.glob("shards/*/*"))
+    assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
+    assert sum(record.turns for record in store.runs()) >= 1
+    executor = InProcessExecutor(store, ModelAccess())
+    assert run_experiment(store, checked(EXPERIMENT), executor, lambda event: None).missing == 0
+    assert spoken(store) == expected
+    assert len(store.runs()) == 8
+
+
+def test_a_node_with_another_version_is_refused(store: SqlStore, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Installed, "here", classmethod(lambda cls: cls("0.9", 99, "3.99")))
+    with pytest.raises(ModelError, match=r"its node has Tertulia .* instead of 0\.9.*install the same on all nodes"):
+        run(store, address)
+    assert not workers()
+
+
+def test_a_cluster_without_room_is_not_waited_for_without_end(
+    store: SqlStore, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    class Hog:
+        def is_there(self) -> bool:
+            return True
+
+    monkeypatch.setattr("lab.executors.ray_cluster._PATIENCE_S", 2.0)
+    ray.init(address=address, log_to_driver=False)
+    try:
+        hogs = [ray.remote(Hog).options(num_cpus=1).remote() for _ in range(2)]
+        assert ray.get([hog.is_there.remote() for hog in hogs]) == [True, True]
+        with pytest.raises(ModelError, match="no room for a worker: 0 of 2 CPUs are free"):
+            run(store, address)
+    finally:
+        ray.shutdown()
+
+
+def test_without_ray_the_command_that_installs_it_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    cli("sweep", "tidewell", "--trials", "1", "--rehearse", "--on", "ray").complains(2, "pip install", "[ray]")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ray://127.0.0.1:1", "127.0.0.1:x"])
+def test_where_no_cluster_is_the_ways_to_one_are_named(cli: Cli, address: str) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    refused = cli("sweep", "tidewell", "--trials", "1", "--rehearse", "--on", f"ray:{address}")
+    refused.complains(2, f"the Ray cluster {address} can't be reached", "ray start --head")
+
+
+def test_another_version_of_ray_is_named() -> None:
+    error = RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.9.0\n    Python: 3.11")
+    message = refusal("10.0.0.5:6379", error, "2.60.0")
+    assert "\n" not in message
+    assert all(word in message for word in ("10.0.0.5:6379", "Ray: 2.9.0", "Ray 2.60.0", "install the same"))

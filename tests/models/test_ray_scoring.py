@@ -1,0 +1,65 @@
+"""Scores by actors of Ray: digit for digit those of the same model here, also where an actor dies."""
+
+import asyncio
+import os
+import random
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support.tiny import tiny_language_model
+
+from models.loading import open_model
+from models.ray_scoring import RayScorers, open_scorers
+from prompts.render import render
+from state.errors import ModelError
+from state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
+from state.records import Prompt, Unit
+
+ray: Any = pytest.importorskip("ray")
+
+PROMPT = Prompt(
+    units=tuple(Unit(id=f"m.{i}", block="memory", kind="item", text=f"Memory {i} of the ferry.") for i in range(4)),
+    speaker="Ana",
+    layout="single_message",
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """Ray on this machine, whose workers find the tests' helpers."""
+    paths = {"PYTHONPATH": os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")])}
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
+    yield
+    ray.shutdown()
+
+
+def asked(model: LanguageModel | RayScorers) -> tuple[RenderedPrompt, list[list[int]]]:
+    return render(PROMPT, model.tokenizer), [model.tokenizer.encode(text) for text in ("I took it.", "Supper!")]
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_scores_are_those_of_the_model_here_also_when_an_actor_dies() -> None:
+    local, options = tiny_language_model(), ScoringOptions()
+    expected = await local.score(*asked(local), options)
+    scorers = open_scorers(tiny_language_model, 2, threads=torch.get_num_threads())
+    assert (scorers.id, scorers.traits) == (local.id, local.traits)
+    assert await asyncio.gather(*(scorers.score(*asked(scorers), options) for _ in range(6))) == [expected] * 6
+    ray.kill(scorers._actors[0], no_restart=False)
+    assert await asyncio.gather(*(scorers.score(*asked(scorers), options) for _ in range(6))) == [expected] * 6
+    prompt, _ = asked(scorers)
+    with pytest.raises(ModelError, match="no tokens"):
+        await scorers.score(prompt, [[]], options)
+    request = GenerationRequest(prompt, (ReplyField("Ana", "speech"),), (random.Random(1),), 1.0, 1.0)
+    with pytest.raises(ModelError, match="nothing else"):
+        await scorers.generate(request)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_model_that_actors_can_t_open_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such folder") as raised:
+        open_scorers(partial(open_model, "./nowhere", cache=tmp_path), 1)
+    assert "\n" not in str(raised.value)
