@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import json
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -35,10 +34,6 @@ def verified(text: str, content: str, path: StoreAddress | str) -> str:
     return text
 
 
-#: Prompts that a store keeps in memory.
-_KEPT_PROMPTS = 1024
-
-
 class Contents(ContentStore):
     """Texts and prompts of a store file; the other parts of a store build on it.
 
@@ -55,7 +50,6 @@ class Contents(ContentStore):
             path: The file that messages name, if it is not that one.
         """
         self.file, self.path = file, path or file.path
-        self._prompts: OrderedDict[str, Prompt] = OrderedDict()  # by hash, those that were written or read last
 
     @override
     def save_text(self, text: str) -> str:
@@ -81,7 +75,6 @@ class Contents(ContentStore):
     @override
     def save_prompt(self, prompt: Prompt) -> str:
         content = content_hash(_canonical(prompt))
-        self._keep(content, prompt)
         if not self.file.rows("SELECT 1 FROM prompts WHERE hash = ?", content):
             with self.file.transaction():
                 unit_ids = json.dumps(self._unit_ids(prompt.units), separators=(",", ":"))
@@ -93,8 +86,6 @@ class Contents(ContentStore):
 
     @override
     def prompt(self, content: str) -> Prompt:
-        if (kept := self._prompts.get(content)) is not None:
-            return kept
         found = self.file.rows("SELECT speaker, layout FROM prompts WHERE hash = ?", content)
         if not found:
             raise self._missing("prompt", content)
@@ -106,15 +97,7 @@ class Contents(ContentStore):
         with record_faults(self.path):
             prompt = Prompt(units=tuple(Unit(**unit) for unit in units), **found[0])
         verified(_canonical(prompt), content, self.path)
-        self._keep(content, prompt)
         return prompt
-
-    def _keep(self, content: str, prompt: Prompt) -> None:
-        """Keep a prompt for the steps of its turn that read it again; those of hundreds of conversations have room."""
-        self._prompts[content] = prompt
-        self._prompts.move_to_end(content)
-        if len(self._prompts) > _KEPT_PROMPTS:
-            self._prompts.popitem(last=False)
 
     def unit_names(self, content: str) -> list[str]:
         """Return the ids of a prompt's units in prompt order; none if there is no such prompt."""
