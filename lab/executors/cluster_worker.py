@@ -136,14 +136,17 @@ class ClusterWorker:
 
 
 def _saved(shard: Path, address: str | None) -> Iterator[Saved]:
-    """Send a shard as it is now, or put it to an address."""
+    """Put a shard as it is now to an address; send it where there is none, or where it can't be put there."""
     content = snapshot_of(shard)
     if address is None:
         yield Saved(content)
         return
     copy = shard.with_suffix(".copy")
     copy.write_bytes(content)
-    put_shard(copy, address, shard.stem)
+    try:
+        put_shard(copy, address, shard.stem)
+    except TertuliaError as error:
+        yield Saved(content, str(error))
 
 
 def _taken(events: "queue.SimpleQueue[Event]") -> Iterator[Event]:

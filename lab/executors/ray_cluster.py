@@ -19,13 +19,13 @@ from lab.cohorts import CohortTask
 from lab.executors.cluster_worker import ClusterWorker, Installed
 from lab.executors.dispatch import Dispatcher
 from lab.executors.local import cohorts_of
-from lab.executors.messages import Assignment, Died, Driven, Message, Saved, Setup, Unable
+from lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
 from lab.shards import ShardFolder
 from models.chat_names import is_chat_name
 from state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from state.text import first_line
 from tertulia.engines import REHEARSAL, ModelAccess
-from tertulia.events import Emit
+from tertulia.events import Emit, Noted
 from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class RayCrew:
         self._awaited: dict[int, Any] = {}  # by worker, the reference or the stream that it answers with
         self._shards: dict[int, Path] = {}
         self._hired, self._heard_at = 0, time.monotonic()
+        self._is_told = False  # that shards can't be put where they should be
 
     def hire(self, setup: Setup) -> int:
         """Ask for an actor and return its number; it begins when the cluster has room."""
@@ -190,6 +191,10 @@ class RayCrew:
             for message in self._answers(worker, awaited):
                 if isinstance(message, Saved):
                     _save(self._shards[worker], message.shard)
+                    if message.problem and not self._is_told:
+                        self._is_told = True
+                        text = f"{message.problem}; what can't be put there is sent through Ray"
+                        yield worker, Happened((Noted("", text),))
                     continue
                 if isinstance(message, Driven) and worker in self._shards:
                     self._folder.fetch(self._shards[worker].stem)
@@ -234,13 +239,16 @@ class RayCrew:
         del self._awaited[worker]
         if isinstance(found, Installed):
             yield from self._prepared(worker, found)
+        elif isinstance(found, Unable):
+            yield from self._lost(worker, found)
         else:
             yield found
 
     def _prepared(self, worker: int, there: Installed) -> Iterator[Message]:
         setup = self._setups.pop(worker)
         if difference := there.differences(Installed.here()):
-            yield Unable(ModelError(f"its node has {difference}; install the same on all nodes"))
+            unable = Unable(ModelError(f"its node has {difference}; install the same on all nodes"))
+            yield from self._lost(worker, unable)
         else:
             self._awaited[worker] = self._actors[worker].prepare.remote(setup)
 
