@@ -66,5 +66,5 @@ def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
         with suppress(TertuliaError):  # where the folder is not there any more, the page does without
-            (found[case],) = logged_dialogues(case).values()
+            found[case] = next(iter(logged_dialogues(case).values()))  # a town without a number is its first case
     return found

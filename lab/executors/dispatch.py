@@ -109,7 +109,7 @@ class _Dispatch:
         self._driving: dict[int, CohortTask] = {}
         self._unable: dict[int, TertuliaError] = {}
         self._untold: list[TertuliaError] = []  # until another worker can open the models
-        self._can_open = False
+        self._can_open, self._died_loading = False, 0
 
     def run(self, size: int) -> None:
         for _ in range(min(size, len(self._left))):
@@ -145,7 +145,7 @@ class _Dispatch:
             case Ready():
                 self._loading.discard(worker)
                 self._idle.add(worker)
-                self._can_open = True
+                self._can_open, self._died_loading = True, 0
                 self._tell_unable()
             case Happened(events):
                 for event in events:
@@ -179,7 +179,10 @@ class _Dispatch:
 
     def _bury(self, worker: int, how: str) -> None:
         if worker in self._loading:
+            self._died_loading += 1
             self._lose(worker, ModelError(f"it died while it opened the models ({how})"))
+            if self._left and self._died_loading < MOST_DEATHS:
+                self._hire()  # it was perhaps on a node that is gone
             return
         if worker in self._unable:
             return  # it has ended as it said; another one here could not open them either

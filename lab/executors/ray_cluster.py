@@ -101,6 +101,7 @@ def connected(address: str | None) -> Iterator[Any]:
     if ray.is_initialized():  # by the program that uses this one
         yield ray
         return
+    _quieten()
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     set_usage_stats_enabled_via_env_var(False)  # a cluster of this machine's own would report to Ray's makers
     try:
@@ -118,6 +119,20 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _quieten() -> None:
+    """Keep what nodes say about themselves off standard output, which is for data; Ray has no option for it.
+
+    A node that is lost is told as the death of its workers.
+    """
+    from ray._private import worker
+
+    worker.print_to_stdstream = _print_nothing
+
+
+def _print_nothing(data: Any, ignore_prefix: bool) -> None:
+    """Stand in for Ray's own function of this signature."""
 
 
 def _knock(address: str) -> None:
@@ -226,7 +241,8 @@ class RayCrew:
             del self._awaited[worker], self._shards[worker]
             return
         except (errors.ActorDiedError, errors.ActorUnavailableError, errors.ObjectLostError) as error:
-            yield from self._lost(worker, Died(first_line(error)))
+            is_silent = isinstance(error, errors.ActorUnavailableError)  # it says no more than numbers
+            yield from self._lost(worker, Died("its node does not answer" if is_silent else first_line(error)))
             return
         except errors.RayError as error:
             if worker in self._shards:  # its shard can't be written there, or put where it should be
