@@ -132,6 +132,8 @@ def _table2(folder: Path, *where: str, kill_after_s: float | None = None) -> dic
             for worker in _driving()[:1]:
                 os.kill(worker, signal.SIGKILL)
         out, err = report.communicate()
+    if report.returncode:
+        raise SystemExit(err)
     if kill_after_s is not None and "goes on with another one" not in err:
         raise SystemExit(f"no worker was killed while it drove: {err}")
     return {key: value for key, value in json.loads(out).items() if key not in ("cost", "files")}
