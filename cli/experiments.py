@@ -15,7 +15,7 @@ from cli.sweep import DryRunOption
 from cli.terminal.output import data, print_json
 from cli.terminal.tables import Row, print_table
 from cli.trials import print_estimate, print_trials, run_trials
-from cli.where import OnOption, ShardsOption, Where, WorkersOption
+from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 
@@ -45,6 +45,7 @@ def run(
     on: OnOption = "local",
     workers: WorkersOption = None,
     shards: ShardsOption = None,
+    scorers: ScorersOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -60,7 +61,7 @@ def run(
             print_estimate(opened, experiment, as_json, extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        where = Where(on, workers, shards)
+        where = Where(on, workers, shards, scorers)
         ran = run_trials(
             opened,
             experiment,

@@ -19,7 +19,7 @@ from cli.terminal.completion import complete_run
 from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import StatusLine, status_line
 from cli.trials import print_trials, run_trials
-from cli.where import OnOption, ShardsOption, Where, WorkersOption
+from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from lab.report_names import ABOUT
 from state.errors import UsageError
 from storage.store import SqlStore
@@ -108,6 +108,7 @@ def resume(
     on: OnOption = "local",
     workers: WorkersOption = None,
     shards: ShardsOption = None,
+    scorers: ScorersOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -120,7 +121,7 @@ def resume(
     with SqlStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))
         way_on = f"tertulia lab resume {shlex.quote(experiment)}{store_hint(opened)}"
-        where = Where(on, workers, shards)
+        where = Where(on, workers, shards, scorers)
         ran = run_trials(
             opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json
         )

@@ -12,7 +12,7 @@ from cli.option_values import read_model, read_settings
 from cli.steering import PilotProgress, read_metric
 from cli.terminal.output import print_json
 from cli.terminal.status_line import status_line
-from cli.where import OnOption, ShardsOption, Where, WorkersOption
+from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from storage.store import SqlStore
 
 
@@ -31,6 +31,7 @@ def setpoint(
     on: OnOption = "local",
     workers: WorkersOption = None,
     shards: ShardsOption = None,
+    scorers: ScorersOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -46,7 +47,7 @@ def setpoint(
     tasks = [CalibrationTask(scenario, chosen, named, metric, Pilot(pilot)) for scenario in scenarios]
     embed = open_embedding_model("minilm").embed if metric == "sim" else None
     with SqlStore.open(store_path(store)) as opened, exit_when_interrupted(), status_line("calibrating λ") as line:
-        executor = Where(on, workers, shards).executor(opened, model_access(line, [named]), additions(None))
+        executor = Where(on, workers, shards, scorers).executor(opened, model_access(line, [named]), additions(None))
         wanted = [level.strip() for level in levels.split(",")]
         found = [land(opened, task, wanted, trials, executor, PilotProgress(line).event, embed) for task in tasks]
     if as_json:

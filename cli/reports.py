@@ -21,7 +21,7 @@ from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.trials import print_estimate, run_trials
 from cli.views.findings import print_findings
-from cli.where import OnOption, ShardsOption, Where, WorkersOption
+from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from lab.report_names import ALL
 from state.errors import UsageError
 from state.parameters import Parameters
@@ -106,6 +106,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
         on: OnOption = "local",
         workers: WorkersOption = None,
         shards: ShardsOption = None,
+        scorers: ScorersOption = None,
         store: options.StoreOption = None,
         as_json: options.JsonOption = False,
     ) -> None:
@@ -115,7 +116,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
         chosen = read_model(model, rehearse)
         code = tuple(trust_remote_code or ())
         wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json, code)
-        where = Where(on, workers, shards)
+        where = Where(on, workers, shards, scorers)
         found = []
         for report in [report_of(each, quick) for each in (REPORTS if name == ALL else [name])]:
             experiment = planned(

@@ -11,7 +11,7 @@ from cli.environment import store_path
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_scenario
 from cli.trials import print_estimate, print_trials, run_trials
-from cli.where import OnOption, ShardsOption, Where, WorkersOption
+from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from storage.store import SqlStore
 from tertulia.starting import DEFAULT_SEED
 
@@ -56,6 +56,7 @@ def sweep(
     on: OnOption = "local",
     workers: WorkersOption = None,
     shards: ShardsOption = None,
+    scorers: ScorersOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -84,7 +85,7 @@ def sweep(
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
         named = [value for value in (experiment.model, *chosen.values()) if isinstance(value, str)]
-        where, code = Where(on, workers, shards), trust_remote_code
+        where, code = Where(on, workers, shards, scorers), trust_remote_code
         ran = run_trials(
             opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
         )

@@ -1,6 +1,6 @@
 """Where trials run: `--on`, `--workers` and `--shards`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,6 +38,15 @@ ShardsOption = Annotated[
         "s3://bucket/folder. Else beside the store.",
     ),
 ]
+ScorersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--scorers",
+        metavar="N",
+        min=1,
+        help="On Ray: so many actors hold the surrogate of a served model, beside each worker; else the worker does.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -48,20 +57,23 @@ class Where:
         on: `local`, `ray`, or `ray:ADDRESS`.
         workers: How many workers, at most; `None` for what suits.
         shards: The folder or the address for shards; `None` for the folder beside the store.
+        scorers: How many actors of Ray hold the surrogate for each worker; `None`: the worker does.
     """
 
     on: str = "local"
     workers: int | None = None
     shards: str | None = None
+    scorers: int | None = None
 
     def executor(self, store: SqlStore, access: "ModelAccess", additions: "Additions") -> "Executor":
         """Return what drives trials there.
 
         Raises:
-            UsageError: There is no such place.
+            UsageError: There is no such place, or it has no actors for the surrogate.
         """
         from lab.executors.choosing import executor_of
 
+        access = replace(access, scorers=self.scorers or 0)
         return executor_of(self.on, store, access, additions, self.workers, self.shards)
 
 

@@ -5,10 +5,12 @@ imported when a pool is opened, and not before.
 """
 
 import asyncio
+import importlib
 import importlib.util
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from state.errors import ModelError, TertuliaError, extra_hint
 from state.language_model import (
@@ -24,6 +26,10 @@ from state.text import one_line
 
 #: How often an actor that died is made again, and a request that died with it is asked again.
 _RESTARTS = 3
+
+
+#: How long is waited for room on the cluster.
+_PATIENCE_S = 30.0
 
 
 class ScoringActor:
@@ -51,26 +57,26 @@ class ScoringActor:
             return error
 
 
-def open_scorers(
-    open_model: Callable[[], LanguageModel], count: int, threads: int | None = None, gpus: float = 0.0
-) -> "RayScorers":
-    """Return a stand-in for a model that scores in so many actors; Ray has been connected to, or is started here.
+def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: int | None = None) -> "RayScorers":
+    """Return a stand-in for a model that scores in so many actors of the cluster that Ray is connected to.
+
+    Each has a core to itself, and a GPU where the cluster has any.
 
     Args:
         open_model: Opens the model, in each actor; it is pickled.
         count: The number of actors.
         threads: With how many threads each computes; `None`: as many as torch takes.
-        gpus: The share of a GPU that each is given.
 
     Raises:
-        ModelError: Ray is missing, or the model can't be opened by the actors.
+        ModelError: Ray is missing, the cluster has no room for them, or the model can't be opened by the actors.
     """
     if importlib.util.find_spec("ray") is None:
         raise ModelError(f"scorers beside the conversations need Ray; run: {extra_hint('ray')}")
-    import ray
-
+    ray: Any = importlib.import_module("ray")
+    gpus = int(ray.cluster_resources().get("GPU", 0))
+    _wait_for_room(ray, "GPU" if gpus else "CPU", count)
     made = ray.remote(ScoringActor).options(
-        num_cpus=1, num_gpus=gpus, max_restarts=_RESTARTS, max_task_retries=_RESTARTS
+        num_cpus=1, num_gpus=1 if gpus else 0, max_restarts=_RESTARTS, max_task_retries=_RESTARTS
     )
     actors: list[Any] = [made.remote(open_model, threads) for _ in range(count)]
     try:
@@ -78,6 +84,16 @@ def open_scorers(
     except ray.exceptions.RayError as error:
         raise ModelError(f"the scorers can't open their model: {_cause_of(error)}") from None
     return RayScorers(actors, *described[0])
+
+
+def _wait_for_room(ray: Any, kind: Literal["CPU", "GPU"], count: int) -> None:
+    """Wait until a cluster has room for actors: what others have just left is free after some seconds only."""
+    given_up_at = time.monotonic() + _PATIENCE_S
+    while (room := int(ray.available_resources().get(kind, 0))) < count:
+        if count > ray.cluster_resources().get(kind, 0) or time.monotonic() > given_up_at:
+            what = f"{room} free {kind}s for {count} scorers"
+            raise ModelError(f"the cluster has {what}; take fewer, or fewer workers")
+        time.sleep(0.2)
 
 
 def _cause_of(error: BaseException) -> str:

@@ -34,9 +34,11 @@ def executor_of(
         shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
 
     Raises:
-        UsageError: There is no such place, or shards can't lie there.
+        UsageError: There is no such place, shards can't lie there, or it has no actors for the surrogate.
     """
     kind, _, address = on.partition(":")
+    if access.scorers and kind != RAY:
+        raise UsageError(f"--scorers {access.scorers}: they are actors of Ray; take --on ray too")
     if on == LOCAL:
         if shards is not None and is_address(shards):
             raise UsageError(

@@ -59,6 +59,12 @@ async def test_scores_are_those_of_the_model_here_also_when_an_actor_dies() -> N
 
 
 @pytest.mark.usefixtures("cluster")
+def test_a_cluster_without_room_for_the_scorers_is_told_at_once() -> None:
+    with pytest.raises(ModelError, match="free CPUs for 64 scorers; take fewer"):
+        open_scorers(tiny_language_model, 64)
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_model_that_actors_can_t_open_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such folder") as raised:
         open_scorers(partial(open_model, "./nowhere", cache=tmp_path), 1)

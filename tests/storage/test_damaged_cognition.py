@@ -53,6 +53,8 @@ def test_every_altered_value_is_told(store: SqlStore) -> None:
     columns = {(table, column) for table, columns in COLUMNS.items() for column in columns if column not in KEYS}
     columns |= {(table, "checksum") for table in COLUMNS} | {("contents", "text"), ("units", "block")}
     altered = set()
+    if not store.file.is_checked:  # what is searched is checked as a whole, or not at all
+        columns = {(table, column) for table, column in columns if table != "passages"}
     for table, column in sorted(columns):
         number = TABLES[table].kind(column) in ("count", "flag", "number")
         to = f"coalesce({column} + 1, 1)" if number else f"coalesce({column} || ' ', ' ')"

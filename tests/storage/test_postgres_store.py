@@ -168,7 +168,7 @@ def test_views_read_json_that_postgres_would_refuse(server_stores: object, text:
 SAID = (
     "Isabella walks in the park.", "She doesn't like café au lait, naïvely.", "At 3.14 past 2e5 o'clock: re-entry!",
     "E-mail ana@pier.org or see http://pier.org/a?b=c_d", "Über den Wolken", "我们去公园散步，好吗？",
-    "Hobbs咖啡馆のコーヒー", "ΑΘΗΝΑ и Москва", "x" * 3000, "1st 2nd abc123def",
+    "Hobbs咖啡馆のコーヒー", "ΑΘΗΝΑ и Москва", "x" * 2000, "1st 2nd abc123def",
 )  # fmt: skip
 QUERIES = (
     "park", "walk*", '"walks in"', '"in walks"', "doesn't", "doesn t", "cafe", "CAFÉ", "naively", "3.14", "14", "2e5",
@@ -273,11 +273,10 @@ def test_a_watch_sees_what_others_write(address: ServerAddress, server_store: Sq
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-def shown(cli: Cli, store: str, *command: str) -> object:
-    document = cli(*command, "--store", store, "--json").json
-    for key in ("run", "created", "parent", "file", "store"):
-        document.pop(key, None)
-    return document
+def shown(cli: Cli, store: str, *command: str) -> str:
+    """What a command prints, without ids of runs and times."""
+    document = str(cli(*command, "--store", store, "--json").json)
+    return re.sub(r"'(run|created|parent)': ('[^']*'|\{[^}]*\})", "", document)
 
 
 @pytest.mark.parametrize("scenario", ["tidewell", "team_building", "villagers"])
@@ -297,7 +296,7 @@ def test_a_conversation_is_the_same_in_either_database(
         first, second = (shown(cli, store, *command) for store in stores)
         assert first == second
     for reader in (frames.turns, frames.units, frames.calls, frames.agent_rounds, frames.parts):
-        first, second = (reader(store).drop(columns=["run", "seconds"], errors="ignore") for store in stores)
+        first, second = (reader(store, "@last").drop(columns=["run", "seconds"], errors="ignore") for store in stores)
         assert re.sub("'created': .*", "", str(first.to_dict())) == re.sub("'created': .*", "", str(second.to_dict()))
 
 

@@ -40,7 +40,9 @@ class PostgresServer:
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self._programs, self._data = programs, folder / "data"
-        self._owner = {"user": _unprivileged(), "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
+        self._owner: dict[str, Any] = {}
+        if os.getuid() == 0:
+            self._owner = {"user": _unprivileged(), "group": "nogroup", "extra_groups": []}
         if self._owner:
             shutil.chown(folder, self._owner["user"])
         password = folder / "password"
@@ -56,7 +58,7 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-        command = [self._programs / "postgres", "-D", self._data, "-p", str(self.port), *settings]
+        command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port), *settings]
         log = open(self._data.parent / "log", "ab")  # noqa: SIM115
         self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._data, **self._owner)
         log.close()
