@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
+from lab.executors.dispatch import Dispatcher
 from lab.executors.local import LocalExecutor
+from lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
 from lab.experiment import Experiment, checked
 from lab.results import read_results
-from lab.running import InProcessExecutor, Progress, run_experiment
+from lab.running import InProcessExecutor, Progress, progress_of, run_experiment
 from lab.shards import ShardFolder, experiment_lock
-from state.errors import StorageError, UsageError
+from state.errors import ModelError, StorageError, UsageError
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, Noted, RunEnded, TurnFinished
@@ -173,6 +175,53 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
     assert "abcdef.db.set-aside" in notes[0].text
     assert (folder.path / "abcdef.db.set-aside").exists()
     assert spoken(store) == expected
+
+
+class Talkers:
+    """Workers as a script: the first ones can't open a model, and end, as processes do; others have nothing to do."""
+
+    def __init__(self, unable: int) -> None:
+        self.unable, self.hired = unable, 0
+        self.said: list[tuple[int, Message]] = []
+
+    def hire(self, setup: Setup) -> int:
+        self.hired += 1
+        is_able = self.hired > self.unable
+        here: list[Message] = [Ready()] if is_able else [Unable(ModelError("its memory is too small")), Died("exit 0")]
+        self.said += [(self.hired, message) for message in here]
+        return self.hired
+
+    def give(self, worker: int, assignment: Assignment) -> None:
+        self.said.append((worker, Driven()))
+
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        yield self.said.pop(0)
+
+    def dismiss(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("unable", [1, 2])
+def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: Path, unable: int) -> None:
+    notes: list[str] = []
+    crew = Talkers(unable)
+    folder = ShardFolder.of(store, "grid", tmp_path)
+    dispatcher = Dispatcher(
+        store,
+        folder,
+        ModelAccess(),
+        Additions(),
+        lambda event: notes.append(event.text) if isinstance(event, Noted) else None,
+    )
+    tasks = progress_of(store, an_experiment()).tasks()
+    if unable == 1:
+        dispatcher.drive(tasks, crew, 2)
+        assert notes == ["a worker can't take part: its memory is too small"]
+    else:
+        with pytest.raises(ModelError, match="its memory is too small"):
+            dispatcher.drive(tasks, crew, 2)
+        assert not notes
+    assert crew.hired == 2
 
 
 def test_a_setting_that_can_not_be_run_stops_everything(store: SqlStore) -> None:
