@@ -2,12 +2,14 @@
 
 $ python -m benchmarks.executors                   1, then 2 worker processes: seconds, their ratio, the command's share
 $ python -m benchmarks.executors --starts          what starting a worker takes, and what it imports
-$ python -m benchmarks.executors --kills 10        so often a worker on two Ray nodes is killed: the same figures?
+$ python -m benchmarks.executors --kills 10        `lab table2` here, by processes, on two Ray nodes, and so often
+                                                   with a worker killed there: the same figures?
 
 The ratio wants two idle cores. `here` is this process alone. The command's own CPU is planning, merging and progress.
 """
 
 import argparse
+import json
 import os
 import signal
 import statistics
@@ -19,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.executors.local import LocalExecutor
-from lab.executors.ray_cluster import RayExecutor
 from lab.experiment import Experiment, checked
-from lab.results import read_results
 from lab.running import Executor, InProcessExecutor, run_experiment
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
@@ -38,11 +38,6 @@ def experiment_of(trials: int, rounds: int) -> Experiment:
             name="bench", model="rehearsal", cases=("tidewell:all",), settings=settings, trials=trials, rounds=rounds
         )
     )
-
-
-def spoken(store: SqlStore) -> dict[tuple[str, str, int], Any]:
-    """Return what was said, by trial."""
-    return {(t.case, t.setting, t.trial): list(t.dialogue) for t in read_results(store, "bench").runs}
 
 
 def measured(experiment: Experiment, workers: int) -> tuple[float, float, float]:
@@ -97,40 +92,60 @@ def starts() -> None:
 
 
 def kills(repeats: int) -> None:
-    """Print how often the figures are the same where a worker on Ray is killed in the middle."""
+    """Print how often `lab table2` has the same figures on a cluster of two nodes, one of whose workers is killed."""
     from ray.cluster_utils import Cluster
 
-    experiment, same = experiment_of(1, 6), 0
-    options: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80_000_000}
-    with tempfile.TemporaryDirectory() as folder:
-        with SqlStore.open(Path(folder) / "here.db", create=True) as store:
-            run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), lambda event: None)
-            expected = spoken(store)
+    same, options = 0, {"num_cpus": 1, "object_store_memory": 80_000_000}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        expected = _table2(folder / "here", "--workers", "1")
+        print(f"processes: {_outcome(_table2(folder / 'local', '--workers', '2') == expected)}")
         cluster: Any = Cluster(initialize_head=True, head_node_args={**options, "include_dashboard": False})
         try:
             cluster.add_node(**options)
+            on = ("--on", f"ray:{cluster.address}")
+            print(f"Ray: {_outcome(_table2(folder / 'ray', *on) == expected)}")
             for number in range(repeats):
-                same += _same_when_killed(experiment, Path(folder) / f"{number}.db", cluster.address, number, expected)
+                after_s = 2.0 * number / repeats
+                is_same = _table2(folder / str(number), *on, kill_after_s=after_s) == expected
+                print(f"Ray, a worker killed after {after_s:.1f} s of driving: {_outcome(is_same)}", flush=True)
+                same += is_same
         finally:
             cluster.shutdown()
-    print(f"the same conversations {same} times of {repeats}")
+    print(f"the same figures {same} times of {repeats}")
 
 
-def _same_when_killed(experiment: Experiment, path: Path, address: str, number: int, expected: Any) -> bool:
-    """Return whether a cluster says the same, whose worker is killed after some utterances."""
-    turns: list[Event] = []
+def _outcome(is_same: bool) -> str:
+    return "the same figures" if is_same else "OTHER FIGURES"
 
-    def kill_one(event: Event) -> None:
-        if isinstance(event, TurnFinished):
-            turns.append(event)
-            if len(turns) == 1 + 3 * number:
-                listed = subprocess.run(["ps", "-ww", "-eo", "pid=,args="], capture_output=True, text=True, check=True)
-                found = [line.split()[0] for line in listed.stdout.splitlines() if "ray::ClusterWorker" in line]
-                os.kill(int(found[0]), signal.SIGKILL)
 
-    with SqlStore.open(path, create=True) as store:
-        run_experiment(store, experiment, RayExecutor(store, ModelAccess(), address=address), kill_one)
-        return bool(spoken(store) == expected)
+def _table2(folder: Path, *where: str, kill_after_s: float | None = None) -> dict[str, Any]:
+    """Return the report of a small `lab table2` without what it cost; a worker of it may be killed."""
+    command = [sys.executable, "-m", "cli.main", "lab", "table2", "--quick", "--rehearse", "--trials", "1"]
+    command += ["--cases", "tidewell:all", "--fluency-model", "none", "--side-by-side", "6", "--json", *where]
+    command += ["--store", f"{folder}.db", "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as report:
+        if kill_after_s is not None:
+            while report.poll() is None and not _driving():
+                time.sleep(0.05)
+            time.sleep(kill_after_s)
+            for worker in _driving()[:1]:
+                os.kill(worker, signal.SIGKILL)
+        out, err = report.communicate()
+    if report.returncode:
+        raise SystemExit(err)
+    if kill_after_s is not None and "goes on with another one" not in err:
+        raise SystemExit(f"no worker was killed while it drove: {err}")
+    return {key: value for key, value in json.loads(out).items() if key not in ("cost", "files")}
+
+
+def _driving() -> list[int]:
+    """Return the processes that drive cohorts on the nodes that this one has started."""
+    command = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    nodes = {pid for pid, parent, _ in rows if int(parent) == os.getpid()}
+    return [int(pid) for pid, parent, name in rows if parent in nodes and name.startswith("ray::ClusterWorker.drive")]
 
 
 def main() -> None:

@@ -66,5 +66,7 @@ def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
         with suppress(TertuliaError):  # where the folder is not there any more, the page does without
-            (found[case],) = logged_dialogues(case).values()
+            dialogues = logged_dialogues(case)
+            if case in dialogues:  # a town without a number has all of them, and does not say which its case is
+                found[case] = dialogues[case]
     return found

@@ -107,8 +107,9 @@ class ShardFolder:
         for place in places:
             shard = self.path / place.rpartition("/")[2]
             if name in (None, shard.stem):
-                os.replace(fetch_shard(place, self.path), shard)
-                remove_shard(place)
+                _place(fetch_shard(place, self.path), shard)
+                with suppress(StorageError):  # merged once more, it changes nothing
+                    remove_shard(place)
 
     def make(self) -> None:
         """Make the folder, for its owner alone.
@@ -140,6 +141,26 @@ class ShardFolder:
         with suppress(OSError):
             self.path.rmdir()
             self.path.parent.rmdir()
+
+
+def _place(fetched: Path, shard: Path) -> None:
+    """Move a shard that was fetched to its place; what lies there already may be newer, and is kept where it is."""
+    if shard.exists() and not _merge_file(fetched, shard):
+        fetched.unlink()
+    else:
+        os.replace(fetched, shard)
+
+
+def _merge_file(source: Path, target: Path) -> list[str]:
+    """Merge a shard into another one, and return why that can't be."""
+    from storage.store import SqlStore
+
+    try:
+        opened = SqlStore.open(target)
+    except StorageError as error:
+        return [str(error)]
+    with opened:
+        return _merge_shard(opened, source)
 
 
 @contextmanager
@@ -231,8 +252,13 @@ def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
     Raises:
         StorageError: A worker of that command still writes to one, or the store can't be written.
     """
-    folder.fetch()
+    _take_all(store, folder, emit)
+    folder.fetch()  # only now: what lies here must not wait for an address that can't be read
+    _take_all(store, folder, emit)
+    folder.remove()
+
+
+def _take_all(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
     for shard in folder.shards():
         for problem in take_in(store, shard):
             emit(Noted(shard.stem, problem))
-    folder.remove()

@@ -108,11 +108,11 @@ class ClusterWorker:
             happened = tuple(_taken(events))
             began = time.monotonic()
             if began >= due_at and thread.is_alive() and shard.exists():
-                yield tuple(_saved(shard, address))
+                yield tuple(saved_messages(shard, address))
                 due_at = time.monotonic() + max(_SAVED_EVERY_S, (time.monotonic() - began) / _SHARE)
             if happened:
                 yield (Happened(happened),)
-        saved = _saved(shard, address) if shard.exists() else ()
+        saved = saved_messages(shard, address) if shard.exists() else ()
         yield (Happened(tuple(_taken(events))), *saved, *ends)
 
     def _drive(self, assignment: Assignment, events: "queue.SimpleQueue[Event]", ends: list[Driven]) -> None:
@@ -135,15 +135,18 @@ class ClusterWorker:
             interrupt_thread(self._driving)
 
 
-def _saved(shard: Path, address: str | None) -> Iterator[Saved]:
-    """Send a shard as it is now, or put it to an address."""
+def saved_messages(shard: Path, address: str | None) -> Iterator[Saved]:
+    """Put a shard as it is now to an address; yield it where there is none, or where it can't be put there."""
     content = snapshot_of(shard)
     if address is None:
         yield Saved(content)
         return
     copy = shard.with_suffix(".copy")
     copy.write_bytes(content)
-    put_shard(copy, address, shard.stem)
+    try:
+        put_shard(copy, address, shard.stem)
+    except TertuliaError as error:
+        yield Saved(content, str(error))
 
 
 def _taken(events: "queue.SimpleQueue[Event]") -> Iterator[Event]:

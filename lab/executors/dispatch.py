@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from lab.cohorts import CohortTask, PlannedCase, Planner, check_files, first_of_settings, require_models
 from lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
 from lab.shards import ShardFolder, gather, hand_over, take_in
-from state.errors import ModelError, NotFoundError, TertuliaError, UsageError
+from state.errors import ModelError, NotFoundError, TertuliaError
 from tertulia.engines import ModelAccess
 from tertulia.events import Emit, Noted, RunEnded
 from tertulia.interrupting import interruptible
@@ -107,7 +107,9 @@ class _Dispatch:
         self._deaths: Counter[tuple[str, ...]] = Counter()
         self._loading, self._idle = set[int](), set[int]()
         self._driving: dict[int, CohortTask] = {}
-        self._problem: TertuliaError | None = None
+        self._unable: dict[int, TertuliaError] = {}
+        self._untold: list[TertuliaError] = []  # until another worker can open the models
+        self._can_open, self._died_loading = False, 0
 
     def run(self, size: int) -> None:
         for _ in range(min(size, len(self._left))):
@@ -115,7 +117,7 @@ class _Dispatch:
         while self._left or self._driving:
             self._hand_out()
             if not self._loading and not self._driving:
-                raise self._problem or ModelError("no worker is left; run the command again")
+                raise next(reversed(self._unable.values()), ModelError("no worker is left; run the command again"))
             for worker, message in self._crew.messages():
                 self._take(worker, message)
 
@@ -143,6 +145,8 @@ class _Dispatch:
             case Ready():
                 self._loading.discard(worker)
                 self._idle.add(worker)
+                self._can_open, self._died_loading = True, 0
+                self._tell_unable()
             case Happened(events):
                 for event in events:
                     self._emit(event)
@@ -163,18 +167,25 @@ class _Dispatch:
             self._emit(Noted(task.runs[0], problem))
 
     def _lose(self, worker: int, error: TertuliaError) -> None:
-        """Go on without a worker that can't open the models; settings that nobody can run stop everything."""
-        if isinstance(error, UsageError):
-            raise error
+        """Go on without a worker that can't open the models; where none can, one line says so, at the end."""
         self._loading.discard(worker)
-        self._problem = error
-        if self._loading or self._idle or self._driving:
-            self._emit(Noted("", f"a worker can't take part: {error}"))
+        self._unable[worker] = error
+        self._untold.append(error)
+        self._tell_unable()
+
+    def _tell_unable(self) -> None:
+        while self._can_open and self._untold:
+            self._emit(Noted("", f"a worker can't take part: {self._untold.pop(0)}"))
 
     def _bury(self, worker: int, how: str) -> None:
         if worker in self._loading:
+            self._died_loading += 1
             self._lose(worker, ModelError(f"it died while it opened the models ({how})"))
+            if self._left and self._died_loading < MOST_DEATHS:
+                self._hire()  # it was perhaps on a node that is gone
             return
+        if worker in self._unable:
+            return  # it has ended as it said; another one here could not open them either
         self._idle.discard(worker)
         task = self._driving.pop(worker, None)
         if task is not None:

@@ -77,9 +77,11 @@ class Saved:
 
     Attributes:
         shard: The bytes of the store file.
+        problem: Why it could not be put to the address where it should be; empty where it is to be sent.
     """
 
     shard: bytes = field(repr=False)
+    problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from lab.cohorts import CohortTask
 from lab.executors.cluster_worker import ClusterWorker, Installed
 from lab.executors.dispatch import Dispatcher
 from lab.executors.local import cohorts_of
-from lab.executors.messages import Assignment, Died, Driven, Message, Saved, Setup, Unable
+from lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
 from lab.shards import ShardFolder
 from models.chat_names import is_chat_name
 from state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from state.text import first_line
 from tertulia.engines import REHEARSAL, ModelAccess
-from tertulia.events import Emit
+from tertulia.events import Emit, Noted
 from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def connected(address: str | None) -> Iterator[Any]:
     if ray.is_initialized():  # by the program that uses this one
         yield ray
         return
+    _quieten()
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     set_usage_stats_enabled_via_env_var(False)  # a cluster of this machine's own would report to Ray's makers
     try:
@@ -118,6 +119,20 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _quieten() -> None:
+    """Keep what nodes say about themselves off standard output, which is for data; Ray has no option for it.
+
+    A node that is lost is told as the death of its workers.
+    """
+    from ray._private import worker
+
+    worker.print_to_stdstream = _print_nothing
+
+
+def _print_nothing(data: Any, ignore_prefix: bool) -> None:
+    """Stand in for Ray's own function of this signature."""
 
 
 def _knock(address: str) -> None:
@@ -162,6 +177,7 @@ class RayCrew:
         self._awaited: dict[int, Any] = {}  # by worker, the reference or the stream that it answers with
         self._shards: dict[int, Path] = {}
         self._hired, self._heard_at = 0, time.monotonic()
+        self._is_told = False  # that shards can't be put where they should be
 
     def hire(self, setup: Setup) -> int:
         """Ask for an actor and return its number; it begins when the cluster has room."""
@@ -190,6 +206,10 @@ class RayCrew:
             for message in self._answers(worker, awaited):
                 if isinstance(message, Saved):
                     _save(self._shards[worker], message.shard)
+                    if message.problem and not self._is_told:
+                        self._is_told = True
+                        text = f"{message.problem}; what can't be put there is sent through Ray"
+                        yield worker, Happened((Noted("", text),))
                     continue
                 if isinstance(message, Driven) and worker in self._shards:
                     self._folder.fetch(self._shards[worker].stem)
@@ -221,7 +241,8 @@ class RayCrew:
             del self._awaited[worker], self._shards[worker]
             return
         except (errors.ActorDiedError, errors.ActorUnavailableError, errors.ObjectLostError) as error:
-            yield from self._lost(worker, Died(first_line(error)))
+            is_silent = isinstance(error, errors.ActorUnavailableError)  # it says no more than numbers
+            yield from self._lost(worker, Died("its node does not answer" if is_silent else first_line(error)))
             return
         except errors.RayError as error:
             if worker in self._shards:  # its shard can't be written there, or put where it should be
@@ -234,13 +255,16 @@ class RayCrew:
         del self._awaited[worker]
         if isinstance(found, Installed):
             yield from self._prepared(worker, found)
+        elif isinstance(found, Unable):
+            yield from self._lost(worker, found)
         else:
             yield found
 
     def _prepared(self, worker: int, there: Installed) -> Iterator[Message]:
         setup = self._setups.pop(worker)
         if difference := there.differences(Installed.here()):
-            yield Unable(ModelError(f"its node has {difference}; install the same on all nodes"))
+            unable = Unable(ModelError(f"its node has {difference}; install the same on all nodes"))
+            yield from self._lost(worker, unable)
         else:
             self._awaited[worker] = self._actors[worker].prepare.remote(setup)
 

@@ -37,3 +37,7 @@ def test_as_many_utterances_of_the_log_are_measured_as_were_generated() -> None:
 def test_where_no_case_is_of_a_log_there_is_nothing_beside_it() -> None:
     assert logged_section([a_trial("duo.yaml", "Full", [("Ana", "Hello.")])], "Full") is None
     assert logged_section([a_trial("ga:nowhere:0", "Full", [("Ana", "Hello.")])], "Full") is None
+
+
+def test_a_town_without_a_number_has_nothing_beside_it() -> None:
+    assert logged_section([a_trial("tidewell", "Full", [("Ana", "Good morning.")])], "Full") is None

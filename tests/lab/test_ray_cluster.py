@@ -9,15 +9,17 @@ import pytest
 from support.commands import Cli
 from support.two_nodes import kill_a_worker, two_nodes, workers
 
-from lab.executors.cluster_worker import Installed
+from lab.executors.cluster_worker import Installed, saved_messages
 from lab.executors.ray_cluster import RayExecutor, refusal
 from lab.experiment import Experiment, checked
 from lab.results import read_results
 from lab.running import InProcessExecutor, Progress, run_experiment
+from lab.shards import ShardFolder
 from state.errors import ModelError
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, Noted, TurnFinished
+from tertulia.shard_files import put_shard
 
 EXPERIMENT = Experiment(
     name="grid",
@@ -64,7 +66,7 @@ def run(store: SqlStore, address: str, emit: Any = lambda event: None, shards: s
 
 
 def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
-    store: SqlStore, address: str, expected: Spoken
+    store: SqlStore, address: str, expected: Spoken, capfd: pytest.CaptureFixture[str]
 ) -> None:
     notes: list[str] = []
     killed: list[bool] = []
@@ -79,6 +81,7 @@ def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
     assert killed == [True]
     assert spoken(store) == expected
     assert all("goes on with another one" in note for note in notes)
+    assert capfd.readouterr() == ("", "")
     assert not list(Path(store.path).parent.glob("*.shards"))
 
 
@@ -101,6 +104,30 @@ def test_what_was_interrupted_there_goes_on_here_and_shards_lie_at_an_address_me
     assert run_experiment(store, checked(EXPERIMENT), executor, lambda event: None).missing == 0
     assert spoken(store) == expected
     assert len(store.runs()) == 8
+
+
+def test_a_shard_that_can_not_be_put_to_its_address_is_sent(tmp_path: Path) -> None:
+    with SqlStore.open(tmp_path / "shard.db", create=True):
+        pass
+    (tmp_path / "file").touch()
+    (saved,) = saved_messages(tmp_path / "shard.db", f"file://{tmp_path}/file/shards")
+    assert saved.shard.startswith(b"SQLite format 3")
+    assert "can't be" in saved.problem
+
+
+def test_a_newer_shard_is_not_replaced_by_one_that_lies_at_an_address(store: SqlStore, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    folder = ShardFolder(tmp_path / "shards", f"file://{place}")
+    folder.make()
+    with SqlStore.open(tmp_path / "old.db", create=True):
+        pass
+    put_shard(tmp_path / "old.db", folder.address or "", "abcdef")
+    with SqlStore.open(folder.path / "abcdef.db", create=True) as here:
+        run_experiment(here, checked(EXPERIMENT), InProcessExecutor(here, ModelAccess()), lambda event: None)
+    folder.fetch()
+    with SqlStore.open(folder.path / "abcdef.db") as here:
+        assert len(here.runs()) == 8
+    assert not list(place.iterdir())
 
 
 def test_a_node_with_another_version_is_refused(store: SqlStore, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
