@@ -82,7 +82,10 @@ class _Merge:
         for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
             self._merge_batch(batch)
         if runs is None:
-            self._merge_calibrations()
+            try:
+                self._merge_calibrations()
+            except SourceError as error:
+                self._refused["calibrations"] = str(error)
         self._renumber("runs", "run")
         self._renumber("simulations", "simulation")
         added, continued, unchanged = (

@@ -1,9 +1,11 @@
 """A private copy of a store file, which can be migrated and read without the file being touched."""
 
+import errno
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from state.errors import NotFoundError, StorageError
@@ -34,7 +36,7 @@ def copy_store(path: Path, copy: Path) -> None:
         raise StorageError(f"{path} is empty: nothing was ever stored in it, or it was cut off; copy it again")
     refuse_stump(path)
     refuse_companions(os.path.realpath(path))
-    with storage_faults(path):
+    with storage_faults(path), _file_faults(path):
         if not _is_in_use(path):
             before = os.stat(path)
             for ending in ("", "-wal", "-journal"):
@@ -47,6 +49,17 @@ def copy_store(path: Path, copy: Path) -> None:
         place = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(place, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
+
+
+@contextmanager
+def _file_faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
+            raise StorageError(f"{path} can't be read: {where}") from error
+        raise StorageError(f"{path} can't be read ({error.strerror}); give yourself the permission") from error
 
 
 def _is_in_use(path: Path) -> bool:
