@@ -1,5 +1,6 @@
 """`merge`: unite stores."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,11 +8,13 @@ import typer
 from cli.options import JsonOption, NoStoreOption
 from cli.terminal.output import data, plain, print_json, progress
 from lab.experiment import joined_definitions
+from state.errors import UsageError
 from storage.addresses import store_address
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.merging import MergedSource, merge_stores
 from tertulia.phrases import counted
+from tertulia.shard_files import is_address, shown
 
 
 def merge(
@@ -33,6 +36,8 @@ def merge(
     Example: tertulia merge mine.db from_ada.db shards/ --into all.db
     """
     address = store_address(into)
+    if isinstance(address, Path) and is_address(into):
+        raise UsageError(f"--into {shown(into)} is no store that can be written; name a file, then copy it there")
     merged = merge_stores(sources, address, joined_definitions, lambda source: None if as_json else _print(source))
     with SqlStore.open(address, create=False) as target:
         runs = target.file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"]

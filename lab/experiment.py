@@ -11,6 +11,7 @@ rounds: 8
 ```
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -192,7 +193,11 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
 
 
 def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what two stores have of an experiment as one definition, as they are stored.
+    """Return what two stores have of an experiment as one definition, as they are stored, in whatever order they come.
+
+    Args:
+        known: The older one: its first case and its first setting stay the first.
+        given: The later one.
 
     Raises:
         UsageError: They are different experiments, or one of them is none.
@@ -201,4 +206,21 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
         experiments = [Experiment.model_validate(definition) for definition in (known, given)]
     except ValidationError as error:
         raise UsageError(f"its definition is damaged: {first_line(error)}") from None
-    return joined(*experiments).model_dump(mode="json")
+    both = joined(*experiments)
+    names = _in_one_order(*(list(experiment.settings) for experiment in experiments))
+    united: dict[str, Any] = {
+        "cases": tuple(_in_one_order(*(list(experiment.cases) for experiment in experiments))),
+        "settings": {name: both.settings[name] for name in names},
+        **{name: max(getattr(e, name) for e in experiments) for name in ("model", "description", "cohort_size")},
+        "baseline": max((e.baseline for e in experiments), key=lambda name: name or ""),
+    }
+    return both.model_copy(update=united).model_dump(mode="json")
+
+
+def _in_one_order(known: list[str], given: list[str]) -> list[str]:
+    """Return names of both: the longer list where the other is its beginning, else those behind the first sorted."""
+    shorter, longer = sorted((known, given), key=len)
+    if longer[: len(shorter)] == shorter:
+        return longer
+    rest = {*known[1:], *given} - {known[0]}
+    return [known[0], *sorted(rest, key=lambda name: [part.zfill(9) for part in re.split(r"(\d+)", name)])]

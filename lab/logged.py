@@ -8,7 +8,7 @@ from lab.page import Column, Paragraph, Section, Table
 from lab.results import TrialRun
 from metrics.diversity import Dialogue, distinct_n, mean, words_per_utterance
 from state.errors import TertuliaError
-from tertulia.dialogues import is_log, logged_dialogues
+from tertulia.dialogues import is_log, logged_dialogue
 
 #: What the row of the log is called.
 LOGGED = "as logged"
@@ -66,7 +66,5 @@ def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
         with suppress(TertuliaError):  # where the folder is not there any more, the page does without
-            dialogues = logged_dialogues(case)
-            if case in dialogues:  # a town without a number has all of them, and does not say which its case is
-                found[case] = dialogues[case]
+            found[case] = logged_dialogue(case)
     return found

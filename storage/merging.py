@@ -82,7 +82,10 @@ class _Merge:
         for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
             self._merge_batch(batch)
         if runs is None:
-            self._merge_calibrations()
+            try:
+                self._merge_calibrations()
+            except SourceError as error:
+                self._refused["calibrations"] = str(error)
         self._renumber("runs", "run")
         self._renumber("simulations", "simulation")
         added, continued, unchanged = (
@@ -108,7 +111,8 @@ class _Merge:
 
     def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
         """Return simulations with their conversations: all of them, or those of which a conversation was chosen."""
-        rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
+        with reading():
+            rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
         towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}
         for run in records:
             if (town := town_of(run)) in towns:
@@ -157,7 +161,8 @@ class _Merge:
 
     def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
         """Yield runs in the lists that are merged together."""
-        counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
+        with reading():
+            counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
         turns = {row["run"]: row["turns"] for row in counted}
         batch: list[Row] = []
         waiting = 0
@@ -178,15 +183,16 @@ class _Merge:
             known = {record.experiment: record for record in self._target.experiments.all()}
             for record in given:
                 name, created, definition = record.experiment, record.created, record.definition
-                if name in known:
-                    try:
+                try:
+                    if name in known:
                         # The older one first, whichever store has it.
                         older, later = sorted((known[name], record), key=lambda record: record.created)
-                        definition = self._joined_definition(older.definition, later.definition)
-                    except UsageError as error:
-                        self._refused[f"experiment {name}"] = str(error)
-                        continue
-                    created = older.created
+                        definition, created = self._joined_definition(older.definition, later.definition), older.created
+                    elif self._joined is not None:
+                        self._joined(definition, definition)  # one that is none would break every list of them
+                except UsageError as error:
+                    self._refused[f"experiment {name}"] = str(error)
+                    continue
                 row = {"experiment": name, "definition": plain_json(definition), "created": created.isoformat()}
                 Table(self._target.file, "experiments").insert(row, replace=True)
 

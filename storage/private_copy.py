@@ -1,21 +1,31 @@
 """A private copy of a store file, which can be migrated and read without the file being touched."""
 
+import errno
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from state.errors import NotFoundError, StorageError
 from storage.faults import storage_faults
 from storage.opening import refuse_companions, refuse_lost_log, refuse_stump
 
+#: A store with what SQLite may keep beside it.
+_FILES = ("", "-wal", "-journal")
+
+#: A store that somebody has open, and that was not changed for so long, is not being written to. Longer than the steps
+#: in which file systems keep time, so that a change after the first look is seen at the second.
+_QUIET_NS = 2_000_000_000
+
 
 def copy_store(path: Path, copy: Path) -> None:
     """Copy a store as it is at this moment, with what stands in its log; others may be writing to it.
 
     Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, where
-    somebody has it open, page by page as SQLite sees it.
+    somebody is writing to it, page by page as SQLite sees it.
 
     Args:
         path: The file.
@@ -34,19 +44,36 @@ def copy_store(path: Path, copy: Path) -> None:
         raise StorageError(f"{path} is empty: nothing was ever stored in it, or it was cut off; copy it again")
     refuse_stump(path)
     refuse_companions(os.path.realpath(path))
-    with storage_faults(path):
-        if not _is_in_use(path):
-            before = os.stat(path)
-            for ending in ("", "-wal", "-journal"):
+    with storage_faults(path), _file_faults(path):
+        before = _changes(path)
+        if not _is_in_use(path) or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
+            for ending in _FILES:
                 if os.path.exists(f"{path}{ending}"):
                     shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
-            if not _is_in_use(path) and os.stat(path).st_mtime_ns == before.st_mtime_ns:
+            if _changes(path) == before:
                 return
-            for ending in ("", "-wal", "-journal"):
+            for ending in _FILES:
                 Path(f"{copy}{ending}").unlink(missing_ok=True)
         place = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(place, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
+
+
+@contextmanager
+def _file_faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
+            raise StorageError(f"{path} can't be read: {where}") from error
+        raise StorageError(f"{path} can't be read ({error.strerror}); give yourself the permission") from error
+
+
+def _changes(path: Path) -> list[tuple[int, int]]:
+    """Return when the files of a store were changed last, and how long they are."""
+    found = [os.stat(f"{path}{ending}") for ending in _FILES if os.path.exists(f"{path}{ending}")]
+    return [(file.st_mtime_ns, file.st_size) for file in found]
 
 
 def _is_in_use(path: Path) -> bool:

@@ -149,7 +149,8 @@ class RunMerger:
             if not _by_name(self._target, "simulation", "simulations", [stream.simulation]):
                 raise damaged(file, f"run {run} builds on simulation {stream.simulation}, which is missing")
         counted = "SELECT min(turn) AS first, max(turn) AS last, count(*) AS turns FROM turns WHERE run = ?"
-        (turns,) = file.rows(counted, run)
+        with reading():
+            (turns,) = file.rows(counted, run)
         first = 1
         if row["parent_run"] is not None:
             first = row["parent_turn"]

@@ -63,7 +63,8 @@ def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequen
     Raises:
         StorageError: A row is damaged, or one is missing.
     """
-    last = max((row["last"] for row in _last_turns(source, runs)), default=0)
+    with reading():
+        last = max((row["last"] for row in _last_turns(source, runs)), default=0)
     for begin, end in slices(last, first):
         with reading():
             rows = {table: rows_of(source, table, runs, begin, end) for table in NUMBERED}

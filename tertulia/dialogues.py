@@ -60,6 +60,18 @@ def logged_dialogues(source: str) -> "dict[str, Dialogue]":
     }
 
 
+def logged_dialogue(case: str) -> "Dialogue":
+    """Return the dialogue that was logged where a generated one of a case takes place.
+
+    Raises:
+        NotFoundError: There is no such folder, town or case.
+        ScenarioError: It can't be read, or it is of no log.
+    """
+    from worlds.catalog import logged_case
+
+    return [(utterance.speaker, utterance.text) for utterance in logged_case(case)]
+
+
 def is_log(given: str) -> bool:
     """Whether an argument names logged dialogues: a Generative Agents run, or a town or its case."""
     from worlds.catalog import TOWNS

@@ -59,7 +59,7 @@ def merge_stores(
     reports = []
     with SqlStore.open(into, create=False) as target:
         target.check_writable()
-        for found in _found(sources):
+        for found in _found(sources, into):
             if not isinstance(found, MergedSource):
                 found = _merge_source(found, target, into, joined)
             reports.append(found)
@@ -67,20 +67,27 @@ def merge_stores(
     return reports
 
 
-def _found(sources: Sequence[str]) -> Iterator[str | MergedSource]:
+def _found(sources: Sequence[str], into: StoreAddress) -> Iterator[str | MergedSource]:
     """Yield every store that the sources name, once, and what is wrong with those that name none."""
     seen: set[str] = set()
     for given in sources:
+        source = given.removeprefix("file://")
         try:
-            named = [given] if isinstance(store_address(given), ServerAddress) else shards_at(given)
+            named = [source] if isinstance(store_address(source), ServerAddress) else shards_at(source)
         except TertuliaError as error:
             yield MergedSource(shown(given), error=str(error))
             continue
-        for source in named:
-            key = source if is_address(source) else os.path.realpath(source)
+        if len(named) > 1:  # a folder may have the target too, next time at the latest
+            named = [found for found in named if not _is_same_file(found, into)]
+        for found in named:
+            key = found if is_address(found) else os.path.realpath(found)
             if key not in seen:
-                yield source
+                yield found
             seen.add(key)
+
+
+def _is_same_file(source: str, into: StoreAddress) -> bool:
+    return isinstance(into, Path) and os.path.exists(into) and os.path.exists(source) and os.path.samefile(source, into)
 
 
 def _merge_source(source: str, target: SqlStore, into: StoreAddress, joined: Joined | None) -> MergedSource:
@@ -116,7 +123,7 @@ def _open_source(source: str, into: StoreAddress, folder: Path) -> SqlStore:
         path = fetch_shard(source, folder)
     else:
         path = Path(source)
-        if isinstance(into, Path) and os.path.exists(into) and os.path.exists(path) and os.path.samefile(path, into):
+        if _is_same_file(source, into):
             raise UsageError(f"{source} is what is merged into; name another source")
     copy_store(path, folder / _COPY)
     return SqlStore.open(folder / _COPY)

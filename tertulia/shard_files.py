@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from state.errors import NotFoundError, StorageError, UsageError
+from state.errors import NotFoundError, StorageError, TertuliaError, UsageError
 from state.text import first_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ENDING, UNFINISHED = ".db", "."
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[a-z0-9]+::")
-_SECRET = re.compile(r"://[^/@]*@")
+_SECRET = re.compile(r"://[^/]*@")
 _WILD = re.compile(r"[*?\[]")
 
 #: A shard's name: it becomes the name of a file, wherever.
@@ -80,13 +80,17 @@ def shards_at(place: str) -> list[str]:
 
     Raises:
         NotFoundError: There is none.
+        StorageError: It can't be read.
         UsageError: The address can't be used.
     """
     if is_address(place):
         with _faults(place):
             found = _at_address(place)
     elif os.path.isdir(place):
-        found = [os.path.join(place, name) for name in os.listdir(place) if _is_shard(name)]
+        try:
+            found = [os.path.join(place, name) for name in os.listdir(place) if _is_shard(name)]
+        except OSError as error:
+            raise StorageError(f"{place} can't be read ({error.strerror}); give yourself the permission") from error
     elif os.path.exists(place) or not _WILD.search(place):
         return [place]
     else:
@@ -131,13 +135,19 @@ def _is_shard(name: str) -> bool:
 
 def _at_address(place: str) -> list[str]:
     system, key = _opened(place)
+    system.invalidate_cache()  # somebody may have put another one there since it was listed
     if _WILD.search(place):
         keys = [str(found) for found in system.glob(key)]
     elif system.isfile(key):
         return [place]
     else:
         keys = [str(found) for found in system.ls(key, detail=False)]
-    return [system.unstrip_protocol(found) for found in keys if _is_shard(found.rpartition("/")[2])]
+    shards = [found for found in keys if _is_shard(found.rpartition("/")[2])]
+    # What stands around the key is kept: the host of `sftp://HOST/FOLDER` is no part of it.
+    before, stands, behind = place.rpartition(key)
+    if not stands:
+        return [system.unstrip_protocol(found) for found in shards]
+    return [f"{before}{found}{behind.lstrip('/')}" for found in shards]
 
 
 def _opened(place: str) -> "tuple[AbstractFileSystem, str]":
@@ -164,9 +174,12 @@ def _faults(place: str) -> Iterator[None]:
         raise UsageError(f"{shown(place)} needs another package: {_cause(error)}") from error
     except ValueError as error:
         raise UsageError(f"{shown(place)} can't be used: {_cause(error)}") from error
-    except OSError as error:
+    except TertuliaError:
+        raise
+    except Exception as error:  # every library behind fsspec has errors of its own, such as botocore's ClientError
         raise StorageError(f"{shown(place)} can't be read or written: {_cause(error)}") from error
 
 
 def _cause(error: Exception) -> str:
-    return _SECRET.sub("://", first_line(error))[:200]
+    said = first_line(error) or type(error).__name__
+    return _SECRET.sub("://", said)[:200]

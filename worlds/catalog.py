@@ -146,12 +146,28 @@ def logged_cases(source: str) -> dict[str, tuple[Utterance, ...]]:
         NotFoundError: The folder does not exist, or there is no case of that number.
         ScenarioError: It can't be read, or it is no log.
     """
+    log, number = _open_log(source)
+    if number is not None:
+        return {source: log.dialogue(number).utterances}
+    return {f"{source}:{at}": dialogue.utterances for at, dialogue in enumerate(log.dialogues)}
+
+
+def logged_case(scenario: str) -> tuple[Utterance, ...]:
+    """Return what was said in the log where a case is; without `:N`, in the one that `resolve` takes.
+
+    Raises:
+        NotFoundError: The folder does not exist, or there is no case of that number.
+        ScenarioError: It can't be read, or it is no log.
+    """
+    log, number = _open_log(scenario)
+    return log.dialogue(_default_case(scenario, log) if number is None else number).utterances
+
+
+def _open_log(source: str) -> tuple[Log, int | None]:
     opened, number = _open(source, None)
     if not isinstance(opened, Log):
         raise ScenarioError(f"{source} has no logged dialogues; give ga:FOLDER, or a town ({', '.join(TOWNS)})")
-    if number is not None:
-        return {source: opened.dialogue(number).utterances}
-    return {f"{source}:{at}": dialogue.utterances for at, dialogue in enumerate(opened.dialogues)}
+    return opened, number
 
 
 def describe(listing: Listing) -> dict[str, Any]:

@@ -67,6 +67,12 @@ def test_what_can_not_be_merged_is_named_and_the_rest_goes_on(cli: Cli, tmp_path
     assert "newer Tertulia" in failed[4]["error"]
 
 
+def test_an_object_store_is_no_place_to_merge_into(cli: Cli) -> None:
+    rehearse(cli, "--store", "mine.db")
+    result = cli("merge", "mine.db", "--into", "s3://me:secret@bucket/all.db")
+    result.complains(2, "s3://bucket/all.db", "name a file")
+
+
 def test_refused_runs_are_named_on_standard_error(cli: Cli) -> None:
     run = rehearse(cli, "--store", "mine.db")
     copied(Path("mine.db"), Path("hers.db"))
