@@ -103,7 +103,7 @@ class Sqlite(Dialect):
 
 
 class Postgres(Dialect):
-    """Postgres's SQL. `plain_json` is a function of the store's schema (storage/postgres_schema.py)."""
+    """Postgres's SQL. `plain_json` is a function of the store's schema (storage/server_schema.py)."""
 
     given_texts = "(SELECT json_array_elements_text(CAST(? AS json)))"
     given_counts = "(SELECT CAST(json_array_elements_text(CAST(? AS json)) AS bigint))"

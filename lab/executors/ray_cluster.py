@@ -79,7 +79,7 @@ class RayExecutor:
             resources = ray.cluster_resources()
             has_weights = experiment.model != REHEARSAL and not is_chat_name(experiment.model)
             gpus = int(resources.get("GPU", 0)) if has_weights else 0
-            room = gpus or max(1, int(resources.get("CPU", 0)))
+            room = gpus or max(1, int(resources.get("CPU", 0)) // (1 + self.access.scorers))
             folder = self.folder(experiment.name)
             crew = RayCrew(ray, {"num_cpus": 1, "num_gpus": 1 if gpus else 0}, folder)
             dispatcher = Dispatcher(self.store, folder, self.access, self.additions, emit)
@@ -176,7 +176,7 @@ class RayCrew:
         self._setups: dict[int, Setup] = {}
         self._awaited: dict[int, Any] = {}  # by worker, the reference or the stream that it answers with
         self._shards: dict[int, Path] = {}
-        self._hired, self._heard_at = 0, time.monotonic()
+        self._hired, self._answered_at = 0, time.monotonic()
         self._is_told = False  # that shards can't be put where they should be
 
     def hire(self, setup: Setup) -> int:
@@ -201,7 +201,7 @@ class RayCrew:
         if not ready and self._setups.keys() == self._actors.keys():
             self._refuse_to_wait()
         for awaited in ready:
-            self._heard_at = time.monotonic()
+            self._answered_at = time.monotonic()
             worker = by_awaited[id(awaited)]
             for message in self._answers(worker, awaited):
                 if isinstance(message, Saved):
@@ -221,7 +221,7 @@ class RayCrew:
         Raises:
             ModelError: It has had none.
         """
-        if time.monotonic() - self._heard_at > _PATIENCE_S:
+        if time.monotonic() - self._answered_at > _PATIENCE_S:
             total, free = (
                 found.get("CPU", 0.0) for found in (self._ray.cluster_resources(), self._ray.available_resources())
             )
