@@ -13,6 +13,7 @@ from state.records import RunRecord
 from state.store import Store
 from tertulia.dialogues import dialogue_of_run
 from tertulia.documents import Document, run_document, start_document, turn_document
+from tertulia.platforms import platforms_document
 from tertulia.rounds import read_characters
 from tertulia.turns import read_turn
 from tertulia.written_files import STANDARD_OUTPUT
@@ -108,7 +109,8 @@ def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document
     The run, what it started from, and everybody as they entered; then turn by turn the prompts that are new, the calls
     of models, and the turn as `show --turn` gives it. Calls of a round that never ended in a turn come last.
     """
-    yield {"kind": "run", **run_document(run, start), **_made_with(run)}
+    platforms = platforms_document(store, run.run)
+    yield {"kind": "run", **run_document(run, start), "platforms": platforms, **_made_with(run)}
     yield {"kind": "start", **start_document(start)}
     for agent, character in read_characters(store, run.run).items():
         yield {"kind": "character", "agent": agent, **character.model_dump(mode="json")}

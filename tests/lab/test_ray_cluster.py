@@ -1,6 +1,7 @@
 """Trials on a Ray cluster of two nodes: the same conversations, also where a worker or a node is lost."""
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,9 @@ def test_a_node_with_another_version_is_refused(store: SqlStore, address: str, m
     monkeypatch.setattr(Installed, "here", classmethod(lambda cls: cls("0.9", 99, "3.99")))
     with pytest.raises(ModelError, match=r"its node has Tertulia .* instead of 0\.9.*install the same on all nodes"):
         run(store, address)
+    given_up_at = time.monotonic() + 30
+    while workers() and time.monotonic() < given_up_at:  # Ray ends them after the answer
+        time.sleep(0.1)
     assert not workers()
 
 

@@ -32,7 +32,7 @@ PROMPT = Prompt(
 def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
     paths = {"PYTHONPATH": os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")])}
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
+    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
     yield
     ray.shutdown()
 
