@@ -181,5 +181,5 @@ def _faults(place: str) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    said = first_line(error) or type(error).__name__
-    return _SECRET.sub("://", said)[:200]
+    message = first_line(error) or type(error).__name__
+    return _SECRET.sub("://", message)[:200]
