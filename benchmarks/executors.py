@@ -76,9 +76,9 @@ def compare(trials: int, rounds: int, repeats: int) -> None:
         for workers, measures in found.items():
             measures.append(measured(experiment, workers))
     for workers, measures in found.items():
-        total, first, own = (statistics.median(column) for column in zip(*measures, strict=True))
+        total, first, cpu = (statistics.median(column) for column in zip(*measures, strict=True))
         name = f"{workers} processes" if workers else "here"
-        print(f"{name:12} {total:6.2f} s, first utterance after {first:5.2f} s, the command itself {own:5.2f} s of CPU")
+        print(f"{name:12} {total:6.2f} s, first utterance after {first:5.2f} s, the command itself {cpu:5.2f} s of CPU")
     one, two = ([total - first for total, first, _ in found[workers]] for workers in (1, 2))
     ratios = [a / b for a, b in zip(one, two, strict=True)]
     print(f"two processes against one, from the first utterance on: {statistics.median(ratios):.2f} x")

@@ -178,7 +178,7 @@ def _simulate(town: str, path: Path, days: int, encounters: int, turns: int) -> 
     with SqlStore.open(path, create=True) as store:
         simulation, engines = begin_simulation(store, plan, ModelAccess())
         store.file.save_log()
-        begun, empty = _cpu_s(), path.stat().st_size
+        started, empty = _cpu_s(), path.stat().st_size
         turns_held: list[int] = []
 
         def note(event: Event) -> None:
@@ -198,9 +198,9 @@ def _simulate(town: str, path: Path, days: int, encounters: int, turns: int) -> 
         "encounters": len(turns_held),
         "turns": sum(turns_held),
         "open_s": opened - marks[0],
-        "begin_s": begun - opened,
-        "first_s": marks[1] - begun,
-        "drive_s": marks[-1] - begun,
+        "begin_s": started - opened,
+        "first_s": marks[1] - started,
+        "drive_s": marks[-1] - started,
         "wall_s": clock,
         "early_s": sum(spent[:compared]) / compared,
         "late_s": sum(spent[-compared:]) / compared,

@@ -160,7 +160,7 @@ def _begin(
     ids: Sequence[str | None] = task.runs or [None] * len(plans)
     store.make_file()
     with store.transaction():
-        records = [store_run(store, *begun) for begun in zip(plans, engines, ids, strict=True)]
+        records = [store_run(store, *planned_run) for planned_run in zip(plans, engines, ids, strict=True)]
     return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
 
 
