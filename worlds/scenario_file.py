@@ -79,6 +79,9 @@ class TwoPartyScenario(Composed):
     place: Text | None = None
     participants: tuple[DialoguePerson, ...] = Field(min_length=2, max_length=2)
     previous_dialogues: tuple[ScenarioDialogue, ...] = ()
+    lines: tuple[tuple[Text, Text], ...] = Field(
+        default=(), description="what the two say, for `tertulia tune`, which teaches it; a run says its own"
+    )
 
     def case(self, scenario: str) -> Case:
         """Return the case that the file describes.
@@ -126,6 +129,9 @@ class TwoPartyScenario(Composed):
                 if speaker not in names:
                     hint = nearest_hint(speaker, names)
                     yield ("previous_dialogues", number, "lines", index), f"{speaker!r} is not one of the two{hint}"
+        for index, (speaker, _) in enumerate(self.lines):
+            if speaker not in names:
+                yield ("lines", index), f"{speaker!r} is not one of the two{nearest_hint(speaker, names)}"
         yield from bad_parameters(self.parameters, {})
 
 
