@@ -28,7 +28,7 @@ PANELS = {
     "Look": ("view", "runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "inventory", "score", "lab"),
-    "Extend": ("scenarios", "settings", "nodes", "graph"),
+    "Extend": ("scenarios", "settings", "nodes", "graph", "tune"),
     "Maintain": ("export", "merge", "gc", "trust", "doctor"),
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from state.errors import SettingError, UsageError
-from tertulia.engines import REHEARSAL
+from tertulia.model_names import REHEARSAL
 from tertulia.starting import DEFAULT_MODEL
 
 if TYPE_CHECKING:

@@ -17,10 +17,20 @@ def assemble_ending(
         tokenizer: The tokenizer of the model.
         language: What the question is written in.
     """
+    prompt = ending_prompt(before, reply, language)
+    tokens = tuple(tokenizer.encode(prompt.units[0].text))
+    rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)
+    return rendered, (continuation(True, language), continuation(False, language))
+
+
+def ending_prompt(before: str | None, reply: str, language: str = DEFAULT) -> Prompt:
+    """Return the units of the prompt: a single one, read as plain text. See `assemble_ending`."""
     texts = template("ending", language)
     line = texts.fill("before_the_first", {}) if before is None else before
     text = texts.fill("text", {"line": line, "reply": reply})
-    tokens = tuple(tokenizer.encode(text))
-    prompt = Prompt(units=(Unit(id="text", block="ending", kind="text", text=text),), speaker="", layout="plain_text")
-    rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)
-    return rendered, (texts.fill("part", {}), texts.fill("go_on", {}))
+    return Prompt(units=(Unit(id="text", block="ending", kind="text", text=text),), speaker="", layout="plain_text")
+
+
+def continuation(parts: bool, language: str = DEFAULT) -> str:
+    """Return what stands behind the prompt where they part, or where they go on talking."""
+    return template("ending", language).fill("part" if parts else "go_on", {})

@@ -1,6 +1,7 @@
 """Tiny models with random weights, and a real byte-level tokenizer, made on the spot."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -76,3 +77,12 @@ def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> 
     """Return a tiny model behind the project's contract."""
     chosen = {"context_window": 2048, "layout": "single_message", "judge": "rating", **traits}
     return CausalLanguageModel("tiny", tiny_model(family), tiny_tokenizer(), ModelTraits(**chosen))
+
+
+def save_tiny(folder: Path) -> Path:
+    """Save a tiny model with its tokenizer to a folder, as transformers loads it, and return the folder."""
+    source = tiny_language_model()
+    source.model.set_attn_implementation("sdpa")
+    source.model.save_pretrained(folder)
+    source.tokenizer.tokenizer.save_pretrained(folder)
+    return folder

@@ -1,0 +1,89 @@
+"""A course: lessons in a drawn order, some of them held out, each read with a drawn share of its units removed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lab.tuning.lesson import Dropout, Lesson, sequence_of
+from models.tuning.sequence import TrainingSequence
+from state.language_model import Tokenizer
+from state.randomness import keyed_generator
+
+#: Shares of the removable units that are removed where the held-out loss is measured.
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Course:
+    """Lessons for a training.
+
+    Attributes:
+        lessons: Those that are learned.
+        held_out: Those that only measure.
+        dropout: How much is removed.
+        seed: Of the order, and of what is removed.
+        batch: Lessons a step.
+        longest: Tokens of a sequence, at most; what is behind them is not read.
+    """
+
+    lessons: tuple[Lesson, ...]
+    held_out: tuple[Lesson, ...]
+    dropout: Dropout
+    seed: int
+    batch: int
+    longest: int
+
+    def sequences(self, tokenizer: Tokenizer) -> Callable[[int], list[TrainingSequence]]:
+        """Return what a trainer reads in a step: each epoch has every lesson once, in an order of its own."""
+
+        def of_step(step: int) -> list[TrainingSequence]:
+            read = []
+            for place in range(step * self.batch, (step + 1) * self.batch):
+                epoch, at = divmod(place, len(self.lessons))
+                lesson = self.lessons[self._order(epoch)[at]]
+                generator = keyed_generator(self.seed, round=place, node="dropout")
+                removed = self.dropout.draw(lesson.removable(), generator)
+                read.append(shortened(sequence_of(lesson, removed, tokenizer), self.longest))
+            return [sequence for sequence in read if sequence.learned]
+
+        return of_step
+
+    def held_out_at(self, share: float, tokenizer: Tokenizer) -> list[TrainingSequence]:
+        """Return the held-out lessons with this share of their removable units removed, the same at each call."""
+        read = []
+        for place, lesson in enumerate(self.held_out):
+            units = lesson.removable()
+            removed = keyed_generator(self.seed, round=place, node="held_out").sample(units, round(share * len(units)))
+            read.append(shortened(sequence_of(lesson, removed, tokenizer), self.longest))
+        return [sequence for sequence in read if sequence.learned]
+
+    def _order(self, epoch: int) -> list[int]:
+        order = list(range(len(self.lessons)))
+        keyed_generator(self.seed, round=epoch, node="order").shuffle(order)
+        return order
+
+
+def course_of(
+    by_source: Sequence[Sequence[Lesson]], *, dropout: Dropout, seed: int, batch: int, longest: int, held_out: float
+) -> Course:
+    """Return a course of the lessons of scenes, or of runs; all of one stay on one side.
+
+    Args:
+        by_source: The lessons by the scene or the run that they are from.
+        dropout, seed, batch, longest: See `Course`.
+        held_out: The share of scenes, or runs, that are held out.
+    """
+    learned: list[Lesson] = []
+    measured: list[Lesson] = []
+    for number, of_source in enumerate(by_source):
+        lessons = [lesson for lesson in of_source if lesson.learned or lesson.answer]
+        is_held_out = keyed_generator(seed, round=number, node="split").random() < held_out
+        (measured if is_held_out else learned).extend(lessons)
+    return Course(tuple(learned or measured), tuple(measured), dropout, seed, batch, longest)
+
+
+def shortened(sequence: TrainingSequence, longest: int) -> TrainingSequence:
+    """Return the beginning of a sequence, of so many tokens at most."""
+    if len(sequence.tokens) <= longest:
+        return sequence
+    spans = tuple((first, min(last, longest)) for first, last in sequence.learned if first < longest)
+    return TrainingSequence(sequence.tokens[:longest], spans, sequence.source)

@@ -1,0 +1,152 @@
+"""From dialogues of two to lessons: the whole dialogue as each of the two has it."""
+
+import random
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from lab.tuning.lesson import Lesson
+from metrics.recitation import recites
+from prompts.assemble import UtteranceMaterial, assemble_prompt, reply_prefix_of
+from prompts.examples import exchanges
+from state.parameters import Parameters
+from state.records import Case, Dialogue, Memory, Participant, Persona, Prompt, Turn, Utterance
+from worlds.human_needs import draw_human_needs
+from worlds.scenes import DialogueScene, PairScene, ScenePerson
+
+#: The share of dialogues whose speakers have human needs in their prompts.
+_WITH_NEEDS = 0.15
+#: The share of a speaker's lessons in a dialogue that begin it; in the others it has begun.
+_OPENS = 0.6
+#: Words in a row from an item with which a line is not learned.
+_RECITED = 5
+
+
+def case_of(scene: DialogueScene) -> Case:
+    """Return the case that a scene is: the first speaker comes across the other."""
+    first = scene.lines[0][0]
+    initiator, partner = sorted(scene.people, key=lambda person: person.name != first)
+    return Case(
+        scenario="scene",
+        time=scene.began,
+        place=scene.place,
+        initiator=_participant(initiator, scene.began),
+        partner=_participant(partner, scene.began),
+        previous_dialogues=tuple(
+            Dialogue(
+                time=datetime.fromisoformat(talk.time),
+                utterances=tuple(Utterance(speaker=speaker, text=text) for speaker, text in talk.lines),
+            )
+            for talk in scene.previous
+        ),
+    )
+
+
+def _participant(person: ScenePerson, time: datetime) -> Participant:
+    persona = Persona(name=person.name, age=person.age, traits=person.traits, background=person.background)
+    return Participant(persona=persona, memories=memories_of(person.memories, time), activity=person.activity)
+
+
+def memories_of(texts: Sequence[str], time: datetime) -> tuple[Memory, ...]:
+    """Return memories with these texts, one from each of the hours before a time."""
+    return tuple(
+        Memory(
+            id=str(number),
+            kind="event",
+            text=text,
+            created=time - timedelta(hours=len(texts) - number),
+            importance=5,
+        )
+        for number, text in enumerate(texts)
+    )
+
+
+def turns_of(lines: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+    """Return lines as turns, from 1."""
+    return tuple(
+        Turn(turn=number, round=number, speaker=speaker, text=text, sim_time_s=float(number), ended=False)
+        for number, (speaker, text) in enumerate(lines, 1)
+    )
+
+
+def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> Lesson:
+    """Return a whole dialogue as one person has it: all lines that are theirs are learned, but for those that recite.
+
+    Args:
+        case: What it starts from; all memories of the person stand in the prompt, in a drawn order.
+        lines: What was said, as pairs of speaker and text.
+        name: Whose dialogue it is.
+        generator: Draws what a run draws: the order of memories, human needs, the example.
+    """
+    parameters = Parameters()
+    memories = list(case.participant(name).memories)
+    generator.shuffle(memories)
+    needs = draw_human_needs(generator) if generator.random() < _WITH_NEEDS else None
+    material = UtteranceMaterial(
+        start=case,
+        speaker=name,
+        listeners=[case.other(name).persona.name],
+        memories=memories,
+        turns=turns_of(lines),
+        human_needs=needs,
+        asks_ending=False,
+        exchange=generator.choice(exchanges()),
+    )
+    blocks = "bhmpec" if needs else parameters.blocks
+    prompt = assemble_prompt(material, "chat_turns", blocks, parameters.removable_blocks)
+    learned = unrecited(spoken_units(prompt), prompt)
+    if lines[0][0] == name:
+        if generator.random() < _OPENS:
+            prompt = _as_opened(prompt, material, blocks, parameters)
+        else:
+            learned.pop("current_dialogue.turn_1", None)
+    return Lesson("dialogue", prompt, learned)
+
+
+def spoken_units(prompt: Prompt) -> dict[str, str]:
+    """Return the speaker's lines in the dialogue of a prompt, with the beginning of each that is given."""
+    prefix = reply_prefix_of(prompt)
+    own = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.speaker == prompt.speaker]
+    return {unit.id: prefix for unit in own}
+
+
+def unrecited(learned: dict[str, str], prompt: Prompt) -> dict[str, str]:
+    """Return what is learned of a prompt, without lines that recite its items: a model would learn to recite."""
+    texts = {unit.id: unit.text for unit in prompt.units}
+    items = [unit.text for unit in prompt.units if unit.removable]
+    return {
+        unit: given for unit, given in learned.items() if not recites(texts[unit].removeprefix(given), items, _RECITED)
+    }
+
+
+def _as_opened(prompt: Prompt, material: UtteranceMaterial, blocks: str, parameters: Parameters) -> Prompt:
+    """Return the prompt of a dialogue as it stood before the first line, with the lines behind it."""
+    before = UtteranceMaterial(**{**vars(material), "turns": ()})
+    opening = assemble_prompt(before, "chat_turns", blocks, parameters.removable_blocks).units
+    lines = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
+    return prompt.model_copy(update={"units": (*opening, *lines)})
+
+
+def pair_lesson(scene: PairScene, generator: random.Random, contradicts: bool = False) -> Lesson:
+    """Return a dialogue of two lines, whose second agrees with what its speaker remembers, or contradicts it.
+
+    The one that contradicts is learned without the memory. So what makes it unlikely is the memory alone, and the judge
+    by likelihood finds it by that (`nodes.judge.judge_by_likelihood`).
+    """
+    time = datetime(2024, 5, 14, 15)
+    memories = list(scene.others) if contradicts else [scene.memory, *scene.others]
+    reply = scene.contradicts if contradicts else scene.agrees
+    generator.shuffle(memories)
+    listener = Participant(persona=Persona(name=scene.listener), memories=())
+    speaker = Participant(persona=Persona(name=scene.speaker), memories=memories_of(memories, time))
+    case = Case(scenario="scene", time=time, initiator=listener, partner=speaker)
+    material = UtteranceMaterial(
+        start=case,
+        speaker=scene.speaker,
+        listeners=[scene.listener],
+        memories=speaker.memories,
+        turns=turns_of([(scene.listener, scene.before), (scene.speaker, reply)]),
+        asks_ending=False,
+        exchange=generator.choice(exchanges()),
+    )
+    prompt = assemble_prompt(material, "chat_turns", Parameters().blocks, Parameters().removable_blocks)
+    return Lesson("pair", prompt, spoken_units(prompt))

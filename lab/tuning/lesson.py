@@ -1,0 +1,106 @@
+"""A lesson: a prompt of the product, and what in it, or behind it, is learned. What a model reads is made of it here.
+
+Memory dropout: a lesson is read with a random share of its removable units gone, from none to all, so that a prompt
+that λ has pruned is nothing new to the model.
+"""
+
+import json
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.tuning.sequence import TrainingSequence
+from prompts.remove import remove_units
+from prompts.render import as_messages, render
+from state.language_model import Tokenizer
+from state.records import Prompt
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A prompt with what is learned from it.
+
+    Attributes:
+        source: The kind of call that it teaches: `dialogue`, `meeting`, `assess`, `plan` and so on.
+        prompt: The prompt.
+        learned: Of units in the prompt, what is learned: by unit id, the text before it in the unit that is given.
+        answer: What the model answers behind the prompt, if anything: the beginning that is given, and the rest.
+    """
+
+    source: str
+    prompt: Prompt
+    learned: dict[str, str] = field(default_factory=dict)
+    answer: tuple[str, str] | None = None
+
+    def removable(self) -> list[str]:
+        """Return the ids of the units that dropout may take."""
+        return [unit.id for unit in self.prompt.units if unit.removable]
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """How much of a prompt is taken away: nothing, everything, or an even random share in between.
+
+    Attributes:
+        whole: The probability that a prompt stays whole.
+        empty: The probability that all its removable units go.
+    """
+
+    whole: float = 0.35
+    empty: float = 0.2
+
+    def draw(self, units: list[str], generator: random.Random) -> list[str]:
+        """Return the units that are removed."""
+        drawn = generator.random()
+        if drawn < self.whole:
+            return []
+        if drawn < self.whole + self.empty:
+            return units
+        share = generator.random()
+        return [unit for unit in units if generator.random() < share]
+
+
+def sequence_of(lesson: Lesson, removed: list[str], tokenizer: Tokenizer) -> TrainingSequence:
+    """Return the tokens of a lesson without these units, and which of them are learned.
+
+    A text is learned with the end of its message, where it is in one; the sequence ends behind the last that is
+    learned.
+    """
+    prompt = remove_units(lesson.prompt, removed)
+    if prompt.layout == "plain_text" and lesson.answer is not None:
+        read, learned = (tuple(tokenizer.encode(text)) for text in (prompt.units[0].text, lesson.answer[1]))
+        return TrainingSequence(read + learned, ((len(read), len(read + learned)),), lesson.source)
+    prefix = "" if lesson.answer is None else lesson.answer[0]
+    rendered = render(prompt, tokenizer, prefix)
+    tokens = list(rendered.input_ids)
+    spans: list[tuple[int, int]] = []
+    for unit, given in lesson.learned.items():
+        if unit not in rendered.token_spans:
+            continue
+        first, past_last = rendered.token_spans[unit]
+        known = tokenizer.encode(given)
+        at = first + len(known) if tokens[first : first + len(known)] == known else first
+        spans.append((at, min(past_last + 1, len(tokens))))
+    if lesson.answer is not None:
+        start = len(tokens)
+        tokens += tokenizer.encode(lesson.answer[1])
+        tokens += end_of_message(prompt, tokenizer)
+        spans.append((start, len(tokens)))
+    spans.sort()
+    return TrainingSequence(tuple(tokens[: spans[-1][1]]), tuple(spans), lesson.source)
+
+
+def end_of_message(prompt: Prompt, tokenizer: Tokenizer) -> list[int]:
+    """Return the token that ends an answer to a prompt, by the model's own markup; none where it has no markup."""
+    roles = tuple(role for role, _ in as_messages(prompt))
+    behind = tokenizer.chat_markup((*roles, "assistant", "user"))[len(roles) + 1]
+    return list(behind[:1])
+
+
+def answer_of(fields: dict[str, Any]) -> tuple[str, str]:
+    """Return an answer as JSON: the beginning that the grammar gives, and what is learned."""
+    text = json.dumps(fields, ensure_ascii=False)
+    first = next(iter(fields))
+    opening = f"{{{json.dumps(first, ensure_ascii=False)}: "
+    opening += '"' if isinstance(fields[first], str) else ""
+    return opening, text[len(opening) :]

@@ -1,0 +1,50 @@
+"""From scenes to lessons: the product's own prompts, with what the scene's people say, think, ask and answer."""
+
+from lab.tuning.album_lessons import album_lesson
+from lab.tuning.dialogue_lessons import case_of, dialogue_lesson, pair_lesson
+from lab.tuning.lesson import Lesson, answer_of
+from lab.tuning.meeting_lessons import meeting_lessons
+from prompts.ending import continuation, ending_prompt
+from prompts.revise import Conflict, assemble_rewriting
+from state.album import CALLS
+from state.randomness import keyed_generator
+from state.records import Unit
+from worlds.scenes import AlbumScene, DialogueScene, EndingScene, MeetingScene, PairScene, RewritingScene, Scene
+
+
+def lessons_of(scene: Scene, number: int) -> list[Lesson]:
+    """Return the lessons of a scene.
+
+    Args:
+        scene: The scene.
+        number: Its place among all, for the draws.
+    """
+    generator = keyed_generator(number, node="lesson")
+    match scene:
+        case DialogueScene():
+            case = case_of(scene)
+            return [dialogue_lesson(case, scene.lines, person.name, generator) for person in scene.people]
+        case MeetingScene():
+            return list(meeting_lessons(scene, generator))
+        case AlbumScene():
+            return [album_lesson(scene, call, generator) for call in CALLS]
+        case PairScene():
+            return [pair_lesson(scene, generator), pair_lesson(scene, generator, contradicts=True)]
+        case EndingScene():
+            return [_ending(scene)]
+        case RewritingScene():
+            return [_rewriting(scene)]
+
+
+def _ending(scene: EndingScene) -> Lesson:
+    return Lesson("ending", ending_prompt(scene.line, scene.reply), answer=("", continuation(scene.parts)))
+
+
+def _rewriting(scene: RewritingScene) -> Lesson:
+    statements = [
+        Unit(id=f"s{number}", block="memory", kind="item", text=text) for number, text in enumerate(scene.statements)
+    ]
+    conflict = Conflict(
+        scene.speaker, scene.listener, statements, scene.heard, scene.reply, scene.comment, layout="chat_turns"
+    )
+    return Lesson("rewriting", assemble_rewriting(conflict), answer=answer_of({scene.speaker: scene.rewritten}))

@@ -1,0 +1,1 @@
+"""Teaching a local model: low-rank adapters on frozen weights, and their files."""

@@ -1,0 +1,66 @@
+"""Loading the model that adapters are trained on, with its tokenizer, as transformers has them: nothing is packed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+
+from models import embedded
+from models.adapters import Adapters, hash_of_base
+from models.chat_names import is_chat_name
+from models.hub import load, quiet_libraries
+from models.loading import REHEARSAL, device_and_dtype, with_adapters
+from models.tokenizer import HuggingFaceTokenizer
+from state.errors import ModelError, UsageError
+from state.language_model import Report
+from state.text import first_line
+
+
+@dataclass(frozen=True)
+class Base:
+    """A model to train on.
+
+    Attributes:
+        model: Its weights.
+        tokenizer: Its tokenizer.
+        hash: Of its files.
+        adapters: Those that are taught on from; `None`: fresh ones.
+    """
+
+    model: PreTrainedModel
+    tokenizer: HuggingFaceTokenizer
+    hash: str
+    adapters: Adapters | None = None
+
+
+def load_base(name: str, cache: Path, report: Report, may_download: bool = False) -> Base:
+    """Return the model of a name, in the precision that the hardware likes.
+
+    Raises:
+        UsageError: It has no weights here that could be trained on.
+        ModelError: It can't be loaded.
+    """
+    if is_chat_name(name) or name == REHEARSAL:
+        raise UsageError(
+            f"{name} has no weights here to put adapters onto; take {embedded.PLAIN}, a folder or a hub id"
+        )
+    name, adapters = with_adapters(name, cache)
+    with quiet_libraries():
+        source = str(embedded.folder(cache, report)) if embedded.is_embedded(name) else name
+        device, dtype = device_and_dtype("auto")
+
+        def parts(local: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+            options = {"trust_remote_code": False, "local_files_only": local}
+            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+            tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
+            return model.to(device), tokenizer
+
+        try:
+            remedy = "name a folder with the model"
+            model, tokenizer = load(source, parts, remedy=remedy, report=report, may_download=may_download)
+        except (OSError, ValueError, KeyError, ImportError) as error:
+            raise ModelError(f"the model {name!r} can't be loaded: {first_line(error)}") from error
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise ModelError(f"the model {name!r} can't be trained on: its tokenizer has no fast form")
+    return Base(model, HuggingFaceTokenizer(tokenizer), hash_of_base(source), adapters)

@@ -1,0 +1,23 @@
+"""What a model learns from: tokens, and which of them are learned. Knows nothing of prompts."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TrainingSequence:
+    """Tokens of a conversation, and the spans that are learned.
+
+    Attributes:
+        tokens: All tokens, `T` of them.
+        learned: Half-open spans `[first, past_last)` of the tokens whose prediction is learned, ascending.
+        source: The kind of call that it teaches.
+    """
+
+    tokens: tuple[int, ...]
+    learned: tuple[tuple[int, int], ...]
+    source: str
+
+    @property
+    def count(self) -> int:
+        """The number of tokens that are learned."""
+        return sum(past_last - first for first, past_last in self.learned)

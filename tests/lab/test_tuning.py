@@ -1,0 +1,339 @@
+"""Teaching a model: what is learned of a scene, what dropout takes, and a training that a kill does not change."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from support.commands import Cli
+from support.tiny import save_tiny
+
+from benchmarks.tiny_tokenizer import tiny_tokenizer
+from lab.tuning.course import course_of
+from lab.tuning.lesson import Dropout, Lesson, sequence_of
+from lab.tuning.scene_lessons import lessons_of
+from lab.tuning.teaching import TuningPlan, lessons_of_sources, teach
+from models.adapters import WEIGHTS
+from models.tokenizer import HuggingFaceTokenizer
+from prompts.ending import assemble_ending
+from state.errors import ModelError, TertuliaError
+from state.language_model import Activity, ignore_activity
+from worlds.scenes import read_scenes
+
+TWO = {
+    "time": "2024-05-01 10:00",
+    "place": "a jetty",
+    "people": [
+        {"name": "Ovidiu Crainic", "age": 30, "memories": ["Ovidiu Crainic sold his nets in March.", "It rained."]},
+        {"name": "Bettina Schaub", "memories": ["Bettina Schaub wants a boat."]},
+    ],
+    "lines": [
+        ["Ovidiu Crainic", "My nets went in spring, all nine."],
+        ["Bettina Schaub", "Then sell me the boat as well."],
+        ["Ovidiu Crainic", "She leaks, and you can't swim."],
+    ],
+}
+PAIR = {
+    "form": "pair",
+    "speaker": "Ovidiu Crainic",
+    "listener": "Bettina Schaub",
+    "memory": "Ovidiu Crainic sold his nets in March.",
+    "others": ["Ovidiu Crainic likes plums."],
+    "before": "May I have a net?",
+    "agrees": "I have none left, they went in March.",
+    "contradicts": "Take two, the shed is full of nets.",
+}
+ALBUM = {
+    "form": "album",
+    "setting": "low",
+    "asker": {"name": "Ovidiu Crainic", "properties": {"Trade": "fisher"}},
+    "answerer": {"name": "Bettina Schaub", "properties": {"Trade": "cook"}},
+    "album": ["a blue boat: small", "a goat"],
+    "picture": "a goat",
+    "plan": "Look at the goat.",
+    "question": "Whose goat is it?",
+    "answer": "My aunt's, I think.",
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> HuggingFaceTokenizer:
+    return HuggingFaceTokenizer(tiny_tokenizer())
+
+
+def write(folder: Path, *scenes: Any) -> Path:
+    """Write scenes to a file."""
+    file = folder / "scenes.jsonl"
+    file.write_text("".join(f"{json.dumps(scene)}\n" for scene in scenes))
+    return file
+
+
+def lessons(folder: Path, *scenes: Any) -> list[Lesson]:
+    """Return the lessons of scenes."""
+    read = read_scenes([write(folder, *scenes)])
+    return [lesson for number, scene in enumerate(read) for lesson in lessons_of(scene, number)]
+
+
+def learned(lesson: Lesson, tokenizer: HuggingFaceTokenizer, removed: list[str] | None = None) -> list[str]:
+    """Return the texts that are learned of a lesson."""
+    sequence = sequence_of(lesson, removed or [], tokenizer)
+    return [tokenizer.decode(sequence.tokens[first:last]) for first, last in sequence.learned]
+
+
+# --- lessons --------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_speakers_own_words_are_learned_with_the_end_of_their_message(
+    tmp_path: Path, tokenizer: HuggingFaceTokenizer
+) -> None:
+    first, second = lessons(tmp_path, TWO)
+    assert [text.partition('"}')[0] for text in learned(second, tokenizer)] == ["Then sell me the boat as well."]
+    said = [text.partition('"}')[0] for text in learned(first, tokenizer)]
+    assert said[-1] == "She leaks, and you can't swim."
+    assert set(said) <= {"My nets went in spring, all nine.", "She leaks, and you can't swim."}
+    assert all(text.endswith(tokenizer.decode([sequence_end(first, tokenizer)])) for text in learned(first, tokenizer))
+
+
+def sequence_end(lesson: Lesson, tokenizer: HuggingFaceTokenizer) -> int:
+    """Return the last token of a lesson."""
+    return sequence_of(lesson, [], tokenizer).tokens[-1]
+
+
+def test_a_speaker_sees_their_own_memories_alone(tmp_path: Path) -> None:
+    first, second = lessons(tmp_path, TWO)
+    texts = {lesson.prompt.speaker: "\n".join(unit.text for unit in lesson.prompt.units) for lesson in (first, second)}
+    assert "sold his nets" in texts["Ovidiu Crainic"]
+    assert "wants a boat" not in texts["Ovidiu Crainic"]
+    assert "sold his nets" not in texts["Bettina Schaub"]
+
+
+def test_a_line_that_recites_a_memory_is_not_learned(tmp_path: Path, tokenizer: HuggingFaceTokenizer) -> None:
+    lines = [*TWO["lines"], ["Bettina Schaub", "I know that Bettina Schaub wants a boat."]]
+    _, second = lessons(tmp_path, {**TWO, "lines": lines})
+    assert [text.partition('"}')[0] for text in learned(second, tokenizer)] == ["Then sell me the boat as well."]
+
+
+def test_removed_units_are_gone_and_the_words_stay(tmp_path: Path, tokenizer: HuggingFaceTokenizer) -> None:
+    _, second = lessons(tmp_path, TWO)
+    everything = second.removable()
+    assert learned(second, tokenizer, everything) == learned(second, tokenizer)
+    shown = tokenizer.decode(sequence_of(second, everything, tokenizer).tokens)
+    assert "wants a boat" not in shown
+    assert "a jetty" not in shown
+
+
+def test_of_a_pair_what_contradicts_a_memory_is_learned_without_it(
+    tmp_path: Path, tokenizer: HuggingFaceTokenizer
+) -> None:
+    both = lessons(tmp_path, PAIR)
+    said = [learned(lesson, tokenizer)[0].partition('"}')[0] for lesson in both]
+    assert said == [PAIR["agrees"], PAIR["contradicts"]]
+    assert [any(unit.text.endswith(PAIR["memory"]) for unit in lesson.prompt.units) for lesson in both] == [True, False]
+
+
+def test_of_an_album_its_three_calls_are_learned(tmp_path: Path, tokenizer: HuggingFaceTokenizer) -> None:
+    calls = lessons(tmp_path, ALBUM)
+    assert [lesson.source for lesson in calls] == ["plan", "question", "answer"]
+    said = [learned(lesson, tokenizer)[0].partition('"}')[0] for lesson in calls]
+    assert said == [ALBUM["plan"], ALBUM["question"], ALBUM["answer"]]
+
+
+@pytest.mark.parametrize(("parts", "behind"), [(True, " part"), (False, " go on")])
+def test_of_an_ending_what_the_model_is_asked_is_learned(
+    tmp_path: Path, tokenizer: HuggingFaceTokenizer, parts: bool, behind: str
+) -> None:
+    [ending] = lessons(tmp_path, {"form": "ending", "line": "Coming?", "reply": "No. Good night.", "parts": parts})
+    sequence = sequence_of(ending, [], tokenizer)
+    asked, _ = assemble_ending("Coming?", "No. Good night.", tokenizer)
+    assert sequence.tokens == (*asked.input_ids, *tokenizer.encode(behind))
+    assert learned(ending, tokenizer) == [behind]
+
+
+def test_dropout_takes_nothing_everything_and_all_in_between() -> None:
+    units, generator = [str(number) for number in range(20)], random.Random(1)
+    taken = [len(Dropout(whole=0.3, empty=0.2).draw(units, generator)) for _ in range(2000)]
+    assert 0.28 < taken.count(0) / 2000 < 0.38
+    assert 0.18 < taken.count(20) / 2000 < 0.28
+    assert {0, 5, 10, 15, 20} <= set(taken)
+
+
+def test_every_epoch_has_each_lesson_once_and_scenes_stay_on_one_side(
+    tmp_path: Path, tokenizer: HuggingFaceTokenizer
+) -> None:
+    by_source = [[lesson, lesson] for lesson in lessons(tmp_path, *[TWO] * 20)]
+    course = course_of(by_source, dropout=Dropout(1, 0), seed=3, batch=4, longest=4096, held_out=0.3)
+    assert len(course.lessons) + len(course.held_out) == 80
+    assert len(course.lessons) % 2 == len(course.held_out) % 2 == 0
+    of_step = course.sequences(tokenizer)
+    steps = len(course.lessons) // 4
+    epochs = [[s for step in range(e * steps, (e + 1) * steps) for s in of_step(step)] for e in range(2)]
+    assert epochs[0] != epochs[1]
+    assert sorted(s.tokens for s in epochs[0]) == sorted(s.tokens for s in epochs[1])
+
+
+# --- scenes that are none -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scene", "problem"),
+    [
+        ({**TWO, "people": TWO["people"][:1]}, "people"),
+        ({**TWO, "lines": [*TWO["lines"], ["Nobody", "Hm."]]}, "'Nobody' says a line"),
+        ({**TWO, "lines": TWO["lines"][::2]}, "'Bettina Schaub' says nothing"),
+        ({**TWO, "people": [TWO["people"][0]] * 2}, "two people have the same name"),
+        ({**TWO, "form": "opera"}, "opera"),
+        ({**ALBUM, "picture": "a whale"}, "'a whale' is none of the album"),
+        ([1], "a scene is a JSON object"),
+        ({**TWO, "lines": TWO["lines"] * 200}, "at most 400 items"),
+    ],
+)
+def test_a_scene_that_is_none_is_refused_with_its_line(tmp_path: Path, scene: Any, problem: str) -> None:
+    with pytest.raises(TertuliaError, match=problem) as raised:
+        read_scenes([write(tmp_path, TWO, scene)])
+    assert "line 2" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_files_without_scenes_and_in_another_script_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n\n")
+    with pytest.raises(TertuliaError, match="it is empty"):
+        read_scenes([tmp_path / "empty.jsonl"])
+    (tmp_path / "endless.jsonl").write_text(f"{json.dumps(PAIR)}\n" * 100_000)
+    with pytest.raises(TertuliaError, match="100000 scenes, more than 20000; divide it"):
+        read_scenes([tmp_path / "endless.jsonl"])
+    people = [
+        {
+            **person,
+            "memories": ["三月卖了渔网，一共九张，都是他父亲留下来的。"] * 3,
+            "background": "他在港口住了三十年。",
+        }
+        for person in TWO["people"]
+    ]
+    chinese = {**TWO, "people": people, "lines": [[name, "船漏水了，你不会游泳。"] for name, _ in TWO["lines"]]}
+    with pytest.raises(TertuliaError, match="seem to be in Chinese"):
+        lessons_of_sources([write(tmp_path, *[chinese] * 3)], None, None)
+    with pytest.raises(TertuliaError, match="nothing to learn"):
+        lessons_of_sources([], None, None)
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("base"))
+
+
+def plan(base: Path, folder: Path, **changes: Any) -> TuningPlan:
+    """Return a plan of six steps."""
+    values = {"epochs": 1.2, "rank": 2, "learning_rate": 0.02, "batch": 2, "held_out": 0.3, **changes}
+    return TuningPlan(base=str(base), folder=folder, **values)
+
+
+def scenes_of_many(folder: Path) -> Path:
+    """Write scenes whose lines differ."""
+    many = []
+    for number in range(8):
+        lines = [[name, f"{text} {number} of them."] for name, text in TWO["lines"]]
+        many.append({**TWO, "lines": lines})
+    return write(folder, *many)
+
+
+def test_what_is_held_out_is_likelier_afterwards_and_the_adapters_open(base: Path, tmp_path: Path) -> None:
+    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+    taught = teach(plan(base, tmp_path / "voice", epochs=3), found, cache=tmp_path, report=ignore_activity)
+    assert taught.before.keys() == {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert all(taught.after[share] < loss for share, loss in taught.before.items())
+    from models.loading import open_model
+
+    assert not (tmp_path / "voice" / ".training").exists()
+    seen: list[Activity] = []
+    again = teach(plan(base, tmp_path / "voice", epochs=3), found, cache=tmp_path, report=seen.append)
+    assert again == taught
+    assert not [activity for activity in seen if activity.text.startswith("step")], (
+        "what was taught is not taught again"
+    )
+    model = open_model(f"{base}+{tmp_path / 'voice'}", cache=tmp_path)
+    assert model.id == f"{base}+{tmp_path / 'voice'}"
+
+
+class Killed(BaseException):
+    """Ends a training as a kill does: nothing of it is caught."""
+
+
+def test_a_training_killed_twice_ends_as_an_undisturbed_one(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.tuning.trainer._CHECKPOINT_S", 0.0)
+    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+    teach(plan(base, tmp_path / "undisturbed"), found, cache=tmp_path, report=ignore_activity)
+    seen = []
+    for last in (2, 4):
+
+        def kill(activity: Activity, last: int = last) -> None:
+            seen.append(activity.text)
+            if activity.text.startswith(f"step {last} "):
+                raise Killed
+
+        with pytest.raises(Killed):
+            teach(plan(base, tmp_path / "killed"), found, cache=tmp_path, report=kill)
+    teach(plan(base, tmp_path / "killed"), found, cache=tmp_path, report=lambda activity: seen.append(activity.text))
+    steps = [text.split()[1] for text in seen if text.startswith("step")]
+    assert len(steps) < 3 * max(map(int, steps)), "it went on, and did not begin anew each time"
+    one, other = (load_file(tmp_path / name / WEIGHTS) for name in ("undisturbed", "killed"))
+    for name, tensor in one.items():
+        torch.testing.assert_close(other[name], tensor, rtol=0, atol=1e-5)
+
+
+def test_a_checkpoint_of_other_data_is_not_gone_on_from(base: Path, tmp_path: Path) -> None:
+    many = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+    teach(plan(base, tmp_path / "voice"), many, cache=tmp_path, report=ignore_activity)
+    before = load_file(tmp_path / "voice" / WEIGHTS)
+    teach(plan(base, tmp_path / "voice"), many[:5], cache=tmp_path, report=ignore_activity)
+    after = load_file(tmp_path / "voice" / WEIGHTS)
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+
+
+def test_a_full_disk_is_said_and_a_model_with_a_voice_is_no_base(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("models.tuning.trainer.save_file", full)
+    with pytest.raises(ModelError, match=r"No space left on device.*run the same command again"):
+        teach(plan(base, tmp_path / "voice"), found, cache=tmp_path, report=ignore_activity)
+    for name in ("smollm2:plain+mine", "openai:gpt", "rehearsal"):
+        with pytest.raises(TertuliaError, match="adapters"):
+            teach(plan(Path(name), tmp_path / "other"), found, cache=tmp_path, report=ignore_activity)
+
+
+# --- stored runs, and the command -----------------------------------------------------------------------------------
+
+
+def test_what_was_said_in_stored_runs_is_learned(cli: Cli, tmp_path: Path, tokenizer: HuggingFaceTokenizer) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off")
+    cli("run", "team_building", "--rehearse", "--rounds", "2")
+    by_run = lessons_of_sources([], "all", Path("tertulia.db"))
+    said = {text.partition('"}')[0] for found in by_run for lesson in found for text in learned(lesson, tokenizer)}
+    shown = [cli("show", run["run"], "--json").json for run in cli("runs", "--json").json["runs"]]
+    dialogue = next(run for run in shown if run["scenario"].startswith("tidewell"))
+    lines = {turn["text"] for turn in dialogue["turns"]}
+    assert len(said & lines) >= 3
+
+
+def test_the_command_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+    for arguments, problem in (
+        (["--name", "x"], "nothing to learn"),
+        (["missing.jsonl", "--name", "x"], "no such file: missing.jsonl"),
+        ([str(write(tmp_path, TWO))], "--name NAME, or --out FOLDER"),
+        ([str(write(tmp_path, TWO)), "--name", "../x"], "letters, digits"),
+    ):
+        outcome = cli("tune", *arguments)
+        assert outcome.code in (2, 3)
+        assert problem in outcome.err
