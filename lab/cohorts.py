@@ -12,8 +12,9 @@ from state.meeting import Start
 from state.parameters import Parameters
 from state.records import Extension, RunRecord, Trial
 from tertulia.cohort import OpenedRun, drive_cohort
-from tertulia.engines import ModelAccess, names_of_models, open_engines, reopen_engines
+from tertulia.engines import ModelAccess, open_engines, reopen_engines
 from tertulia.events import Emit
+from tertulia.model_names import names_of_models
 from tertulia.starting import Additions, RunPlan, plan_run, store_run
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lab.results import Results, TrialRun
 from metrics.cost import Cost, cost_by, total
 from state.records import RunRecord
 from state.store import Store
-from tertulia.engines import REHEARSAL
+from tertulia.model_names import REHEARSAL
 
 #: Distributions that figures depend on.
 _DISTRIBUTIONS = (

@@ -19,7 +19,7 @@ from lab.revised_turns import revised_turns
 from state.errors import TertuliaError
 from state.language_model import Embedder, LanguageModel
 from storage.store import SqlStore
-from tertulia.engines import EMBEDDER, REHEARSAL
+from tertulia.model_names import EMBEDDER, REHEARSAL
 from tertulia.starting import DEFAULT_MODEL
 
 #: The report that shows turns beside its figures.

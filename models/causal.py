@@ -34,6 +34,7 @@ from state.language_model import (
     ReplyField,
     ScoringOptions,
 )
+from state.parameters.model import ModelWeights
 from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
 from state.records import Reply
 
@@ -47,6 +48,9 @@ _READ_AT_ONCE = 256
 class CausalLanguageModel:
     """A local model whose attention is captured exactly.
 
+    Attributes:
+        weights: What its weights are made of, where it has adapters.
+
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.
     """
@@ -58,7 +62,9 @@ class CausalLanguageModel:
         tokenizer: PreTrainedTokenizerFast,
         traits: ModelTraits,
         processor: PictureProcessor | None = None,
+        weights: ModelWeights | None = None,
     ) -> None:
+        self.weights = weights
         self._sight = None if processor is None else ProcessorTokenizer(tokenizer, processor)
         require_exact_attention(model, self._sight)
         self.id, self.model, self.traits = id, model, traits

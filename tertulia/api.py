@@ -12,9 +12,9 @@ from state.seat import Ask
 from storage.addresses import StoreAddress
 from tertulia.arguments import check_argument
 from tertulia.comparing import RunComparison
-from tertulia.engines import REHEARSAL
 from tertulia.events import Event
 from tertulia.launching import RunLauncher
+from tertulia.model_names import REHEARSAL
 from tertulia.session import stream_of
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.store_handle import StoreHandle

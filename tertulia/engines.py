@@ -7,22 +7,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from state.errors import ModelError, SettingError, TertuliaError, TrustError
+from state.errors import ModelError, TertuliaError, TrustError
 from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder, Report, SeeingModel, ignore_activity
-from state.meeting import Meeting, Start
+from state.meeting import Start
 from state.parameters import Parameters
-from state.parameters.model import ServerParameters
+from state.parameters.model import ModelWeights, ServerParameters
 from state.questions import ServedModel
 from state.records import ParticipantModel, RunRecord
 from state.text import one_line
 from storage.vectors import VectorFile
+from tertulia.model_names import (
+    EMBEDDER,
+    REHEARSAL,
+    ROLES,
+    models_of_roles,
+    no_surrogate,
+    participant_models_of,
+    require_dialogue_last,
+    require_likelihoods,
+)
 from tertulia.trust import KnownTrust, Trust, Trusted
-
-#: The names of the stand-ins without weights, and of the embedder that comes with the installation.
-REHEARSAL, EMBEDDER = "rehearsal", "minilm"
-
-#: The parameters that name a model, by the role that it takes for everybody.
-ROLES: Mapping[ModelRole, str] = {"judge": "judge_model", "think": "thinking_model", "score": "surrogate"}
 
 Taker = TypeVar("Taker", str, ModelRole)
 Opened = TypeVar("Opened")
@@ -100,7 +104,9 @@ class ModelAccess:
         """
         self.require([name])
         of_server = parameters.model_dump(include={*ServerParameters.model_fields})
-        return self._kept((name, parameters.precision, *of_server.values()), lambda: self._open_model(name, parameters))
+        noted = parameters.weights.get(name)
+        key = (name, noted, parameters.precision, *of_server.values())
+        return self._kept(key, lambda: self._open_model(name, parameters, noted))
 
     def _asked_as(self, name: str) -> str:
         """Return the name with the servers that the user names for a model now, where those are others."""
@@ -136,14 +142,24 @@ class ModelAccess:
             ("scorers", name, parameters.precision), lambda: open_scorers(opener, self.scorers, threads_in_force()[0])
         )
 
-    def _open_model(self, recorded: str, parameters: Parameters) -> LanguageModel:
+    def _open_model(self, recorded: str, parameters: Parameters, noted: ModelWeights | None) -> LanguageModel:
+        """Open a model under the name that the run has for it.
+
+        Args:
+            recorded: The name.
+            parameters: Of the run.
+            noted: What it was made of when the run was begun; `None` for one that begins, or that has no adapters.
+
+        Raises:
+            ModelError: It can't be loaded, or has other adapters now.
+        """
         from models.chat_names import key_variable
         from models.loading import open_model
 
-        name = self._asked_as(recorded)
+        name = self._asked_as(recorded if noted is None or noted.adapters is not None else noted.base)
         variable = key_variable(name)
         with _errors_explained(f"the model {name!r}"):
-            return open_model(
+            model = open_model(
                 name,
                 cache=self.cache,
                 precision=parameters.precision,
@@ -154,6 +170,14 @@ class ModelAccess:
                 with_code=name in self.with_code,
                 recorded_as=recorded,
             )
+        made = _weights_of(model)
+        if noted is not None and noted.adapters_hash != (None if made is None else made.adapters_hash):
+            raise ModelError(
+                f"the run was begun with the adapters {noted.adapters} ({noted.adapters_hash}) on {noted.base}, and "
+                f"{recorded} has {'none' if made is None else made.adapters_hash} now; put them back, or fork the run "
+                f"with another model: tertulia fork RUN --at N --model {recorded}"
+            )
+        return model
 
     def embedder(self, name: str) -> Embedder:
         """Return the embedder of that name.
@@ -256,18 +280,18 @@ class Engines:
             speaker.traits.require_sight(parameters)
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             suited = self.suited(speaker, parameters)
-            _require_dialogue_last(suited, speaker.id)
+            require_dialogue_last(suited, speaker.id)
             judges_blindly = judge.traits.text_only and not (
                 suited.judge == "likelihood" and isinstance(judge, ServedModel) and judge.tells_likelihoods()
             )
-            _require_likelihoods(
+            require_likelihoods(
                 suited,
                 judge.id if judges_blindly else None,
                 *(model.id if model.traits.text_only else None for model in (speaker, thinker)),
             )
         scorer = self.roles.get("score")
         if scorer is not None and scorer.traits.text_only:
-            raise _no_surrogate(scorer.id)
+            raise no_surrogate(scorer.id)
 
     def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
         """Return the parameters as they suit a model; how it is judged, and thinks, follows who does that for it."""
@@ -282,7 +306,14 @@ class Engines:
 
     def recorded(self, parameters: Parameters) -> dict[str, object]:
         """Return the parameters as a run's record has them: as they suit the model that everybody has."""
-        return self.suited(self.model, parameters).model_dump(mode="json")
+        noted = parameters.model_copy(update={"weights": parameters.weights | self.weights})
+        return self.suited(self.model, noted).model_dump(mode="json")
+
+    @property
+    def weights(self) -> dict[str, ModelWeights]:
+        """What the models with adapters are made of, by name."""
+        models = (self.model, *self.participant_models.values(), *self.roles.values())
+        return {model.id: found for model in models if (found := _weights_of(model)) is not None}
 
     def recorded_participants(self, parameters: Parameters) -> dict[str, ParticipantModel]:
         """Return the models of participants as a run's record has them."""
@@ -290,6 +321,11 @@ class Engines:
             name: ParticipantModel(model=model.id, parameters=self.suited(model, parameters).model_dump(mode="json"))
             for name, model in self.participant_models.items()
         }
+
+
+def _weights_of(model: LanguageModel) -> ModelWeights | None:
+    """Return what a model with adapters is made of; `None` for others."""
+    return getattr(model, "weights", None)
 
 
 #: Parameters that follow who thinks.
@@ -302,7 +338,7 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
     Raises:
         TertuliaError: One does not exist, can't be used, or can't be loaded, or can't do what the parameters ask.
     """
-    wanted = _participant_models(name, start)
+    wanted = participant_models_of(name, start)
     engines = _open(name, wanted, EMBEDDER, parameters, access)
     engines.check(parameters)
     return engines
@@ -337,91 +373,3 @@ def _open(
         roles=each(roles) | {role: access.scorer(wanted, parameters) for role, wanted in beside.items()},
         picture_finder=None if finder is None else access.picture_finder(finder),
     )
-
-
-def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
-    """Return the names of the models that take a role for everybody, by role."""
-    return {role: name for role, setting in ROLES.items() if (name := getattr(parameters, setting)) is not None}
-
-
-def names_of_models(name: str, start: Start | None, parameters: Parameters) -> list[str]:
-    """Return the names of all language models that a run of everybody's model `name` needs."""
-    roles = {} if name == REHEARSAL else models_of_roles(parameters)
-    return [name, *_participant_models(name, start).values(), *roles.values()]
-
-
-def _participant_models(name: str, start: Start | None) -> dict[str, str]:
-    """Return the names of the models that participants have to themselves; none in a rehearsal."""
-    if name == REHEARSAL or not isinstance(start, Meeting):
-        return {}
-    return {attendee.persona.name: attendee.model for attendee in start.participants if attendee.model is not None}
-
-
-def check_models(name: str, start: Start | None, parameters: Parameters) -> None:
-    """Refuse models that, as their names show, can't do what is asked of them, before anything is loaded.
-
-    Args:
-        name: The name of everybody's model.
-        start: What the run starts from, whose participants may have models to themselves.
-        parameters: Of the run; they may name models for roles.
-
-    Raises:
-        UsageError: The name of a chat model is incomplete; or a model that shows only text is to score, or to tell how
-            likely a text is.
-    """
-    from models.chat_names import ADDRESS, TRAITS, check_chat_name, is_chat_name
-
-    roles = {} if name == REHEARSAL else models_of_roles(parameters)
-    speakers = [name, *_participant_models(name, start).values()]
-    remote = {model for model in (*speakers, *roles.values()) if is_chat_name(model)}
-    for model in sorted(remote):
-        check_chat_name(model)
-    for speaker in speakers:
-        if speaker in remote:
-            TRAITS.require_scores(parameters)
-        judge, thinker = roles.get("judge", speaker), roles.get("think", speaker)
-        # A server may tell: it is asked when its model is opened.
-        judges_blindly = judge in remote and not judge.startswith(ADDRESS)
-        _require_likelihoods(
-            parameters,
-            judge if judges_blindly else None,
-            *(name if name in remote else None for name in (speaker, thinker)),
-        )
-    if (scorer := roles.get("score")) in remote:
-        raise _no_surrogate(str(scorer))
-
-
-def _require_likelihoods(parameters: Parameters, judge: str | None, speaker: str | None, thinker: str | None) -> None:
-    """Refuse parameters that ask of a model that shows only text how likely a text is.
-
-    Args:
-        parameters: Of the run.
-        judge, speaker, thinker: The names of the models that judge, speak and think, where they show only text.
-    """
-    for setting, asked, model, instead in (
-        ("judge", "likelihood", judge, "judge=rating, or judge_model=smollm2"),
-        ("ending", "continuation", speaker, "ending=reply"),
-        ("choices", "probabilities", thinker, "choices=reply"),
-    ):
-        if model is not None and getattr(parameters, setting) == asked:
-            raise SettingError(setting, asked, f": {model} does not tell how likely a text is; set {instead}")
-
-
-def _require_dialogue_last(parameters: Parameters, model: str) -> None:
-    """Refuse an order of blocks that chat turns can't have.
-
-    The dialogue is the turns there. What stood behind it would be read as a part of the partner's last line: chat
-    templates want users and assistants to alternate, the user's turn to be the last, and the system's to be the first.
-    """
-    behind = parameters.blocks.partition("c")[2]
-    if parameters.layout == "chat_turns" and behind:
-        problem = (
-            f": {behind} would stand behind the current dialogue (c), which in layout=chat_turns is the last turns of "
-            "a chat; nothing can stand behind them but as words of the partner. Put c last, or set "
-            f"layout=single_message (chat_turns is what suits {model})"
-        )
-        raise SettingError("block_order", parameters.block_order, problem)
-
-
-def _no_surrogate(name: str) -> SettingError:
-    return SettingError("surrogate", name, " shows no attention; set surrogate=smollm2, or another local model")

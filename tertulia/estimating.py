@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from state.cognition import Call
 from state.seat import Answer, Invitation
-from tertulia.engines import REHEARSAL, Engines, ModelAccess, models_of_roles
+from tertulia.engines import Engines, ModelAccess
+from tertulia.model_names import REHEARSAL, models_of_roles
 from tertulia.starting import RunPlan, begin_with
 
 

@@ -12,7 +12,8 @@ from state.parameters import PRESETS, Parameters
 from state.records import RunRecord
 from state.seat import in_one_line
 from state.store import Store
-from tertulia.engines import THINKING, check_models, named_models
+from tertulia.engines import THINKING, named_models
+from tertulia.model_names import ROLES, check_models
 from tertulia.seats import check_is_there, with_seat
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 
@@ -188,6 +189,8 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
     anew = {name: getattr(defaults, name) for name in reopened}
     if before.preset is not None and "preset" not in chosen:  # it holds for any model
         anew |= {name: value for name, value in PRESETS[before.preset].items() if name in reopened}
+    chosen_models = {model if model != parent.model else None, *(chosen.get(setting) for setting in ROLES.values())}
+    anew["weights"] = {name: made for name, made in before.weights.items() if name not in chosen_models}
     changed = before.model_copy(update=anew).with_settings(chosen)
     if model is not None and model != parent.model and changed.diversity is not None and "diversity" not in chosen:
         problem = f": λ is calibrated for {parent.model}; ask with --diversity again, or give --lambda"

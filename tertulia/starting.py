@@ -17,7 +17,8 @@ from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import Extension, HasWithheld, RunRecord, Trial
-from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
+from tertulia.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
+from tertulia.model_names import check_models
 from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
 from tertulia.trust import KnownTrust, Trust, Trusted

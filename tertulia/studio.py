@@ -16,7 +16,8 @@ from state.records import Record, RunKind
 from storage.addresses import StoreAddress
 from storage.store import SqlStore
 from tertulia.driver import recorded_ending
-from tertulia.engines import REHEARSAL, ModelAccess
+from tertulia.engines import ModelAccess
+from tertulia.model_names import REHEARSAL
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from state.parameters import Parameters
 from state.records import RunRecord, RunStatus
 from state.town import Simulation, TownContext
 from tertulia.driver import recorded_ending
-from tertulia.engines import Engines, ModelAccess, check_models, named_models, open_engines, reopen_engines
+from tertulia.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.model_names import check_models
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of, with_case_seed
 
 if TYPE_CHECKING:

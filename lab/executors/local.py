@@ -16,8 +16,9 @@ from lab.running import InProcessExecutor
 from lab.shards import ShardFolder
 from models.embedded import ID as EMBEDDED
 from storage.opening import MEMORY
-from tertulia.engines import REHEARSAL, ROLES, ModelAccess
+from tertulia.engines import ModelAccess
 from tertulia.events import Emit
+from tertulia.model_names import REHEARSAL, ROLES
 from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from lab.shards import ShardFolder
 from models.chat_names import is_chat_name
 from state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from state.text import first_line
-from tertulia.engines import REHEARSAL, ModelAccess
+from tertulia.engines import ModelAccess
 from tertulia.events import Emit, Noted
+from tertulia.model_names import REHEARSAL
 from tertulia.starting import NOTHING_ADDED, Additions
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from state.parameters.group import ParameterGroup
+from state.records import Record
 
 Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]
@@ -19,6 +20,17 @@ class Lengths:
     utterance: int
     thought: int
     reason: int
+
+
+class ModelWeights(Record):
+    """What a model is made of that may have adapters, each with the hash of its content."""
+
+    base: str = Field(description="the model that the adapters were put onto")
+    base_hash: str | None = Field(default=None, description="of the base's files: blake2b, 16 bytes, in hexadecimal")
+    adapters: str | None = Field(
+        default=None, description="the adapters as they were named; `shipped`: the embedded model's voice; None: none"
+    )
+    adapters_hash: str | None = Field(default=None, description="of the adapters' file, rank and scale")
 
 
 #: The temperature of models that need no other. Source: APP §5, Table 3.
@@ -42,7 +54,7 @@ class SamplingParameters(ParameterGroup):
         None, description="a local model that scores the replies of a model that shows no attention (docs/models.md)"
     )
     temperature: float | None = Field(
-        None, gt=0, le=5, description="unset: the model's, 0.6 of the embedded one and 0.8 of others (APP §5, Table 3)"
+        None, gt=0, le=5, description="unset: the model's own, 0.8 for most (APP §5, Table 3)"
     )
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
     no_repeat_ngram: int | None = Field(
@@ -69,6 +81,10 @@ class SamplingParameters(ParameterGroup):
     )
     ending_threshold: float | None = Field(
         None, ge=0, le=1, description="P(they part) above which ending=continuation ends it; unset: the model's own"
+    )
+
+    weights: dict[str, ModelWeights] = Field(
+        {}, description="by model, what those with adapters are made of; noted by the run, and not to be set"
     )
 
     @property

@@ -59,6 +59,7 @@ BEFORE: Mapping[str, Any] = {
     "patience_rounds": None,
     "yield_s": 0.0,
     "case_seed": "seed",
+    "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 
 #: The groups by name, in the order in which they are listed.
@@ -154,7 +155,7 @@ class Parameters(
             if "." in name:
                 _set_dotted(values, name, value)
                 continue
-            if name not in type(self).model_fields:
+            if name not in type(self).model_fields or name == "weights":
                 hint = nearest_hint(name, SETTABLE, otherwise=LISTED)
                 raise UsageError(f"unknown parameter {name!r}{hint}")
             field = type(self).model_fields[name]
@@ -226,7 +227,7 @@ class Parameters(
 
 
 #: The names that take one value, aliases among them.
-SETTABLE = (*ALIASES, *(name for name in Parameters.model_fields if name not in ("nodes", "node_settings")))
+SETTABLE = (*ALIASES, *(name for name in Parameters.model_fields if name not in ("nodes", "node_settings", "weights")))
 
 
 def _set_dotted(values: dict[str, Any], name: str, value: Any) -> None:

@@ -21,8 +21,9 @@ from state.records import Reply, RunRecord
 from storage.store import SqlStore
 from tertulia.comparing import compare
 from tertulia.driver import drive_run
-from tertulia.engines import REHEARSAL, Engines, ModelAccess
+from tertulia.engines import Engines, ModelAccess
 from tertulia.forking import StartChanges, plan_fork
+from tertulia.model_names import REHEARSAL
 from tertulia.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
 
 

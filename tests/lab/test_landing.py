@@ -18,7 +18,8 @@ from metrics.diversity import distinct_n
 from nodes.prune import prune_units
 from state.records import Prompt, Unit
 from storage.store import SqlStore
-from tertulia.engines import REHEARSAL, ModelAccess
+from tertulia.engines import ModelAccess
+from tertulia.model_names import REHEARSAL
 
 TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2, (0.0, 1.0)))
 

@@ -27,8 +27,9 @@ from state.language_model import GenerationRequest
 from state.questions import Answer, Generation, Question, ScoredGeneration
 from state.records import Reply
 from storage.store import SqlStore
-from tertulia.engines import REHEARSAL, Engines, ModelAccess
+from tertulia.engines import Engines, ModelAccess
 from tertulia.events import Event, RunEnded
+from tertulia.model_names import REHEARSAL
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,8 @@ from metrics.diversity import distinct_n
 from state.errors import SettingError
 from state.setpoint import Setpoint
 from storage.store import SqlStore
-from tertulia.engines import REHEARSAL, ModelAccess
+from tertulia.engines import ModelAccess
+from tertulia.model_names import REHEARSAL
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
-from support.tiny import tiny_language_model
+from support.tiny import save_tiny
 from transformers import modeling_gguf_pytorch_utils
 
 from models import embedded
@@ -20,14 +20,6 @@ from state.errors import ModelError, TrustError
 from state.language_model import Activity
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-def save_tiny(folder: Path) -> Path:
-    source = tiny_language_model()
-    source.model.set_attn_implementation("sdpa")
-    source.model.save_pretrained(folder)
-    source.tokenizer.tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture

@@ -144,7 +144,7 @@ def test_a_signal_is_heard_in_a_query_without_end(stored: Path) -> None:
         assert asking.stdout.readline() == "asking\n"
         time.sleep(0.2)
         asking.send_signal(signal.SIGINT)
-        _, errors = asking.communicate(timeout=2)
+        _, errors = asking.communicate(timeout=20)
     finally:
         asking.kill()
     assert (asking.returncode, "Traceback" in errors) == (130, False), errors

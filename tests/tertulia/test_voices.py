@@ -1,0 +1,73 @@
+"""What a run speaks with is noted, and it goes on with that: adapters by their content, older runs without a voice."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file, save_file
+from support.adapters import save_adapters
+from support.commands import Cli
+from support.tiny import save_tiny
+
+from models import loading
+from models.adapters import WEIGHTS
+from state.parameters import Parameters
+from tertulia.engines import ModelAccess
+
+NEIGHBOURS = str(Path(__file__).parents[2] / "benchmarks" / "two_neighbours.yaml")
+SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")
+
+
+@pytest.fixture
+def voiced(tmp_path: Path) -> tuple[str, Path]:
+    """A tiny model with adapters: its name, and the folder of the adapters."""
+    base = save_tiny(tmp_path / "base")
+    folder = save_adapters(tmp_path / "voice", base)
+    return f"{base}+{folder}", folder
+
+
+def test_a_run_notes_base_and_adapters_with_their_hashes(cli: Cli, voiced: tuple[str, Path]) -> None:
+    model, folder = voiced
+    run = cli("run", NEIGHBOURS, "--model", model, *SHORT, "--json").json["run"]
+    shown = cli("show", run, "--json").json
+    assert shown["model"] == model
+    noted = shown["parameters"]["weights"][model]
+    assert noted["adapters"] == str(folder)
+    assert len(noted["base_hash"]) == len(noted["adapters_hash"]) == 32
+    assert noted["base_hash"] != noted["adapters_hash"]
+
+
+def test_a_fork_without_a_change_is_its_parent_and_one_with_changed_adapters_is_refused(
+    cli: Cli, voiced: tuple[str, Path]
+) -> None:
+    model, folder = voiced
+    run = cli("run", NEIGHBOURS, "--model", model, *SHORT, "--json").json["run"]
+    assert cli("fork", run, "--at", "2", "--json").code == 0
+    assert cli("diff", run, "@last", "--exit-code").code == 0
+    matrices = load_file(folder / WEIGHTS)
+    save_file({name: tensor + 1 for name, tensor in matrices.items()}, folder / WEIGHTS)
+    cli("fork", run, "--at", "2").complains(1, "was begun with the adapters", "put them back")
+    (folder / WEIGHTS).unlink()
+    cli("fork", run, "--at", "2").complains(1, "holds no adapters")
+    assert cli("replay", run).code == 0, "what is stored needs no model"
+
+
+def test_weights_are_noted_and_not_set(cli: Cli) -> None:
+    cli("run", "tidewell", "--rehearse", "--set", "weights={}").complains(2, "unknown parameter 'weights'")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "opened"), [({}, "smollm2:plain"), ({"weights": {}}, "smollm2")], ids=["before voices", "begun now"]
+)
+def test_a_run_of_before_goes_on_without_a_voice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: dict[str, Any], opened: str
+) -> None:
+    asked = []
+
+    def open_model(name: str, **options: Any) -> object:
+        asked.append((name, options["recorded_as"]))
+        return object()
+
+    monkeypatch.setattr(loading, "open_model", open_model)
+    ModelAccess(cache=tmp_path).language_model("smollm2", Parameters.of_record(recorded))
+    assert asked == [(opened, "smollm2")]
