@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := viewer/page
 
-.PHONY: setup hooks demo pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup hooks demo voice pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -24,7 +24,15 @@ hooks: setup
 	$(BIN)/pre-commit install
 
 demo: setup
-	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 10
+	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
+
+# The voice of the embedded model (docs/voice.md): about an hour on two cores. After a kill the same command goes on.
+voice: setup
+	$(BIN)/tertulia tune worlds/scenes --out models/voice $(VOICE)
+	$(BIN)/python -m benchmarks.first_lines --model smollm2 smollm2:plain
+	$(BIN)/python -m benchmarks.calibrate smollm2
+
+VOICE := --epochs 1.2 --batch 4 --learning-rate 1e-3 --held-out 0.03
 
 # The pictures of the shipped villagers' albums, as worlds/albums/pictures/drawings.yaml describes them.
 pictures: setup

@@ -1,98 +1,157 @@
-"""Calibrate the likelihood judge of a model on the shipped town: `python -m benchmarks.calibrate [MODEL]`.
+"""Calibrate the likelihood judge: `python -m benchmarks.calibrate [MODEL] [--cases SCENARIO ...] [--pairs FILE]`.
 
-Replies to full prompts are taken to be consistent with what λ would remove. Their contrast (see
-`nodes.judge.judge_by_likelihood`) is measured at several λ; the threshold is the level that one in ten exceeds.
+The contrast (`nodes.judge.judge_by_likelihood`) of a reply is by how many nats a token what was removed makes it less
+likely. It is measured
+
+1. on replies to *pruned* prompts, at several λ, as a run judges them: their mean is negative by nature for replies to
+   full prompts, and is not for these;
+2. on the same replies beside items of another case in the place of those removed, which say nothing about them;
+3. on pairs of replies that agree with a memory, or contradict it: the area under the curve, 0.5 by chance.
+
+The threshold is the contrast that one in four replies to prompts pruned at λ = 0.5 exceeds.
 """
 
+import argparse
 import asyncio
-import sys
-from itertools import chain
+from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
+from benchmarks.first_lines import first_prompt, removed_at
 from cli.environment import cache_folder
+from lab.tuning.dialogue_lessons import pair_lesson
+from models.causal import CausalLanguageModel
 from models.loading import open_embedder, open_model
-from nodes.generate import read_candidate, spoken_request, utterance_request
+from nodes.generate import read_candidate, utterance_request, written_reply
 from nodes.judge import judge_by_likelihood
-from nodes.memory import retrieve_memories
-from nodes.prune import prune_units
-from nodes.retrieve import focal_points
-from prompts.assemble import UtteranceMaterial, assemble_prompt
-from prompts.remove import removed_with_blocks
+from prompts.remove import remove_units, removed_with_blocks
 from state.context import Context
 from state.graph_state import UtteranceState
-from state.language_model import ScoringOptions
+from state.language_model import Embedder
 from state.parameters import Parameters
 from state.randomness import keyed_generator
-from state.records import Case, Turn
-from worlds.catalog import list_cases
+from state.records import Candidate, Case, Prompt
+from worlds.catalog import resolve
+from worlds.scenes import PairScene, read_scenes, shipped_scenes
 
-FACTORS = (0.3, 0.5, 0.7, 1.0)
-REPLIES = 4
+FACTORS = (0.3, 0.5, 0.7)
+
+#: The share of replies to prompts pruned at λ = 0.5 that are to be conflicts.
+_CONFLICTS = 0.25
 
 
-async def contrasts(name: str) -> dict[float, list[float]]:
-    """Return the contrasts of replies to full prompts, by λ, in nats per token."""
-    model = open_model(name, cache=cache_folder())
-    embedder = open_embedder("minilm")
-    parameters = model.traits.resolve(Parameters(judge="likelihood"))
+def contrast(context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate) -> float:
+    """Return the contrast of a candidate, in nats a token: positive where what was removed makes it less likely."""
+    state: UtteranceState = {"speaker": prompt.speaker, "turn": 1, "round": 1}
+    return asyncio.run(judge_by_likelihood(state, context, prompt, removed, candidate)).inconsistency
+
+
+def context_of(model: CausalLanguageModel, embedder: Embedder, case: Case, parameters: Parameters) -> Context:
+    """Return a context in which nothing is recorded."""
+    broker = SimpleNamespace(asked_by=lambda model, *_: model)
+    return Context("", 0, case, parameters, model, embedder, None, broker)  # type: ignore[arg-type]
+
+
+def contrasts_of_replies(
+    model: CausalLanguageModel, embedder: Embedder, cases: Sequence[Case], seeds: int, parameters: Parameters
+) -> tuple[dict[float, list[float]], list[float]]:
+    """Return the contrasts of replies to pruned prompts, by λ; and at 0.5 beside items of the next case instead."""
     found: dict[float, list[float]] = {factor: [] for factor in FACTORS}
-    for listed in list_cases("tidewell").cases:
-        case = listed.case
-        assert isinstance(case, Case)
-        broker = SimpleNamespace(asked_by=lambda model, *_: model)  # nothing is recorded
-        context = Context("", 0, case, parameters, model, embedder, None, broker)  # type: ignore[arg-type]
-        for turns in ([], [greeting(case)]):
-            for factor, values in (await contrasts_of(context, listed.number, turns)).items():
-                found[factor] += values
-    return found
+    foreign = []
+    for number, case in enumerate(cases):
+        context = context_of(model, embedder, case, parameters)
+        for seed in range(1, seeds + 1):
+            full = first_prompt(model, embedder, case, seed, parameters)
+            strange = first_prompt(model, embedder, cases[(number + 1) % len(cases)], seed, parameters)
+            for factor in FACTORS:
+                removed = removed_with_blocks(full, removed_at(model, full, factor, seed, parameters))
+                pruned = remove_units(full, removed)
+                generator = keyed_generator(seed, round=1, agent=full.speaker, node="generate")
+                request = utterance_request(pruned, (generator,), model.tokenizer, parameters)
+                candidate = read_candidate(0, asyncio.run(model.generate(request))[0], full.speaker)
+                found[factor].append(contrast(context, full, removed, candidate))
+                if factor == 0.5:
+                    beside = with_items_of(full, strange, removed)
+                    foreign.append(contrast(context, beside, removed, candidate))
+    return found, foreign
 
 
-def greeting(case: Case) -> Turn:
-    """Return a first turn of a case."""
-    text = f"Good day, {case.partner.persona.name}! What have you been doing?"
-    return Turn(turn=1, round=1, speaker=case.initiator.persona.name, text=text, sim_time_s=0, ended=False)
-
-
-async def contrasts_of(context: Context, number: int, turns: list[Turn]) -> dict[float, list[float]]:
-    """Return the contrasts of replies to the next prompt of a case, by λ."""
-    case, model, parameters = context.case, context.model, context.parameters
-    assert isinstance(case, Case)
-    speaker = (case.partner if turns else case.initiator).persona.name
-    listeners = [name for name in case.names if name != speaker]
-    points = focal_points(case, speaker, listeners, turns)
-    stream = case.participant(speaker).memories
-    memories = retrieve_memories(stream, points, case.time, context.embedder, parameters)
-    material = UtteranceMaterial(case, speaker, listeners, memories, turns, asks_ending=parameters.ending == "reply")
-    prompt = assemble_prompt(material, model.traits.layout, parameters.blocks, parameters.removable_blocks)
-    generators = tuple(
-        keyed_generator(0, round=number, agent=speaker, node="calibrate", row=row) for row in range(REPLIES)
+def with_items_of(prompt: Prompt, other: Prompt, units: Sequence[str]) -> Prompt:
+    """Return a prompt in which the memories among some units say what another prompt remembers."""
+    texts = iter([unit.text for unit in other.units if unit.block == "memory" and unit.kind == "item"])
+    replaced = (
+        unit.model_copy(update={"text": next(texts, unit.text)})
+        if unit.id in units and unit.block == "memory" and unit.kind == "item"
+        else unit
+        for unit in prompt.units
     )
-    replies = await model.generate(spoken_request(prompt, generators, model.tokenizer, parameters))
-    plain = utterance_request(prompt, generators[: parameters.scoring_responses], model.tokenizer, parameters)
-    _, scores = await model.generate_scored(plain, ScoringOptions())
-    state: UtteranceState = {"speaker": speaker, "round": number}
-    found: dict[float, list[float]] = {factor: [] for factor in FACTORS}
-    for factor in FACTORS:
-        removed = removed_with_blocks(prompt, prune_units(prompt.units, scores, factor))
-        for attempt, reply in enumerate(replies):
-            candidate = read_candidate(attempt, reply, speaker)
-            judged = await judge_by_likelihood(state, context, prompt, removed, candidate)
-            found[factor].append(judged.inconsistency)
-    return found
+    return prompt.model_copy(update={"units": tuple(replaced)})
 
 
-def main(arguments: list[Any]) -> None:
-    """Print the quantiles of the contrast by λ, and the threshold over all of them."""
-    found = asyncio.run(contrasts(arguments[0] if arguments else "smollm2"))
-    for factor, values in [*found.items(), ("all", list(chain.from_iterable(found.values())))]:
-        low, median, high = np.quantile(values, [0.1, 0.5, 0.9])
-        print(
-            f"λ = {factor}: {len(values)} replies, 10 % {low:+.3f}, median {median:+.3f}, 90 % {high:+.3f} nats/token"
-        )
+def contrasts_of_pairs(
+    model: CausalLanguageModel, embedder: Embedder, pairs: Sequence[PairScene], parameters: Parameters
+) -> tuple[list[float], list[float]]:
+    """Return the contrasts of the replies that agree, and of those that contradict, when the memory is removed."""
+    agreeing: list[float] = []
+    contradicting: list[float] = []
+    for number, pair in enumerate(pairs):
+        lesson = pair_lesson(pair, keyed_generator(number, node="lesson"))
+        units = tuple(unit for unit in lesson.prompt.units if unit.id not in lesson.learned)
+        prompt = lesson.prompt.model_copy(update={"units": units})
+        memory = [unit.id for unit in units if unit.block == "memory" and unit.text.endswith(pair.memory)]
+        context = context_of(model, embedder, None, parameters)  # type: ignore[arg-type]
+        for text, found in ((pair.agrees, agreeing), (pair.contradicts, contradicting)):
+            candidate = Candidate(attempt=0, text=text, reply=written_reply(prompt, text, None, context))
+            found.append(contrast(context, prompt, memory, candidate))
+    return agreeing, contradicting
+
+
+def area_under_curve(negative: Sequence[float], positive: Sequence[float]) -> float:
+    """Return how often a positive exceeds a negative, ties counted half: the area under the ROC curve."""
+    low, high = np.array(negative)[:, None], np.array(positive)[None]
+    return float(((low < high) + 0.5 * (low == high)).mean())
+
+
+def auc_interval(negative: Sequence[float], positive: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the area, by bootstrap over pairs."""
+    low, high, draw = np.array(negative), np.array(positive), np.random.default_rng(0)
+    rows = draw.integers(0, len(low), (1000, len(low)))
+    found = [area_under_curve(low[row], high[row]) for row in rows]
+    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
+
+
+def main() -> None:
+    """Print the quantiles of the contrast by λ, the area over pairs, and the threshold."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("model", nargs="?", default="smollm2")
+    parser.add_argument("--cases", nargs="+", default=[f"tidewell:{case}" for case in range(8)])
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--pairs", type=Path, default=shipped_scenes() / "held_out" / "pairs.jsonl")
+    options = parser.parse_args()
+    model, embedder = open_model(options.model, cache=cache_folder()), open_embedder("minilm")
+    assert isinstance(model, CausalLanguageModel)
+    parameters = model.traits.resolve(Parameters(judge="likelihood")).model_copy(update={"ending": "off"})
+    pairs = [scene for scene in read_scenes([options.pairs]) if isinstance(scene, PairScene)]
+    agreeing, contradicting = contrasts_of_pairs(model, embedder, pairs, parameters)
+    low, high = auc_interval(agreeing, contradicting)
+    print(
+        f"{options.model}: {len(pairs)} pairs, area under the curve "
+        f"{area_under_curve(agreeing, contradicting):.2f} [{low:.2f}, {high:.2f}]"
+    )
+    cases = [case for case in map(resolve, options.cases) if isinstance(case, Case)]
+    found, foreign = contrasts_of_replies(model, embedder, cases, options.seeds, parameters)
+    for name, values in [
+        *((f"λ = {factor}", found[factor]) for factor in FACTORS),
+        ("0.5, items of another case", foreign),
+    ]:
+        quantiles = ", ".join(f"{q:.0%} {np.quantile(values, q):+.3f}" for q in (0.1, 0.25, 0.5, 0.75, 0.9))
+        print(f"{name}: {len(values)} replies, {quantiles} nats a token")
+    threshold = float(np.quantile(found[0.5], 1 - _CONFLICTS))
+    caught = np.mean(np.array(contradicting) > threshold), np.mean(np.array(agreeing) > threshold)
+    print(f"threshold {threshold:+.3f}; above it: {caught[0]:.0%} of what contradicts, {caught[1]:.0%} of what agrees")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

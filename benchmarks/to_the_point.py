@@ -1,12 +1,14 @@
 """What a model says under some settings: how much to the point, how varied, how fluent, and how often repeated.
 
 `python -m benchmarks.to_the_point [--cases FILE_OR_NAME ...] [--seeds 1 2 3] [--turns 4] [--set NAME=VALUE ...]
-[--vary NAME=VALUE,VALUE ...] [--store FILE] [--lines]`
+[--vary NAME=VALUE,VALUE ...] [--model NAME] [--store FILE] [--lines]`
 
 * *To the point*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is
   (`metrics.to_the_point`). By chance one of so many cases is right.
 * *Varied*: dist-N and sim over the dialogues of a case that differ in their seed, as in the paper, and dist-2 at equal
   length, over as many words of each case as the setting with the fewest has.
+* *Recited*: the share of lines with six words in a row from one text of their case; and how many lines are, word for
+  word, lines of a shipped scene.
 * *Fluent*: the mean log-probability of the words by themselves, without any prompt, in nats per token of the embedded
   model: it rewards what is common and grammatical, whether it makes sense or not.
 
@@ -29,11 +31,15 @@ import tertulia as tt
 from cli.environment import cache_folder
 from lab.to_the_point import to_the_point_of_scenarios
 from metrics.diversity import Dialogue, dialogue_of, distinct_n, mean, metrics_of_cases, words, words_per_utterance
+from metrics.recitation import recites
 from metrics.repetition import repeated_share
-from metrics.to_the_point import ToThePoint
+from metrics.to_the_point import ToThePoint, texts_of_case
 from models.loading import open_embedder, open_model
 from state.language_model import Embedder, LanguageModel, RenderedPrompt
-from state.records import Reply
+from state.records import Case, Reply
+from state.text import folded
+from worlds.catalog import resolve
+from worlds.scenes import DialogueScene, MeetingScene, read_scenes, shipped_scenes
 
 #: By seed, the dialogues of a case under a setting.
 Dialogues = Mapping[int, Dialogue]
@@ -51,6 +57,7 @@ _FIGURES = (
     "nats a token",
     "words a line",
     "4-grams repeated",
+    "recited",
 )
 
 
@@ -83,11 +90,12 @@ def fluency(lines: Sequence[str], model: LanguageModel) -> float:
 
 
 def figures_of(
-    dialogues: Dialogues, length: int, found: ToThePoint, embedder: Embedder, model: LanguageModel
+    case: str, dialogues: Dialogues, length: int, found: ToThePoint, embedder: Embedder, model: LanguageModel
 ) -> list[float]:
     """Return the figures of a case's dialogues under a setting.
 
     Args:
+        case: The scenario.
         dialogues: By seed.
         length: The words over which dist-2 is taken at equal length.
         found: How much to the point they are.
@@ -100,6 +108,9 @@ def figures_of(
     figures += [varied.dist1, varied.dist2, varied.dist3, distinct_n(cut(each, length), 2), varied.sim]
     figures += [fluency([text for dialogue in each for _, text in dialogue], model), words_per_utterance(each)]
     figures += [mean(repeated_share(dialogue) for dialogue in each)]
+    start = resolve(case)
+    known = texts_of_case(start) if isinstance(start, Case) else []
+    figures += [mean(recites(text, known) for dialogue in each for _, text in dialogue)]
     return [np.nan if figure is None else float(figure) for figure in figures]
 
 
@@ -110,14 +121,18 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def dialogue_under(scenario: str, seed: int, settings: Mapping[str, Any], turns: int, store: tt.Store) -> Dialogue:
-    """Return the dialogue of a case under settings; the embedded model speaks, if it has not yet."""
-    label = f"{scenario} {seed} {turns} {' '.join(f'{name}={value}' for name, value in settings.items())}"
+def dialogue_under(
+    scenario: str, seed: int, settings: Mapping[str, Any], turns: int, store: tt.Store, model: str
+) -> Dialogue:
+    """Return the dialogue of a case under settings; a model speaks, if it has not yet."""
+    label = f"{model} {scenario} {seed} {turns} {' '.join(f'{name}={value}' for name, value in settings.items())}"
     found = store.runs(label=label, status="finished")
     run = (
         found[0]
         if found
-        else tt.run(scenario, rounds=turns, seed=seed, settings=settings, store=store, progress=False, label=label)
+        else tt.run(
+            scenario, rounds=turns, seed=seed, model=model, settings=settings, store=store, progress=False, label=label
+        )
     )
     return dialogue_of(run.turns)
 
@@ -141,7 +156,7 @@ def print_table(
     model, embedder = open_model("smollm2", cache=cache_folder()), open_embedder("minilm")
     lengths = [min(word_count(by_case[number].values()) for by_case in dialogues) for number in range(len(cases))]
     figures = np.array([_figures_by_case(by_case, lengths, cases, embedder, model) for by_case in dialogues])
-    print(f"\n{len(cases)} cases, {len(dialogues[0][0])} seeds\n")
+    print(f"\n{len(cases)} cases, {len(dialogues[0][0])} seeds; {said_whole(dialogues)} lines of a scene said whole\n")
     print(f"| setting | {' | '.join(_FIGURES)} |\n|---|{'---|' * len(_FIGURES)}")
     for setting, of_setting in zip(settings, figures, strict=True):
         name = " ".join(f"{name}={value}" for name, value in setting.items()) or "defaults"
@@ -165,9 +180,17 @@ def _figures_by_case(
         {case: list(dialogues.values()) for case, dialogues in zip(cases, by_case, strict=True)}, embedder
     )
     return [
-        figures_of(dialogues, length, found[case], embedder, model)
+        figures_of(case, dialogues, length, found[case], embedder, model)
         for case, dialogues, length in zip(cases, by_case, lengths, strict=True)
     ]
+
+
+def said_whole(dialogues: Sequence[Sequence[Dialogues]]) -> int:
+    """Return how many lines are, word for word, lines of a shipped scene."""
+    scenes = [s for s in read_scenes([shipped_scenes()]) if isinstance(s, DialogueScene | MeetingScene)]
+    taught = {folded(text) for scene in scenes for _, text in scene.lines}
+    lines = (text for of_setting in dialogues for by_seed in of_setting for d in by_seed.values() for _, text in d)
+    return sum(folded(text) in taught for text in lines)
 
 
 def shown(values: NDArray[np.float64], sign: str = "") -> str:
@@ -183,6 +206,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cases", nargs="+", default=[f"tidewell:{case}" for case in range(8)])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--model", default="smollm2")
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--set", nargs="*", default=[], dest="settings", metavar="NAME=VALUE")
     parser.add_argument("--vary", nargs="*", default=[], metavar="NAME=VALUE,VALUE")
@@ -196,7 +220,7 @@ def main() -> None:
         store = tt.Store(options.store or Path(folder) / "runs.db")
         dialogues = [
             [
-                {seed: dialogue_under(case, seed, s, options.turns, store) for seed in options.seeds}
+                {seed: dialogue_under(case, seed, s, options.turns, store, options.model) for seed in options.seeds}
                 for case in options.cases
             ]
             for s in settings
