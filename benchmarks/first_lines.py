@@ -35,10 +35,11 @@ from nodes.generate import utterance_of, utterance_request
 from nodes.memory import retrieve_memories
 from nodes.prune import prune_units
 from nodes.retrieve import focal_points
+from nodes.scorers.attention import scoring_request
 from prompts.assemble import UtteranceMaterial, assemble_prompt
 from prompts.examples import exchanges
 from prompts.remove import remove_units
-from state.language_model import Embedder, RenderedPrompt, ScoringOptions
+from state.language_model import Embedder, RenderedPrompt
 from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Case, Prompt, Reply
@@ -103,8 +104,8 @@ def removed_at(
         return [unit.id for unit in prompt.units if unit.removable]
     rows = range(parameters.scoring_responses)
     generators = tuple(keyed_generator(seed, agent=prompt.speaker, node="score", row=row) for row in rows)
-    request = utterance_request(prompt, generators, model.tokenizer, parameters)
-    _, scores = asyncio.run(model.generate_scored(request, ScoringOptions()))
+    asked = scoring_request(prompt, generators, model.tokenizer, parameters)
+    _, scores = asyncio.run(model.generate_scored(asked.request, asked.options))
     return prune_units(prompt.units, scores, factor)
 
 

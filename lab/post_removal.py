@@ -8,10 +8,10 @@ by its attention in that turn; else they are drawn, too.
 from collections.abc import Collection, Sequence
 
 from metrics.post_removal import PostRemoval, mean_post_removal, post_removal
-from nodes.generate import utterance_request
+from nodes.scorers.attention import scoring_request
 from prompts.remove import remove_units
 from state.errors import NotFoundError
-from state.language_model import LanguageModel, ScoringOptions
+from state.language_model import LanguageModel
 from state.parameters import Parameters
 from state.questions import BatchingModel, ScoredGeneration
 from state.randomness import keyed_generator
@@ -102,5 +102,4 @@ def _question(run: RunRecord, record: TurnRecord, prompt: Prompt, model: Languag
         keyed_generator(run.seed, round=turn, agent=speaker, node="post_removal", row=row)
         for row in range(parameters.scoring_responses)
     )
-    request = utterance_request(prompt, generators, model.tokenizer, parameters)
-    return ScoredGeneration(request, ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows))
+    return scoring_request(prompt, generators, model.tokenizer, parameters)

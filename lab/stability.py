@@ -15,10 +15,10 @@ from typing import Any, get_args
 import numpy as np
 from scipy.stats import spearmanr
 
-from nodes.generate import utterance_request
 from nodes.prune import prune_units
+from nodes.scorers.attention import scoring_request
 from state.errors import NotFoundError, SettingError
-from state.language_model import NO_ATTENTION, LanguageModel, ScoringOptions
+from state.language_model import NO_ATTENTION, LanguageModel
 from state.parameters import Parameters, Walk
 from state.randomness import keyed_generator
 from state.records import Prompt, RunRecord
@@ -161,9 +161,8 @@ async def redrawn(
             keyed_generator(seed, round=turn, agent=prompt.speaker, node="stability", attempt=draw, row=row)
             for row in range(parameters.scoring_responses)
         )
-        request = utterance_request(prompt, generators, model.tokenizer, parameters)
-        options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
-        _, scores = await model.generate_scored(request, options)
+        asked = scoring_request(prompt, generators, model.tokenizer, parameters)
+        _, scores = await model.generate_scored(asked.request, asked.options)
         found.append(scores)
     return found
 

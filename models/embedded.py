@@ -61,6 +61,7 @@ TRAITS = replace(
     no_repeat_ngram=0,
     context_strength=0.0,
     drafts=1,
+    scoring_tokens=12,
 )
 
 

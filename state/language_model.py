@@ -40,8 +40,8 @@ NO_ATTENTION = (
     "nodes.score=embedding_similarity"
 )
 
-#: How the tokens of speech are drawn; unset, it follows the model.
-DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts")
+#: How the tokens of speech are drawn, and how many are scored; unset, it follows the model.
+DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "scoring_tokens")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -215,6 +215,7 @@ class ModelTraits:
         context_strength: α, how much more the context should count in its speech; 0 for no more.
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the one that has most to do with the context should be taken.
+        scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
         lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
@@ -235,6 +236,7 @@ class ModelTraits:
     context_strength: float = 0.0
     memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1
+    scoring_tokens: int = 0
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"
     rehearsed: bool = False

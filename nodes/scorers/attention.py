@@ -4,6 +4,7 @@ The responses of a model that shows no attention are scored by a surrogate: a lo
 response in its own tokens, as if it had written them.
 """
 
+import random
 from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
@@ -14,7 +15,9 @@ from prompts.assemble import reply_prefix_of
 from prompts.render import render, retokenized
 from state.context import Context
 from state.graph_state import UtteranceState, step_of
-from state.language_model import LanguageModel, ScoringOptions
+from state.language_model import LanguageModel, ScoringOptions, Tokenizer
+from state.parameters import Parameters
+from state.questions import ScoredGeneration
 from state.randomness import keyed_generator
 from state.records import Prompt, Reply
 
@@ -29,16 +32,15 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
         keyed_generator(context.prompt_seed, round=turn, agent=speaker, node=step_of(state, "score_attention"), row=row)
         for row in range(parameters.scoring_responses)
     )
-    request = utterance_request(prompt, generators, context.model.tokenizer, parameters)
-    options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
+    asked = scoring_request(prompt, generators, context.model.tokenizer, parameters)
     step = step_of(state, "score")
     model = context.asked_by(speaker, turn, step)
     if not model.traits.text_only:
-        _, scores = await model.generate_scored(request, options)
+        _, scores = await model.generate_scored(asked.request, asked.options)
         scored_by = model.id
     else:
         surrogate = context.of(speaker, "score").asked_by(speaker, turn, step)
-        scores = await scores_by_reading(surrogate, prompt, await model.generate(request), options)
+        scores = await scores_by_reading(surrogate, prompt, await model.generate(asked.request), asked.options)
         scored_by = f"{surrogate.id} (surrogate of {model.id})"
     carries = parameters.score_decay > 0 and not state.get("part")
     before = scores_before(context, speaker, turn, prompt) if carries else {}
@@ -46,6 +48,16 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
         return {"scores": scores, "scored_by": scored_by}
     carried = carried_scores(scores, before, parameters.score_decay)
     return {"scores": carried, "scored_by": f"{scored_by}, carried with weight {parameters.score_decay:g}"}
+
+
+def scoring_request(
+    prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
+) -> ScoredGeneration:
+    """Return the request for responses to the full prompt, one per generator, and how their attention is reduced."""
+    tokens = parameters.scoring_tokens or parameters.utterance_tokens
+    shorter = parameters.model_copy(update={"max_utterance_tokens": min(tokens, parameters.utterance_tokens)})
+    options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
+    return ScoredGeneration(utterance_request(prompt, generators, tokenizer, shorter), options)
 
 
 def scores_before(context: Context, speaker: str, turn: int, prompt: Prompt) -> dict[str, float]:

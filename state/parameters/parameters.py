@@ -51,6 +51,7 @@ ALBUM_CHAT: Mapping[str, Any] = {
 BEFORE: Mapping[str, Any] = {
     "memory_order": "time",
     "score_decay": 0.0,
+    "scoring_tokens": 0,
     "choices": "reply",
     "context_strength": 0.0,
     "drafts": 1,

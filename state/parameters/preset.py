@@ -24,6 +24,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "pruning": "every",
         "reducer": "sum-mean",
         "scoring_responses": 3,
+        "scoring_tokens": 0,
         "scored_rows": "reply",
         "temperature": 0.8,  # Table 3
         "top_p": 0.9,

@@ -88,6 +88,9 @@ class PruningParameters(ParameterGroup):
         "collect attention whatever is said",
     )
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
+    scoring_tokens: int | None = Field(
+        None, ge=0, le=1024, description="tokens of a response that are scored; 0: all (APP §3.1); unset: the model's"
+    )
     score_decay: float = Field(
         0.0,
         ge=0,

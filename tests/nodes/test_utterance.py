@@ -117,6 +117,14 @@ async def test_scores_are_averaged_over_keyed_responses(responses: int) -> None:
     assert state["scored_by"] == "scripted"
 
 
+async def test_only_so_many_tokens_of_a_response_are_scored() -> None:
+    for tokens, length in ((0, 30), (12, 12), (50, 30)):
+        context = a_context(scoring_tokens=tokens, max_utterance_tokens=30)
+        await after(START, context, retrieve_memory, score_attention, prune, generate)
+        (scored,), (said, *_) = context.model.asked("generate_scored"), context.model.asked("generate")
+        assert [field.max_tokens for field in (scored.fields[0], said.fields[0])] == [length, 30]
+
+
 async def test_lambda_zero_removes_nothing_and_one_removes_all_that_may_go() -> None:
     for factor in (0, 0.5, 1):
         context = a_context(removal_factor=factor, record_scores="true")
