@@ -1,4 +1,4 @@
-"""Calibrate the likelihood judge: `python -m benchmarks.calibrate [MODEL] [--cases SCENARIO ...] [--pairs FILE]`.
+"""Calibrate judge and ending: `python -m benchmarks.calibrate [MODEL] [--cases SCENARIO ...] [--held-out FOLDER]`.
 
 The contrast (`nodes.judge.judge_by_likelihood`) of a reply is by how many nats a token what was removed makes it less
 likely. It is measured
@@ -8,7 +8,8 @@ likely. It is measured
 2. on the same replies beside items of another case in the place of those removed, which say nothing about them;
 3. on pairs of replies that agree with a memory, or contradict it: the area under the curve, 0.5 by chance.
 
-The threshold is the contrast that one in four replies to prompts pruned at λ = 0.5 exceeds.
+The threshold is the contrast that one in four replies to prompts pruned at λ = 0.5 exceeds. Of the ending
+(`nodes.end`) it is shown how many exchanges that were not taught are told apart at its threshold.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from models.causal import CausalLanguageModel
 from models.loading import open_embedder, open_model
 from nodes.generate import read_candidate, utterance_request, written_reply
 from nodes.judge import judge_by_likelihood
+from prompts.ending import assemble_ending
 from prompts.remove import remove_units, removed_with_blocks
 from state.context import Context
 from state.graph_state import UtteranceState
@@ -34,7 +36,7 @@ from state.parameters import Parameters
 from state.randomness import keyed_generator
 from state.records import Candidate, Case, Prompt
 from worlds.catalog import resolve
-from worlds.scenes import PairScene, read_scenes, shipped_scenes
+from worlds.scenes import EndingScene, PairScene, read_scenes, shipped_scenes
 
 FACTORS = (0.3, 0.5, 0.7)
 
@@ -108,6 +110,15 @@ def contrasts_of_pairs(
     return agreeing, contradicting
 
 
+def partings(model: CausalLanguageModel, endings: Sequence[EndingScene]) -> tuple[list[float], list[float]]:
+    """Return the probability that they part, where they go on, and where they part."""
+    found: tuple[list[float], list[float]] = ([], [])
+    for ending in endings:
+        prompt, options = assemble_ending(ending.line, ending.reply, model.tokenizer)
+        found[ending.parts].append(asyncio.run(model.probabilities(prompt, options))[0])
+    return found
+
+
 def area_under_curve(negative: Sequence[float], positive: Sequence[float]) -> float:
     """Return how often a positive exceeds a negative, ties counted half: the area under the ROC curve."""
     low, high = np.array(negative)[:, None], np.array(positive)[None]
@@ -128,12 +139,20 @@ def main() -> None:
     parser.add_argument("model", nargs="?", default="smollm2")
     parser.add_argument("--cases", nargs="+", default=[f"tidewell:{case}" for case in range(8)])
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--pairs", type=Path, default=shipped_scenes() / "held_out" / "pairs.jsonl")
+    parser.add_argument("--held-out", type=Path, default=shipped_scenes() / "held_out")
     options = parser.parse_args()
     model, embedder = open_model(options.model, cache=cache_folder()), open_embedder("minilm")
     assert isinstance(model, CausalLanguageModel)
     parameters = model.traits.resolve(Parameters(judge="likelihood")).model_copy(update={"ending": "off"})
-    pairs = [scene for scene in read_scenes([options.pairs]) if isinstance(scene, PairScene)]
+    scenes = read_scenes([options.held_out])
+    going_on, parting = partings(model, [scene for scene in scenes if isinstance(scene, EndingScene)])
+    ends = model.traits.ending_threshold or 0.5
+    told = [p <= ends for p in going_on] + [p > ends for p in parting]
+    print(
+        f"{len(told)} endings, area {area_under_curve(going_on, parting):.2f}; at {ends:g} {np.mean(told):.0%} are told"
+        f" apart, and {np.mean(np.array(parting) > ends):.0%} of partings found"
+    )
+    pairs = [scene for scene in scenes if isinstance(scene, PairScene)]
     agreeing, contradicting = contrasts_of_pairs(model, embedder, pairs, parameters)
     low, high = auc_interval(agreeing, contradicting)
     print(
