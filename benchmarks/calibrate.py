@@ -6,7 +6,8 @@ likely. It is measured
 1. on replies to *pruned* prompts, at several λ, as a run judges them: their mean is negative by nature for replies to
    full prompts, and is not for these;
 2. on the same replies beside items of another case in the place of those removed, which say nothing about them;
-3. on pairs of replies that agree with a memory, or contradict it: the area under the curve, 0.5 by chance.
+3. on pairs of replies that agree with a memory, or contradict it: the area under the curve, 0.5 by chance; and on the
+   same replies with the memory of another pair, about which neither says anything: more than 0.5 would be wording.
 
 The threshold is the contrast that one in four replies to prompts pruned at λ = 0.5 exceeds. Of the ending
 (`nodes.end`) it is shown how many exchanges that were not taught are told apart at its threshold.
@@ -54,6 +55,12 @@ def context_of(model: CausalLanguageModel, embedder: Embedder, case: Case, param
     """Return a context in which nothing is recorded."""
     broker = SimpleNamespace(asked_by=lambda model, *_: model)
     return Context("", 0, case, parameters, model, embedder, None, broker)  # type: ignore[arg-type]
+
+
+def with_memory_of(pair: PairScene, other: PairScene) -> PairScene:
+    """Return a pair in which the speaker remembers what somebody else does."""
+    named = other.memory.replace(other.speaker.split()[0], pair.speaker.split()[0])
+    return pair.model_copy(update={"memory": named})
 
 
 def contrasts_of_replies(
@@ -153,12 +160,17 @@ def main() -> None:
         f" apart, and {np.mean(np.array(parting) > ends):.0%} of partings found"
     )
     pairs = [scene for scene in scenes if isinstance(scene, PairScene)]
+    strangers = [with_memory_of(pair, other) for pair, other in zip(pairs, pairs[1:] + pairs[:1], strict=True)]
     agreeing, contradicting = contrasts_of_pairs(model, embedder, pairs, parameters)
-    low, high = auc_interval(agreeing, contradicting)
-    print(
-        f"{options.model}: {len(pairs)} pairs, area under the curve "
-        f"{area_under_curve(agreeing, contradicting):.2f} [{low:.2f}, {high:.2f}]"
-    )
+    for whose, contrasts in (
+        ("the memory", (agreeing, contradicting)),
+        ("another's memory", contrasts_of_pairs(model, embedder, strangers, parameters)),
+    ):
+        low, high = auc_interval(*contrasts)
+        print(
+            f"{options.model}, {len(pairs)} pairs, {whose}: area under the curve "
+            f"{area_under_curve(*contrasts):.2f} [{low:.2f}, {high:.2f}]"
+        )
     cases = [case for case in map(resolve, options.cases) if isinstance(case, Case)]
     found, foreign = contrasts_of_replies(model, embedder, cases, options.seeds, parameters)
     for name, values in [
