@@ -26,13 +26,13 @@ hooks: setup
 demo: setup
 	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
 
-# The voice of the embedded model (docs/voice.md): about an hour on two cores. After a kill the same command goes on.
+# The voice of the embedded model (docs/voice.md): about two hours on two cores. After a kill the same command goes on.
 voice: setup
 	$(BIN)/tertulia tune worlds/scenes --out models/voice $(VOICE)
 	$(BIN)/python -m benchmarks.first_lines --model smollm2 smollm2:plain
 	$(BIN)/python -m benchmarks.calibrate smollm2
 
-VOICE := --epochs 1.2 --batch 4 --learning-rate 1e-3 --held-out 0.03
+VOICE := --epochs 0.85 --batch 4 --learning-rate 1e-3 --held-out 0.01
 
 # The pictures of the shipped villagers' albums, as worlds/albums/pictures/drawings.yaml describes them.
 pictures: setup
