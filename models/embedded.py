@@ -53,15 +53,16 @@ PLAIN_TRAITS = ModelTraits(
 )
 
 #: Of the model with a voice, which speaks of what is in its prompt by itself: one draft, no amplified context, no bans.
-#: All figures are from `python -m benchmarks.voice` (docs/results/embedded_model.md).
+#: Figures are in docs/results/embedded_model.md; both thresholds are from `python -m benchmarks.calibrate`.
 TRAITS = replace(
     PLAIN_TRAITS,
-    likelihood_threshold=0.19,
-    temperature=0.8,
+    likelihood_threshold=0.17,
+    ending_threshold=0.94,
+    temperature=0.7,
     no_repeat_ngram=0,
     context_strength=0.0,
     drafts=1,
-    scoring_tokens=12,
+    scoring_tokens=8,
 )
 
 
