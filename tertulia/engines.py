@@ -148,7 +148,7 @@ class ModelAccess:
         Args:
             recorded: The name.
             parameters: Of the run.
-            noted: What it was made of when the run was begun; `None` for one that begins, or that has no adapters.
+            noted: What it was made of when the run started; `None` for one that begins, or that has no adapters.
 
         Raises:
             ModelError: It can't be loaded, or has other adapters now.
@@ -173,7 +173,7 @@ class ModelAccess:
         made = _weights_of(model)
         if noted is not None and noted.adapters_hash != (None if made is None else made.adapters_hash):
             raise ModelError(
-                f"the run was begun with the adapters {noted.adapters} ({noted.adapters_hash}) on {noted.base}, and "
+                f"the run was started with the adapters {noted.adapters} ({noted.adapters_hash}) on {noted.base}, and "
                 f"{recorded} has {'none' if made is None else made.adapters_hash} now; put them back, or fork the run "
                 f"with another model: tertulia fork RUN --at N --model {recorded}"
             )

@@ -15,7 +15,7 @@ from worlds.scenes import DialogueScene, PairScene, ScenePerson
 
 #: The share of dialogues whose speakers have human needs in their prompts.
 _WITH_NEEDS = 0.15
-#: The share of a speaker's lessons in a dialogue that begin it; in the others it has begun.
+#: The share of a speaker's lessons in a dialogue that begin it; in the others it goes on.
 _OPENS = 0.6
 #: Words in a row from an item with which a line is not learned.
 _RECITED = 5

@@ -46,7 +46,7 @@ def test_a_fork_without_a_change_is_its_parent_and_one_with_changed_adapters_is_
     assert cli("diff", run, "@last", "--exit-code").code == 0
     matrices = load_file(folder / WEIGHTS)
     save_file({name: tensor + 1 for name, tensor in matrices.items()}, folder / WEIGHTS)
-    cli("fork", run, "--at", "2").complains(1, "was begun with the adapters", "put them back")
+    cli("fork", run, "--at", "2").complains(1, "was started with the adapters", "put them back")
     (folder / WEIGHTS).unlink()
     cli("fork", run, "--at", "2").complains(1, "holds no adapters")
     assert cli("replay", run).code == 0, "what is stored needs no model"
@@ -57,7 +57,7 @@ def test_weights_are_noted_and_not_set(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("recorded", "opened"), [({}, "smollm2:plain"), ({"weights": {}}, "smollm2")], ids=["before voices", "begun now"]
+    ("recorded", "opened"), [({}, "smollm2:plain"), ({"weights": {}}, "smollm2")], ids=["before voices", "started now"]
 )
 def test_a_run_of_before_goes_on_without_a_voice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: dict[str, Any], opened: str
