@@ -57,7 +57,7 @@ PLAIN_TRAITS = ModelTraits(
 TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.17,
-    ending_threshold=0.94,
+    ending_threshold=0.95,
     temperature=0.7,
     no_repeat_ngram=0,
     context_strength=0.0,

@@ -12,7 +12,8 @@ from state.graph_state import UtteranceState, step_of
 async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Read the ending from the reply or, with a model too small for that, ask which continuation is likelier.
 
-    With `ending=off` no utterance ends the conversation; only limits do.
+    With `ending=off` no utterance ends the conversation; only limits do. A likelier continuation never ends it with its
+    first line: a small model takes many openings for partings.
     """
     context = runtime.context.of(state["speaker"])
     if context.parameters.ending == "off":
@@ -22,8 +23,11 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
         speaker = context.store.prompt(state["prompt"]).speaker
         return {"ended": candidate.reply.fields.get(end_question(speaker, context.parameters.language)) is True}
     before = context.store.turns(context.run, max(1, state["turn"] - 1), state["turn"] - 1)
-    line, tokenizer = before[-1].text if before else None, context.model.tokenizer
-    prompt, options = assemble_ending(line, candidate.text, tokenizer, context.parameters.language)
+    if not before:
+        return {"ended": False}
+    prompt, options = assemble_ending(
+        before[-1].text, candidate.text, context.model.tokenizer, context.parameters.language
+    )
     model = context.asked_by(state["speaker"], state["turn"], step_of(state, "decide_ending"))
     parting, _ = await model.probabilities(prompt, options)
     threshold = context.parameters.ending_threshold

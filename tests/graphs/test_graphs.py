@@ -147,7 +147,7 @@ async def test_a_dialogue_stops_when_somebody_ends_it(last: int) -> None:
 
 
 async def test_a_dialogue_stops_when_it_is_likelier_that_they_part() -> None:
-    model = ScriptedModel(parting=[0.1, 0.2, 0.9])
+    model = ScriptedModel(parting=[0.2, 0.9])  # of the second line and the third: nobody parts with the first
     assert len(await outcome(model, ending="continuation", ending_threshold=0.5, judge="off")) == 3
 
 
