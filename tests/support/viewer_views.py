@@ -17,7 +17,8 @@ PANES = ("prompt", "candidates", "minds", "states", "cost")
 _READING = "Reading…"
 
 _SETTLED = """async (reading) => {
-    const text = () => document.querySelector("main")?.innerText ?? reading;
+    const isReading = () => document.documentElement.hasAttribute("data-reading");
+    const text = () => (isReading() ? reading : (document.querySelector("main")?.innerText ?? reading));
     const next = () => new Promise((done) => setTimeout(done, 25));
     let last = null;
     for (let same = 0, waited = 0; same < 4; waited++) {

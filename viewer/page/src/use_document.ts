@@ -24,12 +24,26 @@ const KEPT_AT_MOST = 400;
 export function readDocument<T>(path: string, version: Version = 0): Promise<T> {
   const found = kept.get(path);
   if (found && (version === 0 || found.version === version)) return found.document as Promise<T>;
-  const document = source.read<T>(path);
+  const reading = source.read<T>(path);
   kept.delete(path); // so that it counts as the newest
-  kept.set(path, { version, document });
-  document.catch(() => kept.get(path)?.document === document && kept.delete(path));
+  kept.set(path, { version, document: reading });
+  reading.catch(() => kept.get(path)?.document === reading && kept.delete(path));
+  showReading(reading);
   if (kept.size > KEPT_AT_MOST) kept.delete(kept.keys().next().value!);
-  return document;
+  return reading;
+}
+
+let readings = 0;
+
+/** Mark the page as reading until a document is there: who waits for a view to be complete can't see it otherwise. */
+function showReading(reading: Promise<unknown>): void {
+  const count = (change: number) => {
+    readings += change;
+    document.documentElement.toggleAttribute("data-reading", readings > 0);
+  };
+  count(1);
+  const end = () => count(-1);
+  reading.then(end, end);
 }
 
 /**
