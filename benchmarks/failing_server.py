@@ -1,7 +1,8 @@
 """A server on this machine that speaks OpenAI's protocol, answers deterministically, and fails a quarter of the time.
 
 Failures on the way (429, 500, a body that breaks off) are drawn at random, for the same request is answered later. An
-answer that is no JSON belongs to its request, or two runs of one conversation would not be the same.
+answer that is no JSON belongs to its request, or two runs of one conversation would not be the same. Where it is told
+to, it talks nonsense: what nobody can take for an answer.
 """
 
 import hashlib
@@ -22,13 +23,49 @@ ON_THE_WAY, NO_JSON = 0.2, 0.06
 _WORDS = ("the ferry", "the baker", "the harbour", "a long walk", "the timetable", "supper", "the tide")
 
 
+#: What the server says when it talks nonsense: a status, and a body, whole.
+_NONSENSE: tuple[tuple[int, bytes], ...] = (
+    (200, b"<html><body>Welcome to the hotel's network</body></html>"),
+    (200, b"{}"),
+    (200, b"[]"),
+    (200, b"null"),
+    (200, b"\xff\xfe\x00"),
+    (200, b'{"choices": []}'),
+    (200, b'{"choices": [{"message": {"role": "assistant", "content": 17}}]}'),
+    (200, b'{"choices": {"message": "Yes."}}'),
+    (200, b'{"object": "error", "message": "no such thing"}'),
+    (400, b'{"error": {"message": "what?"}}'),
+    (404, b"not here"),
+    (418, b""),
+)
+
+
+class FailingServer(ThreadingHTTPServer):
+    """The server.
+
+    Attributes:
+        talks_nonsense: Whether it talks nonsense now.
+    """
+
+    daemon_threads = True
+    talks_nonsense = False
+
+    @property
+    def model(self) -> str:
+        """The name under which Tertulia opens the model."""
+        return f"http://127.0.0.1:{self.server_port}/v1#{MODEL}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that were killed."""
+
+
 @contextmanager
-def failing_server() -> Iterator[str]:
-    """Serve while inside; yield the name under which Tertulia opens the model."""
-    server = _Server(("127.0.0.1", 0), _Handler)
+def failing_server() -> Iterator[FailingServer]:
+    """Serve while inside."""
+    server = FailingServer(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/v1#{MODEL}"
+        yield server
     finally:
         server.shutdown()
         server.server_close()
@@ -58,6 +95,7 @@ def _value(described: str, drawn: random.Random) -> object:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    server: FailingServer
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of single requests."""
@@ -65,9 +103,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer, or fail."""
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.talks_nonsense:
+            self._send(*random.choice(_NONSENSE))
+            return
         failure = random.choice(("429", "500", "cut")) if random.random() < ON_THE_WAY else None
         if failure in ("429", "500"):
-            self._send(int(failure), {"error": {"message": "not now", "type": "server_error", "code": failure}})
+            error = {"error": {"message": "not now", "type": "server_error", "code": failure}}
+            self._send(int(failure), json.dumps(error).encode())
             return
         message = {"role": "assistant", "content": answer(request)}
         whole = {
@@ -78,10 +120,9 @@ class _Handler(BaseHTTPRequestHandler):
             "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
         }
-        self._send(200, whole, cut=failure == "cut")
+        self._send(200, json.dumps(whole).encode(), cut=failure == "cut")
 
-    def _send(self, status: int, document: dict[str, Any], cut: bool = False) -> None:
-        body = json.dumps(document).encode()
+    def _send(self, status: int, body: bytes, cut: bool = False) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -89,10 +130,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: len(body) // 2] if cut else body)
         self.wfile.flush()
         self.close_connection = cut
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that were killed."""

@@ -1,6 +1,7 @@
-"""Attack Tertulia for forty minutes and print what passed: `make nightly`.
+"""Attack Tertulia for hours and print what passed: `make nightly`.
 
-1. 1,000 processes are killed with `kill -9` (50 of them with the embedded model), go on, and must store the same.
+1. 3,000 disturbances (`benchmarks.matrix`) of every command that writes, 300 of them with workers and 60 with the
+   embedded model: signals, disk errors, nonsense of a server; what goes on afterwards must store the same.
 2. 100,000 hostile replies are read, written by grammars, and spoken in whole runs.
 3. 1,000 stores are damaged, and each read by a dozen commands, of at most 5 s.
 4. The power is cut at 200 moments of two conversations.
@@ -23,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.damage import DAMAGES, damaged_stores
-from benchmarks.kill_kinds import kill_kind
+from benchmarks.matrix import disturb_kind
 from benchmarks.power_loss import power_cuts
 from benchmarks.replies import read_replies, spoken_replies, written_replies
 from benchmarks.tally import Tally
@@ -53,12 +54,12 @@ class Part:
     run: Try
 
 
-def _kills(kind: str) -> Try:
-    return partial(_kill, kind)
+def _disturbances(kind: str) -> Try:
+    return partial(_disturbed, kind)
 
 
-def _kill(kind: str, count: int, seed: int, folder: Path) -> Tally:
-    return kill_kind(kind, count, seed, folder)
+def _disturbed(kind: str, count: int, seed: int, folder: Path) -> Tally:
+    return disturb_kind(kind, count, seed, folder)
 
 
 def _read(count: int, seed: int, folder: Path) -> Tally:
@@ -79,16 +80,33 @@ def _damage(kind: str, count: int, seed: int, folder: Path) -> Tally:
 
 #: The slowest first, so that both workers end at the same time.
 PARTS = (
-    Part("kills: embedded model", 50, _kills("embedded model")),
-    Part("kills: remote model", 90, _kills("remote model")),
-    Part("kills: meeting of nine", 120, _kills("meeting of nine")),
-    Part("kills: meeting of five", 160, _kills("meeting of five")),
-    Part("kills: dialogue", 150, _kills("dialogue")),
-    Part("kills: fork", 150, _kills("fork")),
-    Part("kills: town", 100, _kills("town")),
-    Part("kills: extension", 100, _kills("extension")),
-    Part("kills: migration", 40, _kills("migration")),
-    Part("kills: gc", 40, _kills("gc")),
+    *(
+        Part(f"disturbed: {kind}", count, _disturbances(kind))
+        for kind, count in {
+            "sweep with workers": 300,
+            "embedded model": 60,
+            "report": 60,
+            "tune": 60,
+            "remote model": 180,
+            "sweep by a server": 180,
+            "sweep": 180,
+            "experiment": 180,
+            "setpoint": 120,
+            "calibration": 180,
+            "town": 200,
+            "meeting of nine": 120,
+            "meeting of five": 200,
+            "album chat": 160,
+            "dialogue": 200,
+            "fork": 200,
+            "extension": 100,
+            "merge": 120,
+            "annotations": 80,
+            "runs rm": 40,
+            "migration": 40,
+            "gc": 40,
+        }.items()
+    ),
     Part("replies: spoken in runs", 20_000, _spoken),
     Part("replies: written by grammar", 5_000, _written),
     Part("replies: read as a remote model's", 75_000, _read),

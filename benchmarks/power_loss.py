@@ -135,7 +135,7 @@ def record(place: Path, arguments: Sequence[str], zygote: Zygote) -> tuple[list[
     place.mkdir(parents=True)
     store, recording = place / "tertulia.db", place / "recording"
     process = zygote.start(
-        [recording, *arguments, "--store", store], place / "stderr.txt", program="benchmarks.power_loss"
+        [recording, *arguments, "--store", store], place / "stderr.txt", program="benchmarks.power_loss:main"
     )
     if process.wait(300) != 0:
         raise ChildProcessError((place / "stderr.txt").read_text())

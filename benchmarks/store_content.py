@@ -3,7 +3,8 @@
 What may differ between two stores of the same conversations is resolved or masked:
 
 1. Row ids and hashes that rows point by are resolved to what they point to.
-2. Ids of runs and simulations are numbered in the order in which they were created.
+2. Ids of runs and simulations are numbered in the order in which they were created; trials are called by what they
+   are trials of.
 3. Wall-clock times, ids of LangGraph's checkpoints, and the checksums that cover any of these are left out.
 
 Nothing here is read by the project's own queries, so that a fault in those can't hide a difference.
@@ -30,6 +31,8 @@ _PASSED_OVER = {
     "simulations": {"id", "created"},
     "calls": {"id", "seconds"},
     "annotations": {"seconds"},
+    "experiments": {"created"},
+    "calibrations": {"created"},
     "contents": {"id", "hash"},
     "units": {"id"},
     "prompts": {"hash"},
@@ -40,24 +43,27 @@ _PASSED_OVER = {
 #: Tables whose rows were made in an order that says something.
 _IN_ORDER = ("runs", "simulations", "calls", "memories")
 
+#: What a run is called by that is a trial: workers create theirs in any order.
+_TRIAL = ("experiment", "setting", "trial_case", "trial")
+
 #: Tables in which SQLite keeps its accounts: the parts of the full-text index, and statistics.
 _OF_SQLITE = re.compile(r"passages_fts(_\w+)?|sqlite_\w+")
 
 _VERSION_OF_CHANNEL = ("channel_versions", "versions_seen", "updated_channels", "id", "ts")
 
 
-def content(path: Path, calls_in_order: bool = True) -> dict[str, list[Any]]:
+def content(path: Path, is_in_order: bool = True) -> dict[str, list[Any]]:
     """Return all that a store holds, by table; rows are sorted where their order says nothing.
 
     Args:
         path: The file; it is read, and what stands in its log with it.
-        calls_in_order: Whether the order of calls is compared too.
+        is_in_order: Whether the order of runs, simulations, calls and memories is compared too.
     """
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         connection.text_factory = lambda text: text.decode("utf-8", "surrogatepass")
         found = _Reader(connection, path).content()
-    return found if calls_in_order else {**found, "calls": sorted(found["calls"], key=repr)}
+    return found if is_in_order else {table: sorted(rows, key=repr) for table, rows in found.items()}
 
 
 def differences(expected: Mapping[str, Sequence[Any]], found: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -106,12 +112,16 @@ class _Reader:
     def _masking(self) -> Callable[[Any], Any]:
         """Return what numbers ids of runs and simulations in a value: where it is one, or as a string in JSON."""
         names = [row["simulation"] for row in self._rows("SELECT simulation FROM simulations ORDER BY id")]
-        runs = [row["run"] for row in self._rows("SELECT run FROM runs ORDER BY id")]
-        names += [run for run in runs if "-" not in run]  # `SIMULATION-DAY-NUMBER` begins with the simulation's
+        runs = self._rows(f"SELECT run, {', '.join(_TRIAL)} FROM runs ORDER BY id")
+        names += [
+            row["run"] for row in runs if "-" not in row["run"] and row["experiment"] is None
+        ]  # `SIMULATION-DAY-NUMBER` begins with the simulation's
         numbers = {name: f"<{number}>" for number, name in enumerate(names, start=1)}
-        if not names:
+        trials = [row for row in runs if row["experiment"] is not None]
+        numbers |= {row["run"]: f"<{' / '.join(str(row[column]) for column in _TRIAL)}>" for row in trials}
+        if not numbers:
             return lambda value: value
-        pattern = re.compile(rf'(?:(?<=")|^)(?:{"|".join(map(re.escape, names))})(?=["-]|$)')
+        pattern = re.compile(rf'(?:(?<=")|^)(?:{"|".join(map(re.escape, numbers))})(?=["-]|$)')
 
         def mask(value: Any) -> Any:
             return pattern.sub(lambda match: numbers[match[0]], value) if isinstance(value, str) else value

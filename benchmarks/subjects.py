@@ -1,4 +1,7 @@
-"""What is killed: for each kind of process, the command that begins it, and the one that goes on after a kill."""
+"""What is disturbed: for each kind of process, the command that begins it, and the one that goes on afterwards.
+
+`READS` are the commands that change no store: every other one stands in a subject, or in `AS_ANOTHER`.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,6 +9,30 @@ from pathlib import Path
 from benchmarks.zygote import EMBEDDED, REHEARSED, REMOTE
 
 Command = tuple[str, ...]
+
+#: Commands that write no store and nothing that has to survive.
+READS = frozenset(
+    {
+        *("view", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score"),
+        *("scenarios", "settings", "nodes list", "nodes check", "graph", "export", "trust", "doctor"),
+        *("lab album", "lab compare", "lab list", "lab stability"),
+    }
+)
+
+#: Commands that write as another one does, by the same code; which.
+AS_ANOTHER = {
+    "resume": "run",
+    "behaviour": "inventory",
+    "runs label": "runs rm",
+    "lab resume": "lab run",
+    **{
+        f"lab {report}": "lab table2"
+        for report in (
+            *("table3", "table4", "table6", "table7", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9"),
+            *("chatagents", "scorers", "strength", "plain", "all"),
+        )
+    },
+}
 
 #: A dialogue that nobody ends before its limit.
 ENDLESS = ("--set", "ending=continuation", "--set", "ending_threshold=1")
@@ -16,46 +43,73 @@ _SHORT = tuple(
     for setting in ("max_utterance_tokens=16", "scoring_responses=1", "max_rollbacks=1", "judge_runs=1")
     for argument in ("--set", setting)
 )
-_NEIGHBOURS = str(Path(__file__).with_name("two_neighbours.yaml"))
+_HERE = Path(__file__).parent
+_NEIGHBOURS, _EXPERIMENT = (str(_HERE / name) for name in ("two_neighbours.yaml", "two_rules.yaml"))
+_SCENES = str(_HERE / "four_scenes.jsonl")
 
-EXTENSION = ("--extension", str(Path(__file__).with_name("user_extension.py")))
+EXTENSION = ("--extension", str(_HERE / "user_extension.py"))
 
 _REHEARSE = ("--rehearse",)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A process that is killed.
+    """A process that is disturbed.
+
+    In commands, `{id}` is the run or simulation that the process began, `{turn}` a turn past a quarter of the last run
+    in which somebody speaks, `{last}` the last run of the store before, `{store}` the store, `{other}` the store that
+    `given` filled, `{server}` the model on the failing server, `{base}` a folder with a tiny model, `{out}` the folder
+    for files.
 
     Attributes:
         kind: Its name in tables.
-        begins: The command that begins it; `{turn}` is a turn past a quarter of the run before in which somebody
-            speaks, `{server}` the model on the failing server.
-        goes_on: The command after a kill; `{id}` is the id that the first printed on standard error.
+        begins: The command that begins it.
+        goes_on: The command after a disturbance, once the process has begun a run or a simulation; `None`: the same
+            command again.
         before: Commands that fill the store first, undisturbed.
+        given: Commands that fill another store first, undisturbed.
         left_unfinished: A last command before, which is killed halfway.
         is_older: Whether the store is an older one when the process begins.
         after: Commands at the end, undisturbed.
         imports: What the process that forks it imports.
-        is_in_order: Whether calls are stored in the same order each time; a server answers as it pleases.
-        kills_per_run: How many kills are planned within one run; drawn.
+        is_in_order: Whether rows are stored in the same order each time; a server and workers answer as they please.
+        has_workers: Whether processes of its own do the work.
+        changes_its_store: Whether what it does is about this very store, and means nothing in another.
+        begins_late: Whether there is much to disturb before its run has begun.
+        is_gone: Whether what it removes is not found when the command is given again.
+        planned: How many disturbances are planned within one process; drawn.
     """
 
     kind: str
     begins: Command
-    goes_on: Command
+    goes_on: Command | None = None
     before: tuple[Command, ...] = ()
+    given: tuple[Command, ...] = ()
     left_unfinished: Command | None = None
     is_older: bool = False
     after: tuple[Command, ...] = ()
     imports: tuple[str, ...] = REHEARSED
     is_in_order: bool = True
-    kills_per_run: tuple[int, ...] = (1, 1, 2, 2, 3, 5)
+    has_workers: bool = False
+    changes_its_store: bool = False
+    begins_late: bool = False
+    is_gone: bool = False
+    planned: tuple[int, ...] = (1, 1, 2, 2, 3, 5)
 
     @property
-    def prints_id(self) -> bool:
-        """Whether the process prints an id, from which on it can be gone on with."""
-        return "{id}" in self.goes_on
+    def command(self) -> str:
+        """The command of the command line."""
+        return " ".join(self.begins[: 2 if self.begins[0] == "lab" or self.begins[:2] == ("runs", "rm") else 1])
+
+    @property
+    def begins_at_once(self) -> bool:
+        """Whether it begins a run or a simulation first, and is disturbed from then on."""
+        return self.goes_on is not None and not self.begins_late
+
+    @property
+    def asks_server(self) -> bool:
+        """Whether a server speaks."""
+        return "{server}" in self.begins
 
 
 _RESUME = ("resume", "{id}")
@@ -74,7 +128,7 @@ def _forked(parent: Command, *options: str) -> tuple[Command, tuple[Command, ...
 
 
 def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
-    """Return what is killed, by kind.
+    """Return what is disturbed, by kind.
 
     Args:
         length: How long the rehearsed conversations are; 1 is a handful of rounds, with every kind of moment in them.
@@ -110,23 +164,68 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
         "remote model": (_remote(_meeting("mothers_house", 2 * length, *seeded, by=("--model", "{server}"))),),
         "migration": (_whole_store(("runs",), older, five, is_older=True),),
         "gc": (_whole_store(("gc", "--yes"), older, five),),
+        "runs rm": (
+            Subject("runs rm", ("runs", "rm", "{last}", "--yes"), before=older, changes_its_store=True, is_gone=True),
+        ),
+        "merge": (Subject("merge", ("merge", "{other}", "--into", "{store}"), before=(five,), given=(*older, album)),),
+        "annotations": (Subject("annotations", ("inventory", "{last}", *_REHEARSE), before=(five,)),),
+        **_experiments(length, seeded),
+        "tune": (_tuned(),),
         "embedded model": (_embedded(seeded),),
     }
 
 
-def _remote(begins: Command) -> Subject:
+def _remote(begins: Command, goes_on: Command | None = _RESUME) -> Subject:
     imports = (*REHEARSED, *REMOTE)
-    return Subject("remote model", (*begins, "--lambda", "0"), _RESUME, imports=imports, is_in_order=False)
+    kind = "remote model" if goes_on else "sweep by a server"
+    return Subject(kind, (*begins, "--lambda", "0"), goes_on, imports=imports, is_in_order=False)
 
 
 def _whole_store(command: Command, before: tuple[Command, ...], unfinished: Command, is_older: bool = False) -> Subject:
     """Return a command that changes a whole store, in which a run is unfinished; it is given again after a kill."""
-    kind = "migration" if is_older else "gc"
-    after = (("resume", "@last"), command)
-    return Subject(kind, command, command, before, left_unfinished=unfinished, is_older=is_older, after=after)
+    return Subject(
+        "migration" if is_older else "gc",
+        command,
+        before=before,
+        left_unfinished=unfinished,
+        is_older=is_older,
+        after=(("resume", "@last"), command),
+        changes_its_store=True,
+    )
+
+
+def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]:
+    imports = (*REHEARSED, "cli.sweep", "cli.lab", "lab.running", "lab.setpoint", "lab.results")
+    trials = ("--trials", "2", "--rounds", str(2 * length), *seeded)
+    sweep = ("sweep", "tidewell:all", *_REHEARSE, "--lambda", "0.5", *trials)
+    report = ("lab", "table2", "--quick", *_REHEARSE, "--trials", "1", "--cases", "tidewell", "--rounds", "2")
+    asked = ("run", "tidewell", *_REHEARSE, "--diversity", "medium", "--pilot", "3", "--rounds", "3", *seeded)
+    levels = ("--levels", "medium", "--trials", "3", "--pilot", "3", "--rounds", "3")
+
+    def made(kind: str, begins: Command, goes_on: Command | None = None) -> tuple[Subject, ...]:
+        return (Subject(kind, begins, goes_on, imports=imports, is_in_order=False, begins_late=True),)
+
+    by_server = ("sweep", "mothers_house", "--model", "{server}", "--trials", "2", "--rounds", "2")
+    return {
+        "sweep": made("sweep", (*sweep, "--workers", "1")),
+        "sweep with workers": (
+            Subject("sweep with workers", (*sweep, "--workers", "2"), is_in_order=False, has_workers=True),
+        ),
+        "sweep by a server": (_remote(by_server, None),),
+        "experiment": made("experiment", ("lab", "run", _EXPERIMENT, "--workers", "1")),
+        "report": made("report", (*report, "--fluency-model", "none", "--out", "{out}")),
+        "calibration": made("calibration", asked, _RESUME),
+        "setpoint": made("setpoint", ("lab", "setpoint", "tidewell", *_REHEARSE, *levels)),
+    }
+
+
+def _tuned() -> Subject:
+    begins = ("tune", _SCENES, "--base", "{base}", "--out", "{out}", "--held-out", "0.5", "--batch", "1")
+    imports = (*REHEARSED, *EMBEDDED)
+    return Subject("tune", (*begins, "--epochs", "4", "--rank", "2"), imports=imports, changes_its_store=True)
 
 
 def _embedded(seeded: Command) -> Subject:
     begins = ("run", _NEIGHBOURS, "--model", "smollm2", *ENDLESS, *_SHORT, "--rounds", "2", *seeded)
     imports = (*REHEARSED, *EMBEDDED)
-    return Subject("embedded model", begins, _RESUME, imports=imports, kills_per_run=(5,))
+    return Subject("embedded model", begins, _RESUME, imports=imports, planned=(5,))

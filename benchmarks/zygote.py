@@ -93,7 +93,7 @@ class Zygote:
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         largest_file: int | None = None,
-        program: str = "cli.main",
+        program: str = "cli:program",
     ) -> "ForkedCommand":
         """Start a command.
 
@@ -104,7 +104,7 @@ class Zygote:
             folder: The working folder; this process's if `None`.
             environment: Variables that are set beside those of this process.
             largest_file: Bytes that a file may grow to.
-            program: The module whose `main` is called.
+            program: The module, and its function that is called.
         """
         reading, writing = os.pipe()
         request = {
@@ -223,7 +223,8 @@ def _run(
         if largest_file is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         sys.argv = ["tertulia", *arguments]
-        import_module(program).main()
+        module, _, function = program.partition(":")
+        getattr(import_module(module), function)()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)

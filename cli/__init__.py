@@ -1,1 +1,26 @@
 """Commands; the only room that reads the environment and writes to the terminal."""
+
+import os
+import signal
+from types import FrameType
+
+
+def program() -> None:
+    """Run the command line; Ctrl-C, SIGTERM or a closed terminal stops it as quietly while it is imported or ends."""
+    stopping = [signal.SIGINT, signal.SIGTERM]
+    stopping += [signal.SIGHUP] * (signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)  # as nohup asks for
+
+    def at_once(number: int, frame: FrameType | None) -> None:
+        os._exit(130)
+
+    for number in stopping:
+        signal.signal(number, at_once)
+    from cli.main import main
+
+    for number in stopping:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        main()
+    finally:
+        for number in stopping:
+            signal.signal(number, at_once)

@@ -1,6 +1,5 @@
 """`lab`: experiments, with tables and plots."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +21,7 @@ from cli.trials import print_trials, run_trials
 from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from lab.report_names import ABOUT
 from state.errors import UsageError
+from state.text import shell_argument
 from storage.store import SqlStore
 from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted
 from tertulia.starting import DEFAULT_SEED
@@ -120,7 +120,7 @@ def resume(
 
     with SqlStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))
-        way_on = f"tertulia lab resume {shlex.quote(experiment)}{store_hint(opened)}"
+        way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
         where = Where(on, workers, shards, scorers)
         ran = run_trials(
             opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json

@@ -39,7 +39,7 @@ def resume(
         record = opened.run(run)
         check_seat(seat, record)
         if record.status == "finished":
-            opened.clear_lock(record.run)
+            opened.clear_locks()
             hint = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
             progress().print(plain(hint))
             if as_json:

@@ -104,6 +104,7 @@ def rm(
     store, as_json = _inherited(context, store, as_json)
     path = store_path(store)
     with SqlStore.open(path, create=False) as opened:
+        opened.clear_locks()
         removal = plan_removal(opened, run, with_forks)
         progress().print(plain(f"to be removed: {removal}"))
         if not yes:

@@ -1,7 +1,6 @@
 """`scenarios`: what there is to run."""
 
 import json
-import shlex
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ from cli.terminal.tables import Row, print_table
 from state.album import Population
 from state.errors import UsageError
 from state.meeting import Meeting
+from state.text import shell_argument
 from tertulia.phrases import counted, grouped, people_line
 from tertulia.scenarios import HEADINGS, case_cells
 
@@ -92,7 +92,7 @@ def _check(command: str | None, checked: str | None, setting: list[str] | None, 
 def _print_meeting(meeting: Meeting | Population) -> None:
     """Print what a meeting or a population is, and who takes part."""
     console = data()
-    console.print(plain(f"tertulia run {shlex.quote(meeting.scenario)}"))
+    console.print(plain(f"tertulia run {shell_argument(meeting.scenario)}"))
     console.print(meeting_heading(meeting))
     console.print(plain(people_line(meeting)))
     console.print()
@@ -103,7 +103,7 @@ def _print_cases(listing: dict[str, Any]) -> None:
     cases = listing["cases"]
     console = data()
     console.print(
-        plain(f"tertulia run {shlex.quote(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
+        plain(f"tertulia run {shell_argument(cases[-1]['scenario'])}"), plain(f"runs case {cases[-1]['case']}", "dim")
     )
     rows = [Row(case_cells(case)) for case in cases]
     print_table(console, HEADINGS, rows, right=("case", "earlier"))

@@ -113,7 +113,7 @@ def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store:
         simulation = opened.simulations.get(name)
         check_days(simulation, days)
         if days in (None, simulation.days) and simulation.status == "finished":
-            opened.clear_lock(simulation.simulation)
+            opened.clear_locks()
             more = f"tertulia simulate --resume {simulation.simulation} --days {simulation.days + 1}"
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
             _print_end(opened, summary(opened, simulation, "finished"), as_json)

@@ -1,6 +1,5 @@
 """Running the trials of an experiment for a command, with progress; if they stop, how to go on is printed."""
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from cli.environment import additions, model_access
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import StatusLine, can_ask, status_line
 from cli.where import HERE, Where
+from state.text import shell_argument
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.events import Event, Noted, RunEnded
@@ -89,7 +89,7 @@ def print_trials(experiment: "Experiment", ran: tuple["Progress", int], as_json:
     if as_json:
         _print_end(experiment, "failed" if reached.missing else "finished", finished, new)
     else:
-        compare = f"tertulia lab compare {shlex.quote(experiment.name)}"
+        compare = f"tertulia lab compare {shell_argument(experiment.name)}"
         data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
         data().print(plain(f"to compare its settings: {compare}", "dim"))
     if reached.missing:

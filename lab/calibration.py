@@ -34,7 +34,7 @@ _GAIN_MAX = 1.0
 _LEAST_JUDGED = 8
 
 #: The fewest dialogues of a λ.
-_LEAST_DIALOGUES = 3
+LEAST_DIALOGUES = 3
 
 #: Returns the vectors of texts.
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
@@ -87,7 +87,7 @@ def fit_setpoint(
     for dialogue in sorted(dialogues, key=lambda dialogue: (dialogue.removal_factor, dialogue.lines)):
         if any(len(words) >= n for words in dialogue.words):
             by_factor[dialogue.removal_factor].append(dialogue)
-    groups = {factor: group for factor, group in by_factor.items() if len(group) >= _LEAST_DIALOGUES}
+    groups = {factor: group for factor, group in by_factor.items() if len(group) >= LEAST_DIALOGUES}
     if len(groups) < 2:
         raise UsageError(
             "the pilot has too few dialogues to calibrate λ: three are needed at two values of λ at least, and they "

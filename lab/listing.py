@@ -35,6 +35,7 @@ class ListedExperiment:
 
 def listed_experiments(store: SqlStore) -> list[ListedExperiment]:
     """Return the experiments of a store, newest first; those that failed are not among the missing."""
+    store.experiments.check_whole()
     listed = []
     for record in store.experiments.all():
         experiment = experiment_of(record)

@@ -12,6 +12,9 @@ from state.errors import UsageError, extra_hint
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: How a text begins that a spreadsheet would compute.
+_COMPUTED = ("=", "+", "-", "@", "\t", "\r")
+
 _POINT_COLUMNS = (
     Column("panel", "panel"),
     Column("series", "series"),
@@ -44,11 +47,15 @@ def csv_lines(table: Table) -> Iterator[str]:
 
 
 def csv_rows(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yield rows as lines of CSV; `None` is empty."""
+    """Yield rows as lines of CSV; `None` is empty, and a text that a spreadsheet would compute begins with `'`."""
     for cells in rows:
         line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow(cells)
+        csv.writer(line, lineterminator="").writerow([_uncomputed(cell) for cell in cells])
         yield line.getvalue()
+
+
+def _uncomputed(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_COMPUTED) else cell
 
 
 def frame(table: Table) -> "DataFrame":

@@ -6,16 +6,17 @@ conversations, of as many utterances, as the pilot has at one λ: dist-N of more
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lab.calibration import Embed, PilotDialogue, fit_setpoint
+from lab.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
 from lab.experiment import Experiment
-from lab.results import TrialRun, read_results
+from lab.results import Results, TrialRun, read_results
 from lab.running import Executor, run_experiment
 from state.case_seed import case_seed_of
-from state.errors import SettingError, UsageError
+from state.errors import ModelError, SettingError, UsageError
 from state.parameters import ALIASES, Parameters
 from state.records import RunRecord
 from state.setpoint import LEVELS, DiversityMetric, Setpoint
@@ -99,8 +100,10 @@ class CalibrationTask:
                 "course of one; give --lambda"
             )
         plan.parameters.check_steerable()
-        if self.pilot.trials < 3:
-            raise SettingError("pilot", self.pilot.trials, ": at each λ there must be at least 3 conversations")
+        if self.pilot.trials < LEAST_DIALOGUES:
+            raise SettingError(
+                "pilot", self.pilot.trials, f": at each λ there must be at least {LEAST_DIALOGUES} conversations"
+            )
         return plan
 
     def fitted_pilot(self, plan: RunPlan) -> Pilot:
@@ -162,15 +165,21 @@ def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
 
 
 def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | None:
-    """Return the calibration that a store has; `None` where the pilot has to be run first."""
-    curve = store.experiments.calibration(task.key(task.plan()))
-    return None if curve is None else Setpoint.model_validate(curve)
+    """Return the calibration that a store has; `None` where the pilot, or what failed of it, has to be run first."""
+    plan = task.plan()
+    curve = store.experiments.calibration(task.key(plan))
+    if curve is None or any(run.status != "finished" for run in store.runs(experiment=task.experiment(plan).name)):
+        return None
+    return Setpoint.model_validate(curve)
 
 
 def calibrate(
     store: "SqlStore", task: CalibrationTask, executor: Executor, emit: Emit, embed: Embed | None = None
 ) -> Setpoint:
     """Return the calibration of λ; where the store has none, what is missing of the pilot is run, and it is stored.
+
+    Conversations that fail are run again when it is asked for again. Until they have finished nothing is stored, and
+    the others are what λ is calibrated by, as long as each λ has enough of them.
 
     Args:
         store: The open store.
@@ -180,7 +189,8 @@ def calibrate(
         embed: For sim, returns the vectors of texts.
 
     Raises:
-        UsageError: λ can't be steered there, or too many of the pilot's conversations failed.
+        UsageError: λ can't be steered there.
+        ModelError: Too many of the pilot's conversations failed.
         KeyboardInterrupt: It was interrupted; asked for again, it goes on.
     """
     if (known := known_calibration(store, task)) is not None:
@@ -188,11 +198,22 @@ def calibrate(
     plan = task.plan()
     experiment = task.experiment(plan)
     run_experiment(store, experiment, executor, emit)
-    results = read_results(store, experiment.name)
+    results = read_results(store, experiment)
+    _check_failures(results)
     dialogues = [pilot_dialogue(store, trial) for trial in results.runs]
     setpoint = fit_setpoint(dialogues, task.metric, task.fitted_pilot(plan).rounds, embed)
-    store.experiments.save_calibration(task.key(plan), task.metric, setpoint.model_dump(mode="json"))
+    if not results.missing:
+        store.experiments.save_calibration(task.key(plan), task.metric, setpoint.model_dump(mode="json"))
     return setpoint
+
+
+def _check_failures(results: Results) -> None:
+    """Refuse a pilot that has too few conversations at a λ because others failed."""
+    finished = Counter(trial.setting for trial in results.runs)
+    if results.missing and any(finished[setting] < LEAST_DIALOGUES for setting in results.experiment.settings):
+        why = f" ({results.failed[0].error})" if results.failed else ""
+        of_all = f"{results.missing} of {len(results.runs) + results.missing} conversations"
+        raise ModelError(f"{of_all} of the pilot failed{why}; the same command runs them again")
 
 
 def pilot_dialogue(store: "SqlStore", trial: TrialRun) -> PilotDialogue:

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 #: How the folder of a store's shards is called, behind the name of the store.
 FOLDER_ENDING = ".shards"
 
-#: How a shard is called from the moment on at which it turned out that it can't be merged.
+#: How a shard is called from the moment on at which it turned out that it does not read: its cohort is driven again.
 SET_ASIDE = ".set-aside"
+
+#: The same, where it reads, and the store refuses what is in it: driven again, it would be refused again.
+REFUSED = ".refused"
 
 #: How long a worker whose command was killed has to notice that.
 _PATIENCE_S = 30.0
@@ -130,6 +133,11 @@ class ShardFolder:
         """Return where the shard of a cohort lies."""
         return self.path / f"{task.runs[0]}.db"
 
+    def refused(self, task: CohortTask) -> Path | None:
+        """Return the shard of a cohort that the store has refused, if there is one."""
+        shard = Path(f"{self.shard(task)}{REFUSED}")
+        return shard if shard.exists() else None
+
     def shards(self) -> list[Path]:
         """Return the shards that lie there."""
         if self.path.is_symlink() or not self.path.is_dir():
@@ -160,7 +168,7 @@ def _merge_file(source: Path, target: Path) -> list[str]:
     except StorageError as error:
         return [str(error)]
     with opened:
-        return _merge_shard(opened, source)
+        return _merge_shard(opened, source)[0]
 
 
 @contextmanager
@@ -205,14 +213,14 @@ def hand_over(store: "SqlStore", task: CohortTask, shard: Path) -> None:
 def take_in(store: "SqlStore", shard: Path) -> list[str]:
     """Merge a shard, finished or not, into the store, delete it, and return what the user should know about it.
 
-    A shard that can't be merged is set aside under another name.
+    A shard that can't be merged is kept under another name.
 
     Raises:
         StorageError: The store can't be written, or another process writes to the shard.
     """
     with worker_lock(shard, _PATIENCE_S):
-        refused = _merge_shard(store, shard)
-        aside = shard.with_name(f"{shard.name}{SET_ASIDE}")
+        refused, kept_as = _merge_shard(store, shard)
+        aside = shard.with_name(f"{shard.name}{kept_as}")
         for ending in ("", "-wal", "-shm", "-journal"):
             file = Path(f"{shard}{ending}")
             if refused and file.exists():
@@ -223,8 +231,8 @@ def take_in(store: "SqlStore", shard: Path) -> list[str]:
     return [f"{problem}; its shard is kept as {aside}" for problem in refused]
 
 
-def _merge_shard(store: "SqlStore", shard: Path) -> list[str]:
-    """Merge a shard, and return what of it could not be merged, and why."""
+def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
+    """Merge a shard; return what of it could not be merged, and why, and what it is called from then on."""
     from storage.carrying import SourceError
     from storage.merging import merge
     from storage.store import SqlStore
@@ -232,13 +240,14 @@ def _merge_shard(store: "SqlStore", shard: Path) -> list[str]:
     try:
         opened = SqlStore.open(shard)
     except StorageError as error:
-        return [str(error)]
+        return [str(error)], SET_ASIDE
     with opened:
         try:
             merged = merge(opened, store, joined=lambda known, _: known)
         except SourceError as error:
-            return [str(error)]
-    return [f"{run} is refused: {why}" for run, why in merged.refused.items()]
+            return [str(error)], SET_ASIDE
+    problems = [f"{run} is refused: {why}" for run, why in merged.refused.items()]
+    return problems, REFUSED if merged.differing else SET_ASIDE
 
 
 def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:

@@ -45,6 +45,7 @@ from prompts.shape import ask_again, schema_of, shown_form
 from state.errors import AttentionUnavailableError, ModelError
 from state.language_model import (
     NO_ATTENTION,
+    Activity,
     GenerationRequest,
     PictureLookup,
     RenderedPrompt,
@@ -118,6 +119,7 @@ class ChatModel:
         self.tokenizer = RehearsalTokenizer()
         self._client = client
         self._requests = RemoteRequests(id, parameters, servers, report)
+        self._report, self._has_told = report, False
         self._knows_schemas = True
         self._lookup: PictureLookup | None = None
 
@@ -205,6 +207,7 @@ class ChatModel:
         problem, forms = "", (form_of(request.prompt.source), shown_form(fields, request.language))
         for _ in range(1 + _REPEATS):
             answer = await self._requests.send(partial(self._answer, messages, request, seed), generator)
+            self._tell(answer.note)
             prompt_tokens += answer.prompt_tokens
             reply_tokens += answer.reply_tokens
             try:
@@ -214,11 +217,18 @@ class ChatModel:
                 again = ask_again(fields, error.in_words(request.language), request.language)
                 messages += [("assistant", answer.text.strip()[:2000] or "…"), ("user", again)]
                 continue
-            return reply.model_copy(update={"usage": (prompt_tokens, reply_tokens) if prompt_tokens else None})
+            is_counted = prompt_tokens or answer.note
+            return reply.model_copy(update={"usage": (prompt_tokens, reply_tokens) if is_counted else None})
         raise ModelError(
             f"{self.id} gave no reply that can be read, {1 + _REPEATS} times ({problem}); resume to ask again, "
             "or take another model"
         )
+
+    def _tell(self, note: str) -> None:
+        """Report what is to be known of an answer, the first time that there is something."""
+        if note and not self._has_told:
+            self._has_told = True
+            self._report(Activity(f"{self.id} {note}", is_note=True))
 
     async def _answer(
         self, messages: Sequence[Message], request: GenerationRequest, seed: int, server: Server

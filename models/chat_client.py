@@ -19,11 +19,13 @@ class ChatAnswer:
     Attributes:
         text: What it wrote.
         prompt_tokens, reply_tokens: What the provider counted; 0 where it counts nothing.
+        note: What the user should know of it; empty: nothing. It goes on after the model's name.
     """
 
     text: str
     prompt_tokens: int
     reply_tokens: int
+    note: str = ""
 
 
 class ChatClient(Protocol):

@@ -8,6 +8,7 @@ from models.answer_limits import client_options, limit_answers
 from models.chat_client import ChatAnswer, Message
 from models.chat_errors import shortened_message
 from models.chat_names import PROVIDERS
+from models.server_answers import count_note, token_count
 from models.servers import Server
 from state.errors import ModelError, UsageError, extra_hint, nearest_hint
 from state.language_model import RenderedPrompt
@@ -81,4 +82,6 @@ class LangChainClient:
             shaped = client.with_structured_output(dict(schema), method="json_schema", include_raw=True)
             answer = (await shaped.ainvoke(list(messages), config))["raw"]
         usage = answer.usage_metadata or {}
-        return ChatAnswer(str(answer.text), usage.get("input_tokens", 0), usage.get("output_tokens", 0))
+        counts = {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
+        read, written = map(token_count, counts.values())
+        return ChatAnswer(str(answer.text), read, written, count_note(counts))

@@ -12,7 +12,9 @@ from typing import Any
 
 from models.answer_limits import add_limits
 from models.chat_client import ChatAnswer, Message
+from models.chat_errors import RefusedAnswerError
 from models.chat_messages import Content
+from models.server_answers import read_chat_answer
 from models.server_likelihood import ServerLikelihoods
 from models.servers import Server
 from state.errors import ModelError, extra_hint
@@ -95,15 +97,14 @@ class ServerClient:
         body = {"messages": asked, **self._fixed, **sampling, "stream": False}
         if schema is not None:
             body["response_format"] = _response_format(schema)
-        answer = await self.post(server, "chat/completions", body)
-        text, usage = _text_of(answer), answer.get("usage") or {}
-        return ChatAnswer(text, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
+        return read_chat_answer(await self.post(server, "chat/completions", body))
 
     async def post(self, server: Server, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the object with which a server answers.
 
         Raises:
             ServerError: It answered with an error.
+            RefusedAnswerError: With what no server means.
             json.JSONDecodeError: With something else.
         """
         headers = {"Content-Type": "application/json"}
@@ -113,7 +114,10 @@ class ServerClient:
         response = await self._client(server).post(f"{server.address}/{path}", content=sent, headers=headers)
         if response.status_code >= 400:
             raise ServerError(response)
-        answer = json.loads(response.content)
+        try:
+            answer = json.loads(response.content)
+        except RecursionError:
+            raise RefusedAnswerError("answers with JSON that is nested too deeply") from None
         if not isinstance(answer, dict):
             raise json.JSONDecodeError("no object", response.text[:80], 0)
         return answer
@@ -154,14 +158,6 @@ def _content(content: Content) -> Any:
         else block
         for block in content
     ]
-
-
-def _text_of(answer: Mapping[str, Any]) -> str:
-    """Return the text of an answer; empty where there is none, so that the model is asked again."""
-    try:
-        return answer["choices"][0]["message"]["content"] or ""
-    except (KeyError, IndexError, TypeError):
-        return ""
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:

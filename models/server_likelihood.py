@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+from models.server_answers import read_chat_logs, read_echo_logs, read_prompt_tokens
 from models.servers import Server
 from prompts.render import as_messages
 from state.errors import ModelError
@@ -85,19 +86,18 @@ class ServerLikelihoods:
 
         Raises:
             ModelError: The answer has none.
+            RefusedAnswerError: It has what is none.
         """
         path = "chat/completions" if way == "chat" else "completions"
         body_of = _chat_body if way == "chat" else _echo_body
         shorter = await self._post(server, path, {"model": self._model, **body_of(messages, before, False)})
         longer = await self._post(server, path, {"model": self._model, **body_of(messages, before + text, True)})
-        try:
-            first, past_last = (int(answer["usage"]["prompt_tokens"]) for answer in (shorter, longer))
-            logs = (_chat_logs if way == "chat" else _echo_logs)(longer)[:past_last]
-            if len(logs) != past_last or not 0 < first < past_last:
-                raise ValueError
-            return [float(log) for log in logs[first:]]
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise ModelError(f"{server.address} returned no log-probabilities of a prompt") from None
+        first, past_last = map(read_prompt_tokens, (shorter, longer))
+        told = (read_chat_logs if way == "chat" else read_echo_logs)(longer)[:past_last]
+        logs = [log for log in told[first:] if log is not None]
+        if not 0 < first < past_last or len(logs) != past_last - first:
+            raise ModelError(f"{server.address} returned no log-probabilities of a prompt")
+        return logs
 
 
 def _first_text(reply: Reply, reply_prefix: str) -> tuple[str, str]:
@@ -121,12 +121,3 @@ def _chat_body(messages: _Messages, reply: str, tells: bool) -> dict[str, Any]:
 def _echo_body(messages: _Messages, reply: str, tells: bool) -> dict[str, Any]:
     lines = "\n".join([*(content for _, content in messages), reply])
     return {"prompt": lines, "max_tokens": 1, **({"echo": True, "logprobs": 1} if tells else {})}
-
-
-def _chat_logs(answer: Mapping[str, Any]) -> list[Any]:
-    """Return the log-probabilities of a prompt's tokens; the first has none."""
-    return [None if token is None else next(iter(token.values()))["logprob"] for token in answer["prompt_logprobs"]]
-
-
-def _echo_logs(answer: Mapping[str, Any]) -> list[Any]:
-    return list(answer["choices"][0]["logprobs"]["token_logprobs"])

@@ -1,28 +1,30 @@
 """The end of a round of an album chat: all of its exchanges are stored at once."""
 
+from collections.abc import Iterable, Iterator
+
 from langgraph.runtime import Runtime
 
 from nodes.album_prompts import forget_exchanges, keep_exchange
 from nodes.limits import Progress, album_chat_is_over
 from nodes.turns import speaking_time_s, spoken_turn
 from state.album import Exchange
-from state.context import Context
-from state.graph_state import AlbumState, DialogueState, ExchangeOutcome
-from state.records import TurnRecord
+from state.context import Context, RecordedTurn
+from state.graph_state import AlbumState, DialogueState
+from state.records import Turn, TurnRecord
 
 
 async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumState:
-    """Store the exchanges of the round, and advance the clock by the longest of them: they are held side by side."""
+    """Record the exchanges of the round, and advance the clock by the longest of them: they are held side by side."""
     context, last = runtime.context, state["turn"] + len(state["pairs"])
-    with context.store.transaction():
-        for turn in sorted(map(int, state["exchanges"])):
-            outcome = state["exchanges"][str(turn)]
-            exchange = Exchange.model_validate(outcome["exchange"])
-            question, parts = _records(state, turn, exchange, outcome, context)
-            context.store.save_step(context.run, turn, "", "exchange", exchange)
-            context.store.save_turn(context.run, question, parts)
-            keep_exchange(context, turn, exchange, question.turn.text, parts["answer"].turn.text)
-    now_s = end_of_round_s(context, state["turn"] + 1, last)
+    recorded = [_recorded(state, turn, context) for turn in sorted(map(int, state["exchanges"]))]
+    context.record(*recorded)
+    for turn in recorded:
+        assert turn.exchange is not None
+        question, answer = turn.record.turn, turn.parts["answer"].turn
+        keep_exchange(context, question.turn, turn.exchange, question.text, answer.text)
+    spoken = [(turn.record.turn, turn.parts["answer"].turn) for turn in recorded]
+    shared = shared_exchanges(context, state["turn"] + 1, state["turn"] + state["kept"])
+    now_s = end_of_round_s([*shared, *spoken], context.parameters.speaking_rate_wpm)
     forget_exchanges(context, last + 1 - 2 * (context.parameters.history_records + 1) * len(state["pairs"]))
     progress = Progress(state["round"], now_s, context.start, context.parameters)
     return {
@@ -35,26 +37,30 @@ async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumSta
     }
 
 
-def end_of_round_s(context: Context, first: int, last: int) -> float:
+def shared_exchanges(context: Context, first: int, last: int) -> Iterator[tuple[Turn, Turn]]:
+    """Yield questions and answers of the turns `first` to `last`, which are stored."""
+    answers = context.store.part_turns(context.run, first, last)
+    for question in context.store.turns(context.run, first, last):
+        yield question, answers[question.turn, "answer"]
+
+
+def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> float:
     """Return when the longest exchange of a round is over, in seconds since the first round began.
 
     Args:
-        context: The run.
-        first, last: The turns of the round; they are stored.
+        exchanges: The questions and answers of the round.
+        rate_wpm: How fast everybody speaks, in words per minute.
     """
-    store, run, rate = context.store, context.run, context.parameters.speaking_rate_wpm
-    questions = store.turns(run, first, last)
-    answers = {turn: answer for (turn, part), answer in store.part_turns(run, first, last).items() if part == "answer"}
-    spoken_s = (
-        sum(speaking_time_s(words.text, rate) for words in (question, answers[question.turn])) for question in questions
+    return max(
+        question.sim_time_s + (speaking_time_s(question.text, rate_wpm) + speaking_time_s(answer.text, rate_wpm))
+        for question, answer in exchanges
     )
-    return questions[0].sim_time_s + max(spoken_s)
 
 
-def _records(
-    state: AlbumState, turn: int, exchange: Exchange, outcome: ExchangeOutcome, context: Context
-) -> tuple[TurnRecord, dict[str, TurnRecord]]:
-    """Return how the question came about, and the plan before it and the answer behind it."""
+def _recorded(state: AlbumState, turn: int, context: Context) -> RecordedTurn:
+    """Return an exchange: how the question came about, and the plan before it and the answer behind it."""
+    outcome = state["exchanges"][str(turn)]
+    exchange = Exchange.model_validate(outcome["exchange"])
     records: dict[str, TurnRecord] = {}
     for part, speaker in (("plan", exchange.asker), ("", exchange.asker), ("answer", exchange.answerer)):
         spoken: DialogueState = {
@@ -66,4 +72,4 @@ def _records(
             "part": part,
         }
         records[part] = spoken_turn(spoken, context)
-    return records.pop(""), records
+    return RecordedTurn(records.pop(""), records, exchange)

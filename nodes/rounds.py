@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from nodes.limits import Progress, group_chat_is_over
 from nodes.turns import speaking_time_s, spoken_turn
-from state.context import Context
+from state.context import Context, RecordedTurn
 from state.graph_state import GroupState, Mind
 from state.records import Turn, TurnRecord
 
@@ -25,10 +25,10 @@ async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState
 
 
 async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Store the utterance, and advance the clock by the time that it takes to say it."""
+    """Record the utterance, and advance the clock by the time that it takes to say it."""
     context, speaker = runtime.context, state["speaker"]
     record = spoken_turn(state, context)
-    context.store.save_turn(context.run, record)
+    context.record(RecordedTurn(record))
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
     mind = state["minds"][speaker]
     after_speaking: Mind = {**mind, "spoke": state["round"], "spoken": mind["spoken"] + 1}
@@ -41,12 +41,12 @@ async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupSt
 
 
 async def record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Store the silence as a turn without a speaker, and advance the clock by its length."""
+    """Record the silence as a turn without a speaker, and advance the clock by its length."""
     context = runtime.context
     turn = Turn(
         turn=state["turn"], round=state["round"], speaker=None, text="", sim_time_s=state["sim_time_s"], ended=False
     )
-    context.store.save_turn(context.run, TurnRecord(turn=turn))
+    context.record(RecordedTurn(TurnRecord(turn=turn)))
     length_s = context.parameters.silence_s
     now_s = state["sim_time_s"] + length_s
     return {

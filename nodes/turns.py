@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from nodes.generate import candidate_at
 from nodes.limits import Progress, dialogue_is_over
-from state.context import Context
+from state.context import Context, RecordedTurn
 from state.graph_state import DialogueState, GroupState
 from state.records import Turn, TurnRecord
 from state.words import spoken_words
@@ -18,10 +18,10 @@ async def take_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialogue
 
 
 async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:
-    """Store the turn and how it came about, and advance the simulated clock by the time that it takes to say it."""
+    """Record the turn and how it came about, and advance the simulated clock by the time that it takes to say it."""
     context = runtime.context
     record = spoken_turn(state, context)
-    context.store.save_turn(context.run, record)
+    context.record(RecordedTurn(record))
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
     is_over = dialogue_is_over(Progress(record.turn.turn, now_s, context.start, context.parameters))
     return {"sim_time_s": now_s, "finished": record.turn.ended or is_over}

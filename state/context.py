@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from state.album import Population
+from state.album import Exchange, Population
 from state.case_seed import resolve_case_seed
 from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder
 from state.meeting import Meeting, Start
 from state.parameters import Layout, Parameters
-from state.records import Case
+from state.records import Case, TurnRecord
 from state.store import AnyRecord, Store
 
 
@@ -58,6 +58,21 @@ class Broker(Protocol):
 
 
 @dataclass(frozen=True)
+class RecordedTurn:
+    """A turn with all that a node knows of it.
+
+    Attributes:
+        record: The turn, and how its utterance came about.
+        parts: The further utterances by part, and how each came about.
+        exchange: The exchange of an album chat; `None` in other conversations.
+    """
+
+    record: TurnRecord
+    parts: Mapping[str, TurnRecord] = field(default_factory=dict)
+    exchange: Exchange | None = None
+
+
+@dataclass(frozen=True)
 class Context:
     """All that a node gets besides its state and that can't be checkpointed.
 
@@ -70,6 +85,8 @@ class Context:
         picture_finder: Finds the picture that a plan means by the pictures themselves; `None`: by their captions.
         kept: What nodes keep of what they have read of the run, so that nothing is read twice (`nodes/past.py`). It
             follows from the store, so it never shows in the digits.
+        recorded: By number, the turns that wait for their traces: who drives the graph stores them together. `None`:
+            nobody does, so a turn is stored as soon as it is recorded.
     """
 
     run: str
@@ -87,6 +104,23 @@ class Context:
     mechanisms: Mapping[str, Any] = field(default_factory=dict, repr=False)
     picture_finder: PictureFinder | None = field(default=None, repr=False)
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    recorded: dict[int, RecordedTurn] | None = field(default=None, repr=False)
+
+    def record(self, *turns: RecordedTurn) -> None:
+        """Take turns that are over: they are stored, all or none, once their traces are known (see `recorded`)."""
+        if self.recorded is not None:
+            self.recorded.update((turn.record.turn.turn, turn) for turn in turns)
+            return
+        with self.store.transaction():
+            for turn in turns:
+                self.save(turn)
+
+    def save(self, turn: RecordedTurn) -> None:
+        """Store a turn; inside a transaction, with whatever else belongs to it."""
+        number = turn.record.turn.turn
+        if turn.exchange is not None:
+            self.store.save_step(self.run, number, "", "exchange", turn.exchange)
+        self.store.save_turn(self.run, turn.record, turn.parts)
 
     def of(self, agent: str, role: ModelRole | None = None) -> "Context":
         """Return the context as it is for an agent in a role. A role's model comes before a participant's."""

@@ -54,10 +54,12 @@ class Activity:
     Attributes:
         text: A clause for the user, such as `waiting 3 s: at most 20 requests a minute`; empty when it goes on.
         fraction: How much is done, from 0 to 1; `None` if that is not known.
+        is_note: Whether it is something to know, which stays to be read, and not something that is being done.
     """
 
     text: str
     fraction: float | None = None
+    is_note: bool = False
 
 
 #: Returns the bytes of the picture of a content hash (`state.store.PictureStore.picture`).

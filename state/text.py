@@ -6,6 +6,7 @@ would obey, `state.seat.in_one_line` for what a keyboard sends, `models.repair` 
 """
 
 import re
+import shlex
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -18,6 +19,16 @@ def one_line(text: object) -> str:
 def first_line(text: object) -> str:
     """Return the first line of a text, or of the message of an error, that is not blank; empty if there is none."""
     return next((line.strip() for line in str(text).splitlines() if line.strip()), "")
+
+
+def shell_argument(text: str) -> str:
+    """Return a text as the last argument of a command to paste into a shell, which takes it for no option."""
+    return f"-- {shlex.quote(text)}" if text.startswith("-") else shlex.quote(text)
+
+
+def path_argument(path: str) -> str:
+    """Return a path as an argument of a command to paste into a shell, which takes it for no option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def folded(text: str) -> str:

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from state.errors import UsageError
+
 #: How the address of a server begins.
 _SERVER = ("postgresql://", "postgres://")
+
+#: What SQLite's own programs take for something else than the name of a file.
+_NO_FILE = (":memory:", "file:")
 
 #: What of an address nobody is shown.
 _SECRET = ("password", "sslpassword")
@@ -44,7 +49,11 @@ def store_address(given: "os.PathLike[str] | str | ServerAddress") -> StoreAddre
     """Return the address of a store: that of a server where a text begins like one, else a path."""
     if isinstance(given, ServerAddress):
         return given
-    return ServerAddress(given) if isinstance(given, str) and given.lower().startswith(_SERVER) else Path(given)
+    if isinstance(given, str) and given.lower().startswith(_SERVER):
+        return ServerAddress(given)
+    if str(given).lower().startswith(_NO_FILE):
+        raise UsageError(f"{given} is no file of its own; a store is a file, or postgresql://USER@HOST/DATABASE")
+    return Path(given)
 
 
 def is_missing(address: StoreAddress) -> bool:

@@ -3,10 +3,9 @@
 from typing import Any
 
 from state.annotation import Annotation, Instrument
-from state.errors import StorageError
 from state.text import first_line
 from storage.contract import Database
-from storage.faults import DAMAGED
+from storage.faults import damaged
 from storage.tables import Table
 from storage.values import json_text, parsed, record_of
 
@@ -44,4 +43,4 @@ class Annotations:
             return record_of(Annotation, row, answers=parsed(row["answers"]))
         except (ValueError, TypeError) as error:
             cause = f"an annotation does not read: {first_line(error)}"
-            raise StorageError(DAMAGED.format(path=self._file.path, cause=cause)) from error
+            raise damaged(self._file.path, cause) from error

@@ -14,7 +14,7 @@ from state.errors import StorageError
 from state.records import Prompt, Unit
 from storage.contents import verified
 from storage.contract import Database
-from storage.faults import DAMAGED, record_faults
+from storage.faults import record_faults, words_of_damage
 from storage.schema import TABLES
 from storage.values import Value, parsed
 
@@ -63,7 +63,7 @@ def reading() -> Iterator[None]:
 
 def damaged(file: Database, cause: str) -> SourceError:
     """Return the error of a source in which something is not as it was written."""
-    return SourceError(DAMAGED.format(path=file.path, cause=cause))
+    return SourceError(words_of_damage(file.path, cause))
 
 
 def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:

@@ -9,12 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from state.errors import StorageError
 from storage.addresses import ServerAddress
 from storage.carrying import in_chunks, marks
 from storage.checkpoints import Checkpoints, PlainSerializer
 from storage.contract import Database
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.objects import CHECKPOINT_TABLES
 from storage.opening import MEMORY, open_connection
 from storage.values import parsed
@@ -118,7 +117,7 @@ def _check(file: Database, table: str, row: dict[str, Any], value: Any) -> None:
         with record_faults(file.path):
             is_readable = isinstance(value, dict) and isinstance(parsed(row["metadata"]), dict)
     if not is_readable:
-        raise StorageError(DAMAGED.format(path=file.path, cause="a checkpoint does not read"))
+        raise damaged(file.path, "a checkpoint does not read")
 
 
 def _tables_of(file: Database) -> list[str]:

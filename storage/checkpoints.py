@@ -23,12 +23,16 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Send
+from typing_extensions import override
 
 from state.errors import StorageError
 from state.text import first_line
 from storage.addresses import StoreAddress
 from storage.faults import storage_faults
 from storage.opening import open_connection
+
+#: The checkpoints behind another one of a thread: later ones, and those of subgraphs.
+BEHIND = "thread_id = {} AND (checkpoint_id > {} OR checkpoint_ns != '')"
 
 
 @asynccontextmanager
@@ -84,6 +88,10 @@ class SynchronousSaver(BaseCheckpointSaver[str]):
         """Delete the checkpoints of a thread."""
         self.delete_thread(thread_id)
 
+    def forget_behind(self, config: RunnableConfig) -> None:
+        """Delete what lies behind a checkpoint of a thread: later ones, those of subgraphs, and what tasks wrote."""
+        raise NotImplementedError
+
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
         """Return this checkpointer: LangGraph's strict mode would allow more than plain data."""
         return self
@@ -105,6 +113,13 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
             except BaseException:
                 self.conn.rollback()
                 raise
+
+    @override
+    def forget_behind(self, config: RunnableConfig) -> None:
+        thread, kept = config["configurable"]["thread_id"], config["configurable"]["checkpoint_id"]
+        with self.cursor() as cursor:
+            cursor.execute(f"DELETE FROM checkpoints WHERE {BEHIND.format('?', '?')}", (thread, kept))
+            cursor.execute("DELETE FROM writes WHERE thread_id = ?", (thread,))
 
 
 # --- serializing ----------------------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from state.cognition import Assessment, Trace
-from state.errors import StorageError
 from state.records import Record
 from state.store import AnyRecord, CognitionStore
 from storage.contents import Contents
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.tables import Table
 from storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
@@ -99,7 +98,7 @@ class Cognition(Contents, CognitionStore):
         )
         if broken:
             cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
-            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+            raise damaged(self.path, cause)
 
     def check_turn(self, run: str, turn: int) -> None:
         """Check that no row of a turn is missing. A row whose key was altered is missing.
@@ -117,7 +116,7 @@ class Cognition(Contents, CognitionStore):
             found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
             if found < count:
                 cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
-                raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+                raise damaged(self.path, cause)
 
     def _counts(self, stored: str) -> list[tuple[str, int]]:
         """Return how many rows of each table were noted; those of a table that can't be are passed over."""
@@ -139,12 +138,12 @@ class Cognition(Contents, CognitionStore):
         if not rows:  # a run may have none; but a damaged index hides one that is there
             if self.file.rows(f"SELECT 1 FROM traces {self.file.dialect.unindexed} {of_turn} LIMIT 1", run, turn):
                 cause = f"the index of traces lacks turn {turn} of run {run}"
-                raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+                raise damaged(self.path, cause)
             return None
         try:
             text = unpacked(rows[0]["trace"])
         except DamagedValueError as error:
-            raise StorageError(DAMAGED.format(path=self.path, cause=f"a trace does not read: {error}")) from error
+            raise damaged(self.path, f"a trace does not read: {error}") from error
         return self._record(Trace, text)
 
     def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:

@@ -13,7 +13,7 @@ from state.records import Prompt, Unit
 from state.store import ContentStore
 from storage.addresses import StoreAddress
 from storage.contract import Database
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.tables import Table
 from storage.values import Value, checksum, searchable
 
@@ -30,7 +30,7 @@ def verified(text: str, content: str, path: StoreAddress | str) -> str:
         StorageError: They differ: the file was changed behind the store's back.
     """
     if content_hash(text) != content:
-        raise StorageError(DAMAGED.format(path=path, cause=f"the text {content} does not match its hash"))
+        raise damaged(path, f"the text {content} does not match its hash")
     return text
 
 
@@ -173,12 +173,12 @@ class Contents(ContentStore):
         """
         for row in rows:
             if not isinstance(row["hash"], str) or not isinstance(row["text"], str):
-                raise StorageError(DAMAGED.format(path=self.path, cause="a text is missing"))
+                raise damaged(self.path, "a text is missing")
             verified(row["text"], row["hash"], self.path)
         return rows
 
     def _missing(self, what: str, content: str) -> StorageError:
-        return StorageError(DAMAGED.format(path=self.path, cause=f"the {what} {content} is missing"))
+        return damaged(self.path, f"the {what} {content} is missing")
 
 
 def _canonical(prompt: Prompt) -> str:

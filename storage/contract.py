@@ -85,8 +85,8 @@ class Database(Protocol):
             StorageError: Another driver has it; the message names its process.
         """
 
-    def clear_lock(self, run: str) -> None:
-        """Remove what the lock of a run has left that nobody holds."""
+    def clear_locks(self) -> None:
+        """Remove what locks have left that nobody holds."""
 
     def drivers(self) -> RunDrivers:
         """Return a look at which runs are driven."""

@@ -14,8 +14,8 @@ from state.errors import StorageError
 from state.words import has_unspaced
 from storage.contract import Database
 from storage.dialects import SQLITE
-from storage.faults import DAMAGED, UNWRITABLE, storage_faults
-from storage.locks import Drivers, clear_lock, drive_lock
+from storage.faults import UNWRITABLE, damaged, storage_faults
+from storage.locks import Drivers, clear_locks, drive_lock
 from storage.opening import MEMORY, open_connection
 from storage.schema import BINARY, IDENTIFIERS
 from storage.terms import UNSPACED, Term, holds_terms
@@ -41,6 +41,8 @@ class StoreFile(Database):
     """The connection of one user of a SQLite file."""
 
     dialect = SQLITE
+
+    _has_driven = False
 
     def __init__(self, path: Path | str, create: bool) -> None:
         """Open the file (see `open_connection`) and check its structure where that is cheap."""
@@ -153,6 +155,8 @@ class StoreFile(Database):
     @override
     def close(self) -> None:
         self._connection.close()
+        if self._has_driven:
+            self.clear_locks()
 
     @property
     @override
@@ -185,12 +189,13 @@ class StoreFile(Database):
     @override
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
         # A store in memory has no other driver.
+        self._has_driven = True
         return nullcontext() if self.path == MEMORY else drive_lock(Path(self.path), run)
 
     @override
-    def clear_lock(self, run: str) -> None:
+    def clear_locks(self) -> None:
         if self.path != MEMORY:
-            clear_lock(Path(self.path), run)
+            clear_locks(Path(self.path))
 
     @override
     def drivers(self) -> Drivers:
@@ -237,7 +242,7 @@ class StoreFile(Database):
             return
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":
-            raise StorageError(DAMAGED.format(path=self.path, cause=found["quick_check"].splitlines()[-1]))
+            raise damaged(self.path, found["quick_check"].splitlines()[-1])
 
 
 def _as_it_is(value: Value) -> Value:

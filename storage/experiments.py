@@ -7,7 +7,7 @@ from typing import Any
 from state.errors import NotFoundError, nearest_hint
 from state.experiment import ExperimentRecord
 from storage.contents import Contents
-from storage.faults import record_faults
+from storage.faults import damaged, record_faults
 from storage.ids import LISTED
 from storage.tables import Table
 from storage.values import parsed, plain_json, record_of
@@ -18,17 +18,26 @@ class Experiments(Contents):
 
     def save(self, name: str, definition: Mapping[str, Any]) -> None:
         """Store the definition of an experiment, in the place of the one that it had."""
-        known = {record.experiment: record for record in self.all()}.get(name)
-        created = datetime.now(UTC) if known is None else known.created
-        row = {"experiment": name, "definition": plain_json(definition), "created": created.isoformat()}
+        table = Table(self.file, "experiments")
         with self.file.transaction():
-            Table(self.file, "experiments").insert(row, replace=True)
+            known = table.select("WHERE experiment = ?", name)
+            created = known[0]["created"] if known else datetime.now(UTC).isoformat()
+            table.insert({"experiment": name, "definition": plain_json(definition), "created": created}, replace=True)
 
     def all(self) -> list[ExperimentRecord]:
         """Return all experiments, newest first."""
         rows = Table(self.file, "experiments").select("ORDER BY created DESC, experiment")
         with record_faults(self.path):
             return [record_of(ExperimentRecord, row, definition=parsed(row["definition"])) for row in rows]
+
+    def check_whole(self) -> None:
+        """Check that there is the experiment of every trial; a worker's shard has trials alone.
+
+        Raises:
+            StorageError: One is missing.
+        """
+        for lost in self._lost():
+            raise damaged(self.path, f"experiment {lost!r}, of which there are trials, is missing")
 
     def get(self, name: str) -> ExperimentRecord:
         """Return an experiment.
@@ -37,10 +46,21 @@ class Experiments(Contents):
             NotFoundError: There is none of that name.
         """
         known = {record.experiment: record for record in self.all()}
-        if name not in known:
-            hint = nearest_hint(name, [*known][:LISTED])
-            raise NotFoundError(f"no experiment {name!r} in {self.path}{hint}; `tertulia lab list` lists them")
-        return known[name]
+        if name in known:
+            return known[name]
+        if name in self._lost():
+            raise NotFoundError(
+                f"experiment {name!r} in {self.path} has trials and no definition any more; the command that ran it "
+                "stores that again"
+            )
+        hint = nearest_hint(name, [*known][:LISTED])
+        raise NotFoundError(f"no experiment {name!r} in {self.path}{hint}; `tertulia lab list` lists them")
+
+    def _lost(self) -> list[str]:
+        """Return the experiments that trials name and that are not there."""
+        named = "SELECT DISTINCT experiment FROM runs WHERE experiment IS NOT NULL"
+        rows = self.file.rows(f"{named} AND experiment NOT IN (SELECT experiment FROM experiments)")
+        return [row["experiment"] for row in rows]
 
     def save_calibration(self, calibration: str, metric: str, curve: Mapping[str, Any]) -> None:
         """Store a calibration under the digest of what was calibrated, in the place of the one that it had."""

@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from pydantic import ValidationError
 
 from state.errors import StorageError
-from state.text import first_line, one_line
+from state.text import first_line, one_line, path_argument
 from storage.addresses import ServerAddress, StoreAddress
 from storage.values import LARGEST_BYTES, DamagedValueError
 
 #: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
 BUSY_TIMEOUT_S = 30
 
-DAMAGED = (
+_DAMAGED = (
     "{path} is damaged or was altered ({cause}); go back to a backup, "
-    "or save what is left with `sqlite3 {path} .recover`"
+    "or save what is left with `sqlite3 {argument} .recover`"
 )
 
 _ALTERED_SERVER = (
@@ -30,16 +30,16 @@ UNWRITABLE = "{path} can't be written; make the file and its folder writable, or
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full, {path} could not be written; free some space, then resume the run",
     sqlite3.SQLITE_READONLY: UNWRITABLE,
-    sqlite3.SQLITE_PERM: "{path} can't be read; give yourself the permission, or take another file with store=…",
+    sqlite3.SQLITE_PERM: "{path} can't be read; give yourself the permission, or name another file",
     sqlite3.SQLITE_BUSY: f"another program has kept {{path}} locked for {BUSY_TIMEOUT_S} s; close it, then try again",
     sqlite3.SQLITE_CANTOPEN: "{path} can't be opened; see that its folder exists, is writable, and that it is a file",
     sqlite3.SQLITE_IOERR: "{path} could not be read or written ({cause}); check the disk, then try again",
-    sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; take another with store=…",
-    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: "{path} is not a Tertulia store, or damaged at its beginning; name another file",
     sqlite3.SQLITE_TOOBIG: f"{{path}} holds, or was to hold, a value of more than {LARGEST_BYTES >> 20} MB",
-    # The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
-    sqlite3.SQLITE_ERROR: DAMAGED,
 }
+
+#: The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
+_ALTERED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 #: The errors of the file; others, such as a broken constraint, are bugs.
 _OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataError)
@@ -47,8 +47,13 @@ _OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataErr
 
 def damaged(path: StoreAddress | str, cause: str) -> StorageError:
     """Return the error of a store that does not hold what was written."""
-    message = _ALTERED_SERVER if isinstance(path, ServerAddress) else DAMAGED
-    return StorageError(message.format(path=path, cause=cause))
+    return StorageError(words_of_damage(path, cause))
+
+
+def words_of_damage(path: StoreAddress | str, cause: str) -> str:
+    """Return what to say of a store that does not hold what was written, and what saves the rest of it."""
+    message = _ALTERED_SERVER if isinstance(path, ServerAddress) else _DAMAGED
+    return message.format(path=path, argument=path_argument(str(path)), cause=cause)
 
 
 @contextmanager
@@ -70,14 +75,15 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code == sqlite3.SQLITE_INTERRUPT:  # by a signal (storage/opening.py)
             raise KeyboardInterrupt from None
+        if type(error) in _OF_THE_FILE and code in _ALTERED:
+            raise damaged(path, one_line(error)) from error
         if type(error) not in _OF_THE_FILE or code not in _ADVICE:
             raise
         raise StorageError(_ADVICE[code].format(path=path, cause=one_line(error))) from error
     except RecursionError as error:
-        raise StorageError(DAMAGED.format(path=path, cause="a record is nested too deeply")) from error
+        raise damaged(path, "a record is nested too deeply") from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError, DamagedValueError) as error:
-        cause = first_line(error)
-        raise StorageError(DAMAGED.format(path=path, cause=f"a record does not read: {cause}")) from error
+        raise damaged(path, f"a record does not read: {first_line(error)}") from error
 
 
 @contextmanager
@@ -99,5 +105,4 @@ def record_faults(path: StoreAddress | str) -> Iterator[None]:
         except (ValidationError, DamagedValueError):
             raise
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            cause = f"a record does not read: {first_line(error)}"
-            raise StorageError(DAMAGED.format(path=path, cause=cause)) from error
+            raise damaged(path, f"a record does not read: {first_line(error)}") from error

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from state.errors import NotFoundError, StorageError, UsageError, extra_hint
+from state.errors import NotFoundError, UsageError, extra_hint
 from state.parameters import Parameters
 from storage.addresses import StoreAddress, is_missing, store_address
 from storage.contents import content_hash
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.schema import Kind
 from storage.store import SqlStore
 from storage.tables import Table
@@ -183,7 +183,7 @@ def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list
     hashes = [content_hash(text) for text in texts]
     known = store.file.rows(f"SELECT hash FROM contents WHERE hash IN {given}", json.dumps(hashes))
     if len(known) != len(hashes):
-        raise StorageError(DAMAGED.format(path=store.path, cause="a text does not match its hash"))
+        raise damaged(store.path, "a text does not match its hash")
     if view.name == "each_unit":
         prompts = f"SELECT DISTINCT prompt FROM turns WHERE prompt IS NOT NULL AND run IN {with_ancestors}"
         for row in store.file.rows(prompts, json.dumps(chosen)):

@@ -8,13 +8,12 @@ from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from state.cognition import Call
-from state.errors import StorageError
 from state.records import Record, Reply
 from state.store import CallStore
 from state.text import first_line
 from storage.cognition import NO_LIMIT
 from storage.contents import Contents, verified
-from storage.faults import DAMAGED
+from storage.faults import damaged
 from storage.tables import Table
 from storage.values import json_text, packed, parsed, record_of, unpacked
 
@@ -71,7 +70,7 @@ class Journal(Contents, CallStore):
             )
         except (ValueError, TypeError) as error:
             cause = f"a call does not read: {first_line(error)}"
-            raise StorageError(DAMAGED.format(path=self.path, cause=cause)) from error
+            raise damaged(self.path, cause) from error
 
     def _parameters(self, row: dict[str, Any]) -> Any:
         if row["parameters_id"] is None:  # a call of a version that did not store them

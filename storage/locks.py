@@ -1,14 +1,23 @@
 """A guard against two drivers of one run. It dies with its process, however that ends."""
 
 import fcntl
+import glob
 import os
+import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from state.errors import StorageError
 from storage.values import identifier
+
+#: Digits of a process id, at most.
+_LONGEST = 20
+
+#: A lock that is held for so many moments is a driver's.
+_MOMENTS, _MOMENT_S = 5, 0.01
 
 
 @contextmanager
@@ -44,11 +53,14 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
         os.close(lock)
 
 
-def clear_lock(store: Path, run: str) -> None:
-    """Remove the file of a lock that nobody holds: a driver that was killed at its very end has left it."""
-    if os.path.lexists(_path_of(store, run)):
-        with suppress(StorageError), drive_lock(store, run):
-            pass
+def clear_locks(store: Path) -> None:
+    """Remove the files of locks that nobody holds: drivers that were killed have left them."""
+    for path in store.parent.glob(f"{glob.escape(store.name)}.*.lock"):
+        run = path.name.removeprefix(f"{store.name}.").removesuffix(".lock")
+        with suppress(OSError, StorageError):  # held, or not ours to remove
+            if path.is_file() and path.stat().st_size <= _LONGEST and re.fullmatch(rb"\d*", path.read_bytes()):
+                with drive_lock(store, run):
+                    pass
 
 
 def _path_of(store: Path, run: str) -> Path:
@@ -58,6 +70,7 @@ def _path_of(store: Path, run: str) -> Path:
 
 def _locked(path: Path, run: str) -> int:
     """Return the descriptor of the locked file."""
+    waited = 0
     while True:
         # Not through a link, and not blocked by a pipe: what lies there may have been sent together with the store.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -72,8 +85,11 @@ def _locked(path: Path, run: str) -> int:
                 os.pwrite(lock, str(os.getpid()).encode(), 0)
                 return lock
         except BlockingIOError:
-            driver = os.pread(lock, 20, 0).decode("ascii", "replace") or "not known yet"
+            driver = os.pread(lock, _LONGEST, 0).decode("ascii", "replace") or "not known yet"
             os.close(lock)
+            if (waited := waited + 1) <= _MOMENTS:  # who clears locks takes each for a moment
+                time.sleep(_MOMENT_S)
+                continue
             who = "thread of this process" if driver == str(os.getpid()) else "process"
             raise StorageError(
                 f"{run} is being driven by another {who} (pid {driver}); wait for it, or stop it, then resume"

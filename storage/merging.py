@@ -20,6 +20,9 @@ from storage.values import parsed, plain_json
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 
+#: What may become of a run, beside that it is refused for what it lacks.
+_OUTCOMES = ("added", "continued", "unchanged", "differing")
+
 #: Turns that are copied in one transaction, unless one run has more: other writers wait for it.
 TURNS_AT_ONCE = 1000
 
@@ -33,12 +36,14 @@ class Merged:
         continued: Those of which it had a beginning.
         unchanged: Those that it had already, or had more of.
         refused: What was not merged, and why; nothing of it was written.
+        differing: The refused runs of which the target has another copy, so that they will be refused again.
     """
 
     added: tuple[str, ...] = ()
     continued: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    differing: tuple[str, ...] = ()
 
 
 def merge(
@@ -88,11 +93,10 @@ class _Merge:
                 self._refused["calibrations"] = str(error)
         self._renumber("runs", "run")
         self._renumber("simulations", "simulation")
-        added, continued, unchanged = (
-            tuple(run for run in records if self._outcomes.get(run) == outcome)
-            for outcome in ("added", "continued", "unchanged")
+        added, continued, unchanged, differing = (
+            tuple(run for run in records if self._outcomes.get(run) == outcome) for outcome in _OUTCOMES
         )
-        return Merged(added, continued, unchanged, self._refused)
+        return Merged(added, continued, unchanged, self._refused, differing)
 
     def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
         """Return runs and their ancestors, each after its parent; one whose lineage is not whole is refused."""
@@ -219,7 +223,7 @@ class _Merge:
             self._done(merger)
 
     def _done(self, merger: RunMerger) -> None:
-        for outcome in ("added", "continued", "unchanged"):
+        for outcome in _OUTCOMES:
             self._outcomes |= dict.fromkeys(getattr(merger, outcome), outcome)
         self._refused |= merger.refused
 

@@ -14,13 +14,13 @@ What tables and indexes are made of is compared in storage/structure.py. This mo
 
 import hashlib
 import re
-import shlex
 import sqlite3
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 from state.errors import StorageError
-from storage.faults import DAMAGED
+from state.text import path_argument
+from storage.faults import words_of_damage
 from storage.schema import SCHEMA_VERSION, TABLES
 
 #: An object: its type, its name, the name of its table, its SQL.
@@ -204,11 +204,11 @@ def _released(version: int) -> tuple[Tokens, ...]:
 def _complaint(kind: str, name: str, tokens: Tokens, version: int, path: str) -> str:
     """Return what to say of an object; a name that a shell or a terminal would obey is not repeated."""
     if not (_PLAIN_NAME.fullmatch(name) and name.lower() in tokens[:5] and kind in _KINDS):
-        return DAMAGED.format(path=path, cause="its schema holds what Tertulia did not make")
+        return words_of_damage(path, "its schema holds what Tertulia did not make")
     if name in _tables(version) or name.startswith("passages_") or name in ("checkpoints", "writes"):
-        return DAMAGED.format(path=path, cause=f"{name} is not as it was made")
+        return words_of_damage(path, f"{name} is not as it was made")
     return (
         f"{path} holds a {kind} {name}, which Tertulia did not make, so nothing in it was read; if it is yours, make "
         "it in a file of your own that attaches the store; to remove it: "
-        f'sqlite3 {shlex.quote(path)} "DROP {kind.upper()} {name}"'
+        f'sqlite3 {path_argument(path)} "DROP {kind.upper()} {name}"'
     )

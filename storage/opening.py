@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from state.errors import StorageError
-from storage.faults import BUSY_TIMEOUT_S, DAMAGED, storage_faults
+from storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
 from storage.objects import check_objects, is_known, objects
 from storage.schema import SCHEMA_VERSION, schema_version
 from storage.structure import check_tables
@@ -111,7 +111,7 @@ def refuse_stump(path: Path) -> None:
     """
     size = path.stat().st_size if os.path.isfile(path) else 0
     if 0 < size < _SMALLEST_PAGE_BYTES:
-        raise StorageError(DAMAGED.format(path=path, cause=f"no more than {size} bytes are left of it"))
+        raise damaged(path, f"no more than {size} bytes are left of it")
 
 
 def refuse_companions(path: str) -> None:

@@ -3,10 +3,9 @@
 from typing_extensions import override
 
 from state.album import picture_hash
-from state.errors import StorageError
 from state.store import PictureStore
 from storage.contents import Contents
-from storage.faults import DAMAGED
+from storage.faults import damaged
 
 
 class Pictures(Contents, PictureStore):
@@ -26,5 +25,5 @@ class Pictures(Contents, PictureStore):
         image = rows[0]["image"]
         if not isinstance(image, bytes) or picture_hash(image) != content:
             cause = f"the picture {content} does not match its hash"
-            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+            raise damaged(self.path, cause)
         return image

@@ -287,7 +287,7 @@ class ServerDatabase(Database):
         return "process"
 
     @override
-    def clear_lock(self, run: str) -> None:
+    def clear_locks(self) -> None:
         """Do nothing: a lock dies with the connection that holds it."""
 
     @override

@@ -2,7 +2,8 @@
 
 A run that was interrupted may have gone on elsewhere. Up to the last turn that both have, all rows must be the same.
 What stands behind it is the turn that was under way: it is computed again from the journal, so of two copies that have
-as many turns the one that has more of the journal is further. How long a call took, and where a round was computed, is
+as many turns the one that has more of the journal is further. A last turn without its trace is the beginning of the
+same turn with it: earlier versions stored one after the other. How long a call took, and where a round was computed, is
 no part of the conversation.
 """
 
@@ -20,7 +21,8 @@ from storage.schema import TABLES
 #: What may change in the row of a run while it goes on, or by hand.
 _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
 
-_NOT_COMPARED = {"id", "seconds"}
+#: What `stored` counts are rows that are compared themselves, or say where a round was computed.
+_NOT_COMPARED = {"id", "seconds", "stored"}
 
 #: How far a run has come, where all else is the same.
 RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
@@ -36,7 +38,7 @@ class Comparison:
 
     Attributes:
         longer: Which of them is further; `None` if both are as far.
-        turns: The last turn that both have; 0 if one has none.
+        turns: The last turn that both have whole; 0 if one has none.
     """
 
     longer: Literal["source", "target"] | None
@@ -62,13 +64,15 @@ class _Copies:
         """Return how far they are (see `compare`)."""
         self._compare_heads(given, known)
         last_given, last_known = self._last(self._source), self._last(self._target)
-        turns = min(last_given, last_known)
+        turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
+        traced = _ahead(*(self._is_traced(file, turns) for file in (self._source, self._target)))
+        is_begun = traced is not None and ahead in (None, traced)
         if turns:
             for first, last in slices(turns):
-                self._compare_turns(first, min(last, turns))
-        if last_given != last_known:
-            return Comparison("source" if last_given > last_known else "target", turns)
-        return Comparison(self._further(turns, given, known), turns)
+                self._compare_turns(first, min(last, turns), untraced=turns if is_begun else None)
+        if is_begun:
+            return Comparison(traced, turns - 1)
+        return Comparison(ahead or self._further(turns, given, known), turns)
 
     def _compare_heads(self, given: dict[str, Any], known: dict[str, Any]) -> None:
         with reading():
@@ -83,12 +87,16 @@ class _Copies:
     def _last(self, file: Database) -> int:
         return int(file.rows("SELECT coalesce(max(turn), 0) AS last FROM turns WHERE run = ?", self._run)[0]["last"])
 
-    def _compare_turns(self, first: int, last: int) -> None:
+    def _is_traced(self, file: Database, turn: int) -> bool:
+        return bool(file.rows("SELECT 1 FROM traces WHERE run = ? AND turn = ?", self._run, turn))
+
+    def _compare_turns(self, first: int, last: int, untraced: int | None) -> None:
         for table, number in NUMBERED.items():
             given, known = self._rows(table, first, last)
-            if given != known:
-                differing = (key for key in {**given, **known} if given.get(key) != known.get(key))
-                turn = min(key[_key(table).index(number)] for key in differing)
+            differing = {key for key in {**given, **known} if given.get(key) != known.get(key)}
+            turns = {key[_key(table).index(number)] for key in differing} - ({untraced} if table == "traces" else set())
+            if turns:
+                turn = min(turns)
                 raise DifferError(f"both runs of this id went on differently: they differ in turn {turn} ({table})")
 
     def _further(self, turns: int, given: dict[str, Any], known: dict[str, Any]) -> Literal["source", "target"] | None:
@@ -105,7 +113,7 @@ class _Copies:
             (RANKS[row["status"]], sum(len(self._rows(table, first, NO_LIMIT)[at]) for table in NUMBERED))
             for at, row in enumerate((given, known))
         ]
-        return None if ranks[0] == ranks[1] else "source" if ranks[0] > ranks[1] else "target"
+        return _ahead(*ranks)
 
     def _rows(self, table: str, first: int, last: int) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
         """Return the rows of both copies by key."""
@@ -113,6 +121,11 @@ class _Copies:
             given = by_hash(self._source, table, rows_of(self._source, table, [self._run], first, last))
         known = by_hash(self._target, table, rows_of(self._target, table, [self._run], first, last))
         return _by_key(table, given), _by_key(table, known)
+
+
+def _ahead(given: Any, known: Any) -> Literal["source", "target"] | None:
+    """Return which of two is more."""
+    return None if given == known else "source" if given > known else "target"
 
 
 def _key(table: str) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ class RunMerger:
     Attributes:
         added, continued, unchanged: The runs with which that was done.
         refused: Those of which nothing was written, and why.
+        differing: Those of them of which the target has another copy, so that they will be refused again.
     """
 
     def __init__(self, source: SqlStore, target: SqlStore, refused: Mapping[str, str]) -> None:
@@ -42,6 +43,7 @@ class RunMerger:
         self.added: list[str] = []
         self.continued: list[str] = []
         self.unchanged: list[str] = []
+        self.differing: list[str] = []
         self.refused: dict[str, str] = {}
 
     def merge(self, rows: Sequence[Row]) -> None:
@@ -91,12 +93,19 @@ class RunMerger:
         run = row["run"]
         try:
             compared = compare(self._source.file, self._target.file, row, known)
-            if compared.longer == "source":
-                self._continue(row, known, compared)
-                self.continued.append(run)
-                return
         except DifferError as error:
             self.refused[run] = str(error)
+            self.differing.append(run)
+            return
+        if compared.longer == "source":
+            with ExitStack() as locks:
+                try:
+                    locks.enter_context(self._target.drive_lock(run))
+                except StorageError as error:
+                    self.refused[run] = str(error)
+                    return
+                self._continue(row, known, compared)
+            self.continued.append(run)
             return
         self.unchanged.append(run)
         if known["label"] is None and row["label"] is not None:
@@ -107,20 +116,15 @@ class RunMerger:
         run, file = row["run"], self._target.file
         with reading():
             self._source.run_record(row)
-        with ExitStack() as locks:
-            try:
-                locks.enter_context(self._target.drive_lock(run))
-            except StorageError as error:
-                raise DifferError(str(error)) from None
-            first = compared.turns + 1 if compared.turns else 0
-            for table, number in NUMBERED.items():
-                file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
-            copy_rows(self._source.file, file, self._carrier, [run], first)
-            file.delete_checkpoints([run])
-            self._copy_checkpoints([run])
-            changes = {column: row[column] for column in ("status", "error", "extensions")}
-            label = row["label"] if known["label"] is None else known["label"]
-            Table(file, "runs").update(known, "run", **changes, label=label)
+        first = compared.turns + 1 if compared.turns else 0
+        for table, number in NUMBERED.items():
+            file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
+        copy_rows(self._source.file, file, self._carrier, [run], first)
+        file.delete_checkpoints([run])
+        self._copy_checkpoints([run])
+        changes = {column: row[column] for column in ("status", "error", "extensions")}
+        label = row["label"] if known["label"] is None else known["label"]
+        Table(file, "runs").update(known, "run", **changes, label=label)
 
     # --- runs that it lacks -----------------------------------------------------------------------------------------
 

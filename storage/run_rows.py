@@ -79,7 +79,7 @@ def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]
 
 
 def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
-    """Check that what turns say was stored with them is there, and that others can read it."""
+    """Check that what turns say was stored with them is there, that no trace is missing, and that all can be read."""
     counts = {table: Counter((row["run"], row[NUMBERED[table]]) for row in rows[table]) for table in NUMBERED}
     with record_faults(file.path):
         for table, columns in _JSON.items():
@@ -91,6 +91,12 @@ def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None
             for table, count in {"turns": 1, **parsed(trace["stored"])}.items():
                 if counts[table][turn] < count:
                     raise damaged(file, f"turn {turn[1]} of run {turn[0]} has {counts[table][turn]} of {count} {table}")
+    traced: dict[str, list[int]] = {}
+    for run, turn in sorted(counts["traces"]):
+        traced.setdefault(run, []).append(turn)
+    for run, turns in traced.items():
+        if missing := {*range(turns[0], turns[-1])}.difference(turns):
+            raise damaged(file, f"the trace of turn {min(missing)} of run {run} is missing")
     for passage in rows["passages"]:
         if passage["text"] != searchable(passage["text"]):
             raise damaged(file, "what is searched holds what can't be in it")

@@ -17,7 +17,7 @@ from state.records import Extension, RunRecord, RunStatus, Trial
 from state.store import Dependents, RunStore
 from storage.cognition import NO_LIMIT
 from storage.contents import Contents
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.ids import LISTED, listed, resolve_id
 from storage.opening import MEMORY
 from storage.removal import delete_runs, delete_unused, pointed_from
@@ -108,9 +108,9 @@ class Runs(Contents, RunStore):
         """
         return self.file.drive_lock(run)
 
-    def clear_lock(self, run: str) -> None:
-        """Remove what the lock of a finished run has left."""
-        self.file.clear_lock(run)
+    def clear_locks(self) -> None:
+        """Remove what the locks of drivers that were killed have left."""
+        self.file.clear_locks()
 
     @override
     def create_run(self, run: RunRecord, start: Start) -> None:
@@ -184,7 +184,7 @@ class Runs(Contents, RunStore):
             raise self._no_such_run(run, run_ids)
         rows = Table(self.file, "runs").select("WHERE run = ?", name, also=f"{TURNS_OF_RUN} AS turns")
         if not rows:
-            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {name} is not found by its id"))
+            raise damaged(self.path, f"run {name} is not found by its id")
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
         return self.run_record(rows[0])
 
@@ -218,7 +218,7 @@ class Runs(Contents, RunStore):
         ):
             if found := self.file.rows(f"SELECT * FROM {lost} LIMIT 1"):
                 cause = f"{what.format_map(found[0])} is missing"
-                raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+                raise damaged(self.path, cause)
 
     @override
     def start(self, run: str) -> Start:
@@ -305,7 +305,7 @@ class Runs(Contents, RunStore):
         """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
         rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
         if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
-            raise StorageError(DAMAGED.format(path=self.path, cause=f"the lineage of run {run} is incomplete"))
+            raise damaged(self.path, f"the lineage of run {run} is incomplete")
 
     def run_record(self, row: dict[str, Any]) -> RunRecord:
         """Return the record of a row of `runs`."""

@@ -12,7 +12,7 @@ from psycopg import Connection, Cursor
 from psycopg.rows import DictRow
 from typing_extensions import override
 
-from storage.checkpoints import PlainSerializer, SynchronousSaver
+from storage.checkpoints import BEHIND, PlainSerializer, SynchronousSaver
 from storage.dialects import POSTGRES
 from storage.postgres import ServerDatabase
 from storage.server_faults import server_faults
@@ -54,6 +54,14 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
         """Store a checkpoint."""
         values = {channel: [value] for channel, value in checkpoint["channel_values"].items()}
         return super().put(config, checkpoint | {"channel_values": values}, metadata, new_versions)
+
+    @override
+    def forget_behind(self, config: RunnableConfig) -> None:
+        thread, kept = config["configurable"]["thread_id"], config["configurable"]["checkpoint_id"]
+        with self._cursor() as cursor, cursor.connection.transaction():
+            cursor.execute(f"DELETE FROM checkpoints WHERE {BEHIND.format('%s', '%s')}", (thread, kept))
+            cursor.execute("DELETE FROM checkpoint_blobs WHERE thread_id = %s AND checkpoint_ns != ''", (thread,))
+            cursor.execute("DELETE FROM checkpoint_writes WHERE thread_id = %s", (thread,))
 
     @override
     def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:

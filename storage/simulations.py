@@ -1,6 +1,7 @@
 """Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import Any
 
 from typing_extensions import override
@@ -8,7 +9,7 @@ from typing_extensions import override
 from state.errors import NotFoundError, StorageError, nearest_hint
 from state.records import Remembered, RunStatus, Stream
 from state.town import FORMED, Encounter, Simulation, Town, TownStore
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.ids import LISTED, resolve_id
 from storage.runs import checked_parameters
 from storage.streams import Streams
@@ -51,7 +52,7 @@ class Simulations(Streams, TownStore):
         lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
         if found := self.file.rows(lost):
             cause = "the record of simulation {simulation} is missing".format_map(found[0])
-            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+            raise damaged(self.path, cause)
         return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
     def get(self, simulation: str) -> Simulation:
@@ -86,7 +87,7 @@ class Simulations(Streams, TownStore):
         )
         if lost:
             cause = "the encounter of conversation {run} is missing".format_map(lost[0])
-            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+            raise damaged(self.path, cause)
 
     def town(self, simulation: str) -> Town:
         """Return the town as a simulation found it."""
@@ -121,9 +122,27 @@ class Simulations(Streams, TownStore):
             Table(self.file, "encounters").insert(row)
 
     def encounters(self, simulation: str) -> list[Encounter]:
-        """Return the encounters of a simulation in their order."""
+        """Return the encounters of a simulation in their order.
+
+        Raises:
+            StorageError: One of them is missing.
+        """
         self._check_encounters()
-        return self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
+        found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
+        self._check_whole(self.get(simulation), [(encounter.day, encounter.number) for encounter in found])
+        return found
+
+    def _check_whole(self, simulation: Simulation, found: Sequence[tuple[int, int]]) -> None:
+        """Check that encounters are the first of those that the days have; all of them, where those are over."""
+        count = simulation.encounters_per_day
+        counts = [len(day) for day in self.town(simulation.simulation).logged] if count is None else [count]
+        days = range(1, simulation.days + 1)
+        expected = ((day, number) for day in days for number in range(1, counts[(day - 1) % len(counts)] + 1))
+        needed = expected if simulation.status == "finished" else islice(expected, len(found))
+        if missing := next((key for key, held in zip_longest(needed, found) if key != held), None):
+            day, number = missing
+            cause = f"encounter {number} of day {day} of simulation {simulation.simulation} is missing"
+            raise damaged(self.path, cause)
 
     @override
     def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:

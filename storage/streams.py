@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from state.errors import StorageError
 from state.parameters import Parameters
 from state.records import Remembered, Stream
 from state.store import Recollection, StreamStore
 from storage.contents import Contents
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.tables import Table
 from storage.values import Value, json_text, parsed
 
@@ -70,7 +69,7 @@ class Streams(Contents, StreamStore):
         )
         if not rows or [row["number"] for row in rows] != [*range(index.length + 1, index.length + 1 + len(rows))]:
             cause = f"memories of {stream.agent} in simulation {stream.simulation} are missing"
-            raise StorageError(DAMAGED.format(path=self.path, cause=cause))
+            raise damaged(self.path, cause)
         for row in self.verified_texts(rows):
             index.add(row["number"], self._memory(row), np.frombuffer(row["vector"], "<f2"))
 

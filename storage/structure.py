@@ -3,8 +3,7 @@
 import sqlite3
 from collections.abc import Collection, Iterable
 
-from state.errors import StorageError
-from storage.faults import DAMAGED
+from storage.faults import damaged
 from storage.schema import TABLES
 
 #: What sqlite-utils makes beside the table whose texts are indexed in full (`Table.enable_fts`).
@@ -31,7 +30,7 @@ def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str
     changed += [table.name for table in TABLES.values() if not table.index_structure <= indexes]
     changed += [name for name in (*views, *_FULL_TEXT) if name not in made]
     if changed:
-        raise StorageError(DAMAGED.format(path=path, cause=f"{changed[0]} is not as it was made"))
+        raise damaged(path, f"{changed[0]} is not as it was made")
 
 
 def _found_columns(connection: sqlite3.Connection) -> dict[str, frozenset[tuple[str, str, str, bool, int]]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from state.errors import StorageError
 from storage.contract import Database
-from storage.faults import DAMAGED
+from storage.faults import damaged
 from storage.schema import CHECKSUM, TABLES
 from storage.values import Value, checksum
 
@@ -28,7 +28,7 @@ class Table:
             row: A value for every column.
             replace: Whether it takes the place of one with its key; if not, that one stays.
         """
-        values = [row[column] for column in self._columns]
+        values = self._values(row)
         sql = self._file.dialect.insert(self._name, (*self._columns, CHECKSUM), replace)
         return self._file.write(sql, *values, checksum(values)).rowcount > 0
 
@@ -39,7 +39,7 @@ class Table:
             rows: Each with a value for every column.
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
-        listed = ([row[column] for column in self._columns] for row in rows)
+        listed = map(self._values, rows)
         records = ([*values, checksum(values)] for values in listed)
         self._file.insert_all(self._name, (*self._columns, CHECKSUM), records, replace)
 
@@ -53,8 +53,25 @@ class Table:
         """
         columns = ", ".join(f"{column} = ?" for column in (*changes, CHECKSUM))
         sql = f"UPDATE {self._name} SET {columns} WHERE {key} = ?"
-        renewed = checksum([changes.get(column, row[column]) for column in self._columns])
+        renewed = checksum(self._values({**row, **changes}))
         self._file.write(sql, *changes.values(), renewed, row[key])
+
+    def _values(self, row: Mapping[str, Value]) -> list[Value]:
+        """Return the values of a row, in the order of its columns.
+
+        Raises:
+            StorageError: One of them is what a reader would call damage.
+        """
+        values = [row[column] for column in self._columns]
+        if not (are_of_kinds(self._name, values) and all(map(_fits, values))):
+            held = TABLES[self._name].column
+            wrong = next(
+                f"{name}={value!r:.60}"
+                for name, value in zip(self._columns, values, strict=True)
+                if not (held(name).holds(value) and _fits(value))
+            )
+            raise StorageError(f"{self._file.path} can't hold {wrong} in {self._name}; nothing of it was stored")
+        return values
 
     def select(self, rest: str, *values: Value, also: str = "") -> list[dict[str, Any]]:
         """Return rows, each by column name.
@@ -73,11 +90,16 @@ class Table:
             held = [row[column] for column in self._columns]
             if row.pop(CHECKSUM) != checksum(held):
                 cause = f"a row of {self._name} does not match its checksum"
-                raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
+                raise damaged(self._file.path, cause)
             if not are_of_kinds(self._name, held):
                 cause = f"a row of {self._name} holds what can't be in it"
-                raise StorageError(DAMAGED.format(path=self._file.path, cause=cause))
+                raise damaged(self._file.path, cause)
         return rows
+
+
+def _fits(value: Value) -> bool:
+    """Return whether a value is no integer that the database has no room for."""
+    return type(value) is not int or value.bit_length() < 64
 
 
 #: The types of rows that were found acceptable, by table: few, so most rows are one look-up.

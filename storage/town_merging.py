@@ -60,6 +60,8 @@ class TownMerger:
             if known:
                 changes = {column: given[column] for column in ("status", "error")}
                 days = max(given["days"], known[0]["days"])
+                if given["days"] < days and given["status"] == "finished":
+                    changes["status"] = "interrupted"  # the target was asked for more days
                 Table(self._target.file, "simulations").update(known[0], "simulation", days=days, **changes)
             self._target.file.delete_checkpoints([self._name])
             with reading():

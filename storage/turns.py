@@ -7,11 +7,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from state.errors import NotFoundError, StorageError
+from state.errors import NotFoundError
 from state.records import Candidate, Reply, Turn, TurnRecord
 from state.store import TurnStore
 from storage.cognition import NO_LIMIT, Cognition
-from storage.faults import DAMAGED, record_faults
+from storage.faults import damaged, record_faults
 from storage.runs import Runs
 from storage.tables import Table
 from storage.values import Value, parsed, plain_json, record_of
@@ -140,7 +140,7 @@ class Turns(Runs, Cognition, TurnStore):
         rows = self._utterances("turns", run, first, last)
         numbers = [row["turn"] for row in rows]
         if numbers != list(range(max(first, 1), max(first, 1) + len(rows))):
-            raise StorageError(DAMAGED.format(path=self.path, cause=f"run {run} has a gap in its turns"))
+            raise damaged(self.path, f"run {run} has a gap in its turns")
         if last is None:
             self.check_run(run)
         with record_faults(self.path):

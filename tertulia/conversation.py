@@ -7,6 +7,7 @@ Where a person has a seat, a turn is interrupted while they are asked; the other
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -19,11 +20,13 @@ from graphs.group_chat import GroupGraph, build_group_chat_graph
 from graphs.town import TownGraph
 from nodes.seat import invite
 from state.album import Population
+from state.cognition import Trace
 from state.context import Context
 from state.errors import UsageError
 from state.graph_state import GroupState
 from state.meeting import Meeting
 from state.seat import Ask
+from storage.checkpoints import SynchronousSaver
 from tertulia.entering import enter
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
 from tertulia.meeting_check import notes_of_round, warnings_of
@@ -70,18 +73,17 @@ async def drive(
         )
     context.broker.clear()
     context.kept.clear()
+    context = replace(context, recorded={})
     note_platform(context, emit)
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
-    async for snapshot in states_of(graph, config):
-        if snapshot.values.get("finished"):
-            return
-        if snapshot.next and snapshot.next[0] in _FIRST:  # what a failed turn has left lies behind it: passed over
-            config, last = snapshot.config, snapshot.values["turn"]
-            break
+    known = await _whole_state(graph, config, checkpointer)
+    if known is not None and known.values.get("finished"):
+        return
+    if known is not None:
+        config, last = known.config, known.values["turn"]
     else:
-        await checkpointer.adelete_thread(context.run)  # what a first turn that failed has left
         entry = await enter(graph, config, context)
         last = context.store.run(context.run).turns
         notes = warnings_of(context.start, context.parameters) if isinstance(context.start, Meeting) else ()
@@ -109,6 +111,20 @@ async def drive(
             return
 
 
+async def _whole_state(
+    graph: ConversationGraph, config: RunnableConfig, checkpointer: BaseCheckpointSaver[Any]
+) -> StateSnapshot | None:
+    """Return the newest state behind a whole turn, `None` if there is none; what a stopped turn has left is deleted."""
+    async for snapshot in states_of(graph, config):
+        if snapshot.values.get("finished"):
+            return snapshot
+        if snapshot.next and snapshot.next[0] in _FIRST:
+            forget_behind(checkpointer, snapshot)
+            return snapshot
+    await checkpointer.adelete_thread(config["configurable"]["thread_id"])
+    return None
+
+
 async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
     """Yield the states of a run or a simulation, newest first, a few read at once: LangGraph reads all at once."""
     before: RunnableConfig | None = None
@@ -116,6 +132,12 @@ async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig
         for state in page:
             yield state
         before = page[-1].config
+
+
+def forget_behind(checkpointer: BaseCheckpointSaver[Any], snapshot: StateSnapshot) -> None:
+    """Delete what is stored behind a state that is gone on from; savers of LangGraph's own keep it unread."""
+    if isinstance(checkpointer, SynchronousSaver):
+        checkpointer.forget_behind(snapshot.config)
 
 
 async def _invoke(
@@ -145,15 +167,22 @@ async def _invoke(
                 answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
             elif task["name"] in _LAST and task["error"] is None:
                 # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
-                with context.store.transaction():
-                    for turn, trace in tracer.traces().items():
-                        context.store.save_trace(context.run, turn, trace)
+                _store(context, tracer.traces())
         if answering is not None:
             await answering
     finally:
         if answering is not None:
             answering.cancel()
     return answering is not None
+
+
+def _store(context: Context, traces: Mapping[int, Trace]) -> None:
+    """Store what was recorded of a turn, or of the exchanges of a round, with the traces: all of it or nothing."""
+    assert context.recorded is not None
+    with context.store.transaction():
+        for turn, trace in traces.items():
+            context.save(context.recorded.pop(turn))
+            context.store.save_trace(context.run, turn, trace)
 
 
 def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:

@@ -6,7 +6,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from nodes.belongings import belongings_at
-from nodes.record_round import end_of_round_s
+from nodes.record_round import end_of_round_s, shared_exchanges
 from nodes.seat import BY_HAND
 from state.album import Exchange, Population
 from state.context import Context
@@ -76,7 +76,10 @@ def album_state(context: Context) -> AlbumState:
     if rounds and len(shared) < rounds.index(round) + len(population.names) // 2:
         round -= 1  # the fork begins in the middle of a round
     before = sum(number <= round for number in rounds)
-    now_s = end_of_round_s(context, rounds.index(round) + 1, before) if round else 0.0
+    now_s = 0.0
+    if round:
+        last_round = shared_exchanges(context, rounds.index(round) + 1, before)
+        now_s = end_of_round_s(last_round, parameters.speaking_rate_wpm)
     exchanges = store.steps(run, "exchange", Exchange, 1, len(shared)) if shared else {}
     return {
         "round": round,

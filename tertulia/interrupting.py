@@ -48,7 +48,9 @@ def interruptible() -> Iterator[None]:
         raise KeyboardInterrupt
 
     alarm = signal.getsignal(signal.SIGALRM)
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    numbers += [signal.SIGHUP] * (signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)  # as nohup asks for
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

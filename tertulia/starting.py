@@ -3,7 +3,6 @@
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
 from state.records import Extension, HasWithheld, RunRecord, Trial
+from state.text import shell_argument
 from tertulia.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.model_names import check_models
 from tertulia.prompt_language import texts_of
@@ -362,7 +362,7 @@ def reopen(
         experiment = run.trial.experiment
         raise UsageError(
             f"run {run.run} is a trial of experiment {experiment}, whose calls meet those of other trials; go on "
-            f"with all of them: tertulia lab resume {shlex.quote(experiment)}"
+            f"with all of them: tertulia lab resume {shell_argument(experiment)}"
         )
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)

@@ -306,7 +306,7 @@ class Run:
             hint = f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)"
             warnings.warn(hint, stacklevel=2)
             with self.store.opened() as store:
-                store.clear_lock(self.id)
+                store.clear_locks()
             return self
         return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
 

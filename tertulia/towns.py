@@ -137,7 +137,8 @@ def reopen_simulation(
     check_days(simulation, days)
     engines = reopen_engines(run_of(simulation, "", 0), access)
     if days is not None:
-        store.simulations.update(simulation.simulation, days=days)
+        changes = {} if days == simulation.days else {"status": "interrupted"}
+        store.simulations.update(simulation.simulation, days=days, **changes)
     return store.simulations.get(simulation.simulation), engines
 
 
@@ -255,17 +256,21 @@ async def drive_town(
         on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
     """
     from graphs.town import build_town_graph
-    from tertulia.conversation import states_of
+    from tertulia.conversation import forget_behind, states_of
 
     graph = build_town_graph(checkpointer)
     config: Any = {"configurable": {"thread_id": context.simulation.simulation}}
     beginning: TownState = {"day": 0, "number": 0}
     state = cast("TownState", {**beginning, "finished": False})
     async for snapshot in states_of(graph, config):
-        if snapshot.next in (("next_encounter",), ()):  # what a failed encounter has left lies behind it: passed over
+        is_whole = snapshot.metadata is not None and snapshot.metadata["source"] == "loop"  # not what began it
+        if is_whole and snapshot.next in (("next_encounter",), ()):
+            forget_behind(checkpointer, snapshot)  # what an encounter that was stopped has left
             # There may be more days than when it was finished.
             state = cast("TownState", {**beginning, **snapshot.values, "finished": False})
             break
+    else:
+        await checkpointer.adelete_thread(context.simulation.simulation)  # what a first encounter has left
     while not state["finished"]:
         await graph.ainvoke(state, config, context=context, durability="exit")
         state = cast("TownState", (await graph.aget_state(config)).values)

@@ -40,7 +40,7 @@ class StatusLine:
 
     def report(self, activity: Activity) -> None:
         """Show what a model waits for, or how far it has come; where its text is empty, show the step again."""
-        if self._status is None:
+        if self._status is None or activity.is_note:
             if activity.text and activity.fraction is None:
                 progress().print(plain(activity.text))
         elif not activity.text:

@@ -102,7 +102,7 @@ class _Dispatch:
     def __init__(self, dispatcher: Dispatcher, crew: Crew, setup: Setup, tasks: Sequence[CohortTask]) -> None:
         self._store, self._folder, self._emit = dispatcher.store, dispatcher.folder, dispatcher.emit
         self._planner, self._crew, self._setup = Planner(dispatcher.additions), crew, setup
-        self._left = deque(_with_ids(self._store, tasks))
+        self._left = deque(filter(self._may_be_driven, _with_ids(self._store, tasks)))
         self._planned: dict[tuple[str, ...], tuple[PlannedCase, ...]] = {}  # by the runs of a cohort
         self._deaths: Counter[tuple[str, ...]] = Counter()
         self._loading, self._idle = set[int](), set[int]()
@@ -134,6 +134,16 @@ class _Dispatch:
             self._crew.give(worker, Assignment(task, self._plan(task), str(shard)))
         if self._left:
             self._plan(self._left[0])  # while the others work
+
+    def _may_be_driven(self, task: CohortTask) -> bool:
+        """Return whether the store may take in what a worker makes of a cohort; where it has refused it, say so."""
+        refused = self._folder.refused(task)
+        if refused is None:
+            return True
+        why = f"the store refuses what a worker made of it, which is kept as {refused}"
+        way = "--workers 1 goes on with what the store has; or remove that file, and the command drives it once more"
+        self._emit(Noted(task.runs[0], f"is not driven again: {why}; {way}"))
+        return False
 
     def _plan(self, task: CohortTask) -> tuple[PlannedCase, ...]:
         if task.runs not in self._planned:

@@ -6,7 +6,6 @@ or a stored run names is executed only where the user names it too, or trusts a 
 """
 
 import importlib
-import shlex
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +23,7 @@ from nodes.mechanisms.mechanism import Mechanism
 from state.errors import ExtensionError, NotFoundError, TrustError, nearest_hint
 from state.files import read_bytes
 from state.records import Extension
-from state.text import first_line
+from state.text import first_line, shell_argument
 
 #: The group under which installed packages name their modules of nodes.
 ENTRY_POINTS = "tertulia.nodes"
@@ -137,7 +136,7 @@ def _trusted_source(extension: Extension, trusted: Mapping[str, str]) -> "Source
 def _untrusted(source: str, by: str) -> TrustError:
     return TrustError(
         f"{by} names the extension {source}, which would be executed, and you have not named it; if you know what it "
-        f"does, add extensions=[{source!r}], or trust it from now on: tertulia trust {shlex.quote(source)}"
+        f"does, add extensions=[{source!r}], or trust it from now on: tertulia trust {shell_argument(source)}"
     )
 
 

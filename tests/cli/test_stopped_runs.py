@@ -159,6 +159,73 @@ def test_a_model_that_fails_in_mid_turn(
     assert cli("show", ended["run"]).out.count("stopped by") == 0
 
 
+@pytest.mark.parametrize(
+    ("begins", "goes_on"),
+    [
+        (("run", "tidewell", *ENDLESS, "--rounds", "4"), ("resume", "@last")),
+        (("run", "team_building", "--rounds", "4"), ("resume", "@last")),
+        (("simulate", "tidewell", "--encounters-per-day", "2"), ("simulate", "--resume", "@last")),
+    ],
+)
+def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: tuple[str, ...], goes_on: tuple[str, ...]
+) -> None:
+    model = Failing()
+    model.problem = RuntimeError("no")
+    with monkeypatch.context() as patched:
+        patched.setattr("models.loading.open_model", lambda *_, **__: model)
+        cli(*begins, *ON_DEMAND).complains(1)
+        cli(*goes_on).complains(1)
+    assert checkpoints(tmp_path)["writes"]
+    assert cli(*goes_on).code == 0
+    stopped = checkpoints(tmp_path)
+    (tmp_path / "tertulia.db").unlink()
+    assert cli(*begins, *ON_DEMAND, "--rehearse").code == 0
+    assert stopped == checkpoints(tmp_path)
+
+
+def checkpoints(folder: Path) -> dict[str, list[Any]]:
+    """Return how many checkpoints each thread has in each namespace, in the order of threads, and what tasks wrote."""
+    with contextlib.closing(sqlite3.connect(folder / "tertulia.db")) as connection:
+        counted = "SELECT checkpoint_ns, count(*) FROM {} GROUP BY thread_id, checkpoint_ns ORDER BY min(rowid)"
+        return {table: list(connection.execute(counted.format(table))) for table in ("checkpoints", "writes")}
+
+
+#: Runs the command line, which gets a signal while it imports a module, or when all that it does is done.
+SIGNALLED = """
+import atexit, os, signal, sys
+when, number, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Signalling:
+    def find_spec(self, name, *_):
+        if name == when:
+            os.kill(os.getpid(), number)
+sys.meta_path.insert(0, Signalling())
+if when == "end":
+    atexit.register(os.kill, os.getpid(), number)
+sys.argv = ["tertulia", *arguments]
+from cli import program
+program()
+"""
+
+
+@pytest.mark.parametrize("when", ["typer", "cli.runs", "storage.store", "end"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
+    tmp_path: Path, when: str, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", SIGNALLED, when, str(int(number)), "runs", "--store", str(tmp_path / "s.db")]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (130, "")
+
+
+def test_what_nohup_lets_live_is_not_stopped(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SIGNALLED}"]
+    arguments = ["typer", str(int(signal.SIGHUP)), "scenarios", "--json"]
+    result = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from storage.database import StoreFile
 

@@ -22,8 +22,9 @@ from graphs.group_chat import build_group_chat_graph
 from graphs.town import build_town_graph
 from graphs.utterance import build_utterance_graph
 from models.batching import BatchingBroker
+from state.cognition import Trace
 from state.context import Context
-from state.errors import ModelError
+from state.errors import ModelError, StorageError
 from state.graph_state import UtteranceOutput
 from state.records import Candidate, TurnRecord
 from storage.checkpoints import open_checkpoints
@@ -279,6 +280,28 @@ async def test_a_run_goes_on_from_whatever_moment_it_was_killed(tmp_path: Path, 
     for left in copies:
         transcript, _ = await driven_anew(left)
         assert transcript == uninterrupted
+
+
+class FailingStore(SqlStore):
+    """Can't store the trace of a turn."""
+
+    def save_trace(self, run: str, turn: int, trace: Trace) -> None:
+        if turn == 2:
+            raise StorageError("the disk is full")
+        super().save_trace(run, turn, trace)
+
+
+async def test_a_turn_is_stored_with_its_trace_or_not_at_all(tmp_path: Path, uninterrupted: Conversation) -> None:
+    path = tmp_path / "tertulia.db"
+    with FailingStore.open(path, create=True) as store:
+        context = a_context(going_on(), store, **SETTINGS)
+        async with open_checkpoints(path) as checkpointer:
+            with pytest.raises(StorageError, match="the disk is full"):
+                await drive(context, checkpointer)
+        assert len(store.turns("k3f9")) == 1
+        assert store.trace("k3f9", 1) is not None
+    transcript, _ = await driven_anew(path)
+    assert transcript == uninterrupted
 
 
 async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +181,34 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
     assert [note.run for note in notes] == ["abcdef"]
     assert "abcdef.db.set-aside" in notes[0].text
     assert (folder.path / "abcdef.db.set-aside").exists()
+    assert spoken(store) == expected
+
+
+def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: dict[Any, Any]) -> None:
+    def interrupt(event: Event) -> None:
+        if isinstance(event, TurnFinished):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on_here(store, interrupt)
+    begun = [record.run for record in reversed(store.runs()) if record.turns and record.status == "interrupted"]
+    folder = ShardFolder.of(store, "grid", Path())
+    folder.make()
+    with closing(sqlite3.connect(folder.path / f"{begun[0]}.db")) as shard:
+        store.file.database.conn.backup(shard)  # type: ignore[attr-defined]
+    with SqlStore.open(folder.path / f"{begun[0]}.db") as shard_store:
+        for run_of_shard in begun:
+            record = shard_store.turn_record(run_of_shard, 1)
+            shard_store.file.write("DELETE FROM turns WHERE run = ? AND turn = 1", run_of_shard)
+            said = record.turn.model_copy(update={"text": "Otherwise."})
+            shard_store.save_turn(run_of_shard, record.model_copy(update={"turn": said}))
+    for _ in range(2):
+        events: list[Event] = []
+        after = run(store, events.append)
+        notes = [event.text for event in events if isinstance(event, Noted)]
+        assert any(f"{begun[0]}.db.refused; --workers 1" in note for note in notes)
+        assert after.missing == EXPERIMENT["cohort_size"]
+    assert go_on_here(store).missing == 0
     assert spoken(store) == expected
 
 

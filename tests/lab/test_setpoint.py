@@ -1,5 +1,7 @@
 """`--diversity`: the pilot, what is stored of it, and what is refused."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,13 @@ from lab.results import read_results
 from lab.running import InProcessExecutor
 from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, known_calibration, steering_settings
 from metrics.diversity import distinct_n
-from state.errors import SettingError
+from state.errors import ModelError, SettingError, StorageError
+from state.records import RunRecord
 from state.setpoint import Setpoint
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.model_names import REHEARSAL
+from tertulia.starting import context_of
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
 
@@ -50,6 +54,55 @@ def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: S
     else:  # the monotone fit of a fall is level
         assert setpoint.diversity == pytest.approx([sum(measured) / 2] * 2)
     assert "dist3 over 3 dialogues of at most 3 utterances" in calibration_lines(setpoint)[0]
+
+
+@contextmanager
+def failing_trials(monkeypatch: pytest.MonkeyPatch, run_fails: Callable[[RunRecord], bool]) -> Iterator[None]:
+    """Let the disk be full for some conversations, as they begin."""
+
+    def full(store: SqlStore, run: RunRecord, *others: Any) -> Any:
+        if run_fails(run):
+            raise StorageError("the disk is full")
+        return context_of(store, run, *others)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tertulia.cohort.context_of", full)
+        yield
+
+
+@pytest.mark.parametrize("factors", [(0.25,), (0.0, 0.5, 1.0)], ids=str)
+def test_a_pilot_that_a_full_disk_spoiled_is_run_to_its_end(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, factors: tuple[float, ...]
+) -> None:
+    task = replace(TASK, pilot=Pilot(3, 2))
+    with SqlStore.open(Path(str(store.path)).with_name("whole.db")) as undisturbed:
+        whole = calibrated(undisturbed, task)
+    of_factors = failing_trials(monkeypatch, lambda run: run.parameters["removal_factor"] in factors)
+    with of_factors, pytest.raises(ModelError, match=rf"{3 * len(factors)} of 15 .* \(the disk is full\); the same"):
+        calibrated(store, task)
+    assert known_calibration(store, task) is None
+    assert calibrated(store, task) == whole == known_calibration(store, task)
+    assert len(store.runs()) == 15
+
+
+def test_what_failed_of_a_pilot_is_run_again_though_the_others_are_enough(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = replace(TASK, pilot=Pilot(4, 2, (0.0, 1.0)))
+    with failing_trials(monkeypatch, lambda run: run.trial is not None and run.trial.trial == 2):
+        assert calibrated(store, task).trials == 3
+        assert known_calibration(store, task) is None
+    assert calibrated(store, task).trials == 4
+    assert known_calibration(store, task) is not None
+
+
+def test_a_calibration_that_a_store_has_of_a_spoiled_pilot_is_made_anew(store: SqlStore) -> None:
+    whole = calibrated(store)
+    spoiled = whole.model_copy(update={"trials": 2})
+    store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", spoiled.model_dump(mode="json"))
+    store.set_status(store.runs()[0].run, "failed", "the disk is full")
+    assert known_calibration(store, TASK) is None
+    assert calibrated(store) == whole == known_calibration(store, TASK)
 
 
 def test_another_metric_takes_the_same_conversations(store: SqlStore) -> None:

@@ -49,6 +49,42 @@ def test_a_trace_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
         cli("show", run, "--node", "all").complains(3, f"what was executed in turn {turn} of run {run} is not in the")
 
 
+def test_a_trace_that_is_lost_is_told_on_merging(cli: Cli, tmp_path: Path) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json").json["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        connection.execute("DELETE FROM traces WHERE turn = 2")
+    merged = cli("merge", "tertulia.db", "--into", "all.db")
+    assert merged.code == 1
+    assert f"the trace of turn 2 of run {run} is missing" in merged.err + merged.out
+
+
+@pytest.mark.parametrize(
+    ("lost", "missing"),
+    [
+        ("day > 0", "encounter 1 of day 1"),
+        ("day = 2 AND number = 2", "encounter 2 of day 2"),
+        ("day = 1", "1 of day 1"),
+    ],
+)
+def test_an_encounter_that_is_lost_with_its_conversation_is_told(
+    cli: Cli, tmp_path: Path, lost: str, missing: str
+) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--days", "2", "--encounters-per-day", "2", "--set", "max_turns=2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        runs = [run for (run,) in connection.execute(f"SELECT run FROM encounters WHERE {lost}")]
+        for table in ("encounters", "runs", "lineage", "traces"):
+            connection.executemany(f"DELETE FROM {table} WHERE run = ?", [(run,) for run in runs])
+    cli("days", "@last").complains(1, "tertulia.db is damaged", missing)
+    cli("days", "@last", "--encounters").complains(1, "tertulia.db is damaged", missing)
+
+
+def test_an_experiment_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
+    assert cli("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "2").code == 0
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute("DELETE FROM experiments").rowcount == 1
+    cli("lab", "list").complains(1, "tertulia.db is damaged", "of which there are trials, is missing")
+
+
 def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
     cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2")
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:

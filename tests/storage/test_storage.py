@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from support.postgres_server import NewStore
 from support.stored import NOW, a_candidate, a_case, a_prompt, a_run, a_turn_record, stored_rows, write_turn
 
+from state.cognition import Call
 from state.errors import NotFoundError, StorageError, UsageError
 from state.meeting import Attendee, Goal, Meeting, Start
+from state.parameters import Parameters
 from state.records import (
     Candidate,
     Case,
@@ -104,12 +106,16 @@ turn_records = st.builds(
 json_values = st.none() | st.booleans() | st.integers() | floats | texts | st.lists(st.integers(), max_size=3)
 extensions = st.builds(Extension, source=texts, hash=texts)
 ids = st.from_regex(r"[a-zA-Z0-9_][a-zA-Z0-9_-]{0,63}", fullmatch=True)
+#: Parameters of another version; what a name of this one's takes is checked.
+other_parameters = names.filter(lambda name: name not in Parameters.model_fields)
 #: Of a fork, the turns that it has in common with its parent are its first ones.
 runs = st.builds(
     RunRecord, run=ids, status=st.sampled_from(["running", "interrupted", "failed", "finished"]), scenario=texts,
     kind=st.sampled_from(["dialogue", "group_chat"]),
     model=texts, embedder=texts, rehearsed=st.booleans(), seed=st.integers(), error=st.none() | texts, created=times,
-    parameters=st.dictionaries(names, json_values, max_size=3).map(lambda others: {"removal_factor": 0.5, **others}),
+    parameters=st.dictionaries(other_parameters, json_values, max_size=3).map(
+        lambda others: {"removal_factor": 0.5, **others}
+    ),
     participant_models=st.dictionaries(
         names,
         st.builds(ParticipantModel, model=texts, parameters=st.dictionaries(names, json_values, max_size=2)),
@@ -248,6 +254,15 @@ def test_a_turn_is_stored_whole_or_not_at_all(store_with_run: SqlStore) -> None:
     assert store_with_run.file.rows("SELECT * FROM unit_scores") == []
     store_with_run.save_turn("k3f9", a_turn_record(scores={"m1": 1.0}))
     assert len(store_with_run.turns("k3f9")) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("tokens", [1576.5, 1576.0, 2**63, "1576"])
+def test_what_a_reader_would_call_damage_is_not_stored(store_with_run: SqlStore, tokens: object) -> None:
+    call = Call(round=1, agent="Ana", node="generate", model="m", prompt="0" * 32)
+    with pytest.raises(StorageError, match=r"can't hold prompt_tokens=.* in calls; nothing of it was stored"):
+        store_with_run.save_calls("k3f9", [call, call.model_copy(update={"attempt": 1, "prompt_tokens": tokens})])
+    assert store_with_run.calls("k3f9") == []
 
 
 def test_turns_are_counted_and_read_by_range(store_with_run: SqlStore) -> None:

@@ -253,17 +253,30 @@ def test_a_second_driver_is_told_the_first_and_a_dead_one_has_nothing(path: Path
         driver.communicate()
 
 
-def test_a_lock_that_was_left_is_cleared_and_one_that_is_held_is_not(path: Path) -> None:
+def test_locks_that_were_left_are_cleared_and_one_that_is_held_is_not(path: Path) -> None:
+    def lock(run: str) -> Path:
+        return path.with_name(f"{path.name}.{run}.lock")
+
     with SqlStore.open(path, create=True) as store:
-        lock = path.with_name(f"{path.name}.k3f9.lock")
-        store.clear_lock("k3f9")
-        assert not lock.exists()
-        lock.touch()
-        store.clear_lock("k3f9")
-        assert not lock.exists()
-        with store.drive_lock("k3f9"):
-            store.clear_lock("k3f9")
-            assert lock.exists()
+        store.clear_locks()
+        lock("k3f9").touch()
+        lock("x2ab").write_text("4194304")
+        lock("notes").write_text("who holds what: see the wiki")
+        lock("link").symlink_to(lock("notes"))
+        with store.drive_lock("h31d"):
+            store.clear_locks()
+            assert lock("h31d").exists()
+        assert sorted(path.parent.glob("*.lock")) == [lock("link"), lock("notes")]
+
+
+def test_who_has_driven_leaves_no_lock_of_those_that_were_killed(path: Path) -> None:
+    left = path.with_name(f"{path.name}.k3f9.lock")
+    with SqlStore.open(path, create=True) as store:
+        left.write_text("4194304")
+    assert left.exists()  # who only reads changes nothing
+    with SqlStore.open(path) as store, store.drive_lock("x2ab"):
+        pass
+    assert not left.exists()
 
 
 def test_the_lock_holds_within_a_process_and_is_freed_by_an_error(path: Path) -> None:

@@ -5,10 +5,14 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import typer
+
+from cli.main import build_app
 
 
 class Result(NamedTuple):
@@ -69,3 +73,16 @@ def write_prompt(at: Path, *ids: Any) -> Path:
     units = [{"id": id, "block": "memory", "kind": "item", "text": f"Memory {id}.\n", "removable": True} for id in ids]
     at.write_text(json.dumps({"units": units}), encoding="utf-8")
     return at
+
+
+def all_commands() -> list[str]:
+    """Return every command of the command line, those of groups by both names."""
+
+    def named(command: Any, path: str) -> Iterator[str]:
+        inner = getattr(command, "commands", {})
+        if path and (not inner or path == "runs"):
+            yield path
+        for name in inner:
+            yield from named(inner[name], f"{path} {name}".strip())
+
+    return list(named(typer.main.get_command(build_app()), ""))

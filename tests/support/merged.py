@@ -23,7 +23,7 @@ def merged(into: Path, *sources: Path) -> list[Merged]:
 
 def assert_same(expected: Path, found: Path) -> None:
     """Assert that two stores hold the same, whatever their rows are called by."""
-    assert not differences(content(expected, calls_in_order=False), content(found, calls_in_order=False))
+    assert not differences(content(expected, is_in_order=False), content(found, is_in_order=False))
 
 
 def copied(store: Path, to: Path) -> Path:

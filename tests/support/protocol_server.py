@@ -49,6 +49,7 @@ class Served:
         tells: How log-probabilities of prompts are told: by chat completions (vLLM), or by completions with `echo`;
             `None`: not at all.
         read: Reads a prompt, for them.
+        altered: Changes the body of every answer before it is sent.
         hold_from: From so many answers on, requests are held until `release` is set: asked, and never answered.
         requests, answered: What came, and how often each whole answer was given, by the request's messages and seed.
     """
@@ -65,6 +66,7 @@ class Served:
     answer: Answer | None = None
     tells: Literal["chat", "echo"] | None = None
     read: Reading = read_words
+    altered: Callable[[bytes], bytes] = bytes
     hold_from: int | None = None
     release: threading.Event = field(default_factory=threading.Event)
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -223,6 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, body, headers)
 
     def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None, cut: bool = False) -> None:
+        body = self.served.altered(body) if status == 200 else body
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

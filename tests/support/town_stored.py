@@ -52,7 +52,7 @@ def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
     """Store the two days, and what Ada remembers of them."""
     simulation = Simulation(
         simulation=name,
-        status="finished",
+        status="interrupted",
         town="quay",
         model="m",
         embedder="e",

@@ -34,20 +34,13 @@ async (factors) => {{
 }}
 """
 
-_FRAMES = f"""
-async (factors) => {{
+_FRAME = f"""
+async (factor) => {{
   const move = {_MOVE};
-  const slider = document.querySelector(".making input[type=range]");
-  const frames = [];
-  for (const factor of factors) {{
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-    const began = performance.now();
-    move(slider, factor, "input");
-    // The frame in which the move is drawn begins, and what stands behind it in the queue runs once it is painted.
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    frames.push(performance.now() - began);
-  }}
-  return frames;
+  await new Promise((resolve) => requestAnimationFrame(resolve));
+  move(document.querySelector(".making input[type=range]"), factor, "input");
+  // The frame in which the move is drawn begins, and what stands behind it in the queue runs once it is painted.
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }}
 """
 
@@ -73,11 +66,10 @@ def struck_units(page: Page, factors: Iterable[float]) -> list[list[set[str]]]:
     ]
 
 
-def slider_frames_ms(page: Page, factors: Iterable[float]) -> tuple[list[float], list[float]]:
-    """The milliseconds from a move of the slider until what it changes is painted, for each move.
+def slider_work_ms(page: Page, factors: Iterable[float]) -> list[float]:
+    """For each move of the slider: the milliseconds of CPU that the page's thread works until the change is painted.
 
-    Returns:
-        What the page's thread worked, and what passed: on a busy machine the latter is more, and says nothing of it.
+    The time that passes is the business of benchmarks/viewer.py: on a busy machine it says nothing of the page.
     """
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -86,14 +78,14 @@ def slider_frames_ms(page: Page, factors: Iterable[float]) -> tuple[list[float],
         metrics = session.send("Performance.getMetrics")["metrics"]
         return 1000 * next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
 
-    work, passed, before = [], [], worked_ms()
+    work, before = [], worked_ms()
     for factor in factors:
-        passed += page.evaluate(_FRAMES, [repr(float(factor))])
+        page.evaluate(_FRAME, repr(float(factor)))
         after = worked_ms()
         work.append(after - before)
         before = after
     session.detach()
-    return work, passed
+    return work
 
 
 def show_prompt(

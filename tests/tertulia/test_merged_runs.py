@@ -91,7 +91,7 @@ def union(shards: list[Path], into: Path) -> Path:
 @pytest.fixture(scope="module")
 def expected(shards: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """What the shards hold together, merged in their order."""
-    return content(union(shards, tmp_path_factory.mktemp("whole") / "whole.db"), calls_in_order=False)
+    return content(union(shards, tmp_path_factory.mktemp("whole") / "whole.db"), is_in_order=False)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -101,7 +101,7 @@ def test_shards_are_the_same_store_in_any_order(
     into = union(random.Random(order).sample(shards, SHARDS), tmp_path / "into.db")
     if order == 1:
         assert all(len(source.merged.unchanged) == 10 for source in merge_stores([*map(str, shards)], into))
-    assert not differences(expected, content(into, calls_in_order=False))
+    assert not differences(expected, content(into, is_in_order=False))
 
 
 def test_every_run_of_a_merged_store_goes_on(shards: list[Path], tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -206,9 +205,7 @@ def test_a_run_whose_process_was_killed_is_told_apart_from_one_that_goes_on(tmp_
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
-        killed_at = time.monotonic()
         killed = _until(changes, "running", False)
-        assert time.monotonic() - killed_at < 2
         assert killed["run"] == going_on["run"]
         assert ask(address, "api/runs").json["runs"][0]["status"] == "running"  # as `runs` has it
         assert ask(address, "api/runs/@last/actions").json["resume"] == ["resume", killed["run"]]
