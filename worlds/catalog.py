@@ -236,6 +236,44 @@ def extensions_of(scenario: str) -> tuple[str, ...]:
     return tuple(extension_source(source, path.parent) for source in read_scenario_file(path).extensions)
 
 
+def file_of(scenario: str, folder: Path = Path()) -> Path | None:
+    """Return the file, or the folder of a log, that is read for a scenario; `None` for what is shipped.
+
+    Args:
+        scenario: What is named, `:all` behind it or not.
+        folder: The folder that a relative path starts from.
+    """
+    prefix, path, _ = _parts_of(scenario)
+    at = folder / os.path.expanduser(path)
+    return at if prefix or _is_file(path) or (path not in SHIPPED and at.is_file()) else None
+
+
+def named_from_here(scenario: str, folder: Path) -> str:
+    """Return a scenario that a file in a folder names as it is named from the current folder."""
+    if file_of(scenario, folder) is None:
+        return scenario
+    prefix, path, case = _parts_of(scenario)
+    return f"{prefix}{path_from_here(path, folder)}{case}"
+
+
+def path_from_here(path: str, folder: Path) -> str:
+    """Return a path that a file in a folder names: relative to the current folder where it lies in that."""
+    if os.path.isabs(os.path.expanduser(path)):
+        return path
+    at = Path(os.path.abspath(folder / path))
+    return str(at.relative_to(Path.cwd()) if at.is_relative_to(Path.cwd()) else at)
+
+
+def _parts_of(scenario: str) -> tuple[str, str, str]:
+    """Return `ga:` or nothing, the name or path, and `:all`, the number of a case, or nothing."""
+    prefix = "ga:" if scenario.startswith("ga:") else ""
+    named = scenario.removeprefix(prefix)
+    if not prefix and not named.endswith(":all"):
+        return "", named, ""
+    found = re.fullmatch(r"(.+?)((?::[0-9]{1,9})?(?::all)?)", named, re.DOTALL)
+    return (prefix, found[1], found[2]) if found else (prefix, named, "")
+
+
 def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
     """Return `count` of the cases, evenly spaced: the middle case of each of `count` equal stretches.
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from state.errors import NotFoundError, ScenarioError
-from state.files import read_text
+from state.files import NOT_FOLLOWED, is_linked, links_noted, read_text
 from state.languages import language_of
 from state.records import Memory, MemoryKind, Persona, Utterance
 from state.text import one_line
@@ -34,6 +34,9 @@ _DATES = ("%B %d, %Y", "%Y年%m月%d日")
 
 #: The largest file of a run that is read: everything that 25 people did in two days takes less than 20 MB.
 MOST_BYTES = 64 * 10**6
+
+#: The folder of a person's files, and the files of what everybody did.
+MEMORY, _MOVEMENT_FILE, _META_FILE = "bootstrap_memory", "master_movement.json", "meta.json"
 
 T = TypeVar("T")
 
@@ -120,15 +123,32 @@ def read_run(folder: Path) -> RunFiles:
         raise ScenarioError(f"{folder} is not a folder; give the folder of a Generative Agents run")
     if not (folder / "personas").is_dir():
         raise ScenarioError(f"{folder} holds no personas/ folder; give the folder of a Generative Agents run")
-    homes = sorted(path for path in (folder / "personas").iterdir() if path.is_dir() and not path.name.startswith("."))
+    _refuse_link(folder / "personas", folder)
+    entries = sorted(path for path in (folder / "personas").iterdir() if not path.name.startswith("."))
+    homes = [path for path in entries if path.is_dir() and not path.is_symlink()]
+    links = [path for path in entries if path.is_symlink()]
     if not homes:
-        raise ScenarioError(f"{folder / 'personas'} is empty; a run has one folder per person there")
+        linked = f" ({NOT_FOLLOWED})" if links else ""
+        raise ScenarioError(f"{folder / 'personas'} is empty{linked}; a run has one folder per person there")
     actions, notes = _read_movement(folder)
+    for home in homes:
+        links += [file for file in (home / MEMORY / "spatial_memory.json",) if is_linked(file, folder)]
+    links += [file for file in (folder / name for name in (_MOVEMENT_FILE, _META_FILE)) if file.is_symlink()]
     return RunFiles(
         people={home.name: _read_person(home, actions.get(home.name, [])) for home in homes},
         rooms=_read_rooms(homes),
-        notes=notes,
+        notes=(*notes, *links_noted([str(link.relative_to(folder)) for link in links], folder)),
     )
+
+
+def _refuse_link(file: Path, folder: Path) -> None:
+    """Refuse a file that a run can't do without, where a link leads out to it.
+
+    Raises:
+        ScenarioError: One does.
+    """
+    if is_linked(file, folder):
+        raise ScenarioError(f"{file}: {NOT_FOLLOWED}")
 
 
 def address_in_words(address: str) -> str | None:
@@ -199,8 +219,9 @@ _TREE = TypeAdapter(dict[str, dict[str, dict[str, Any]]])
 
 
 def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
-    memory = home / "bootstrap_memory"
+    memory = home / MEMORY
     for needed in (memory / "associative_memory" / "nodes.json", memory / "scratch.json"):
+        _refuse_link(needed, home)
         if not needed.exists():
             raise ScenarioError(f"{needed} is missing; every person of a run needs nodes.json and scratch.json")
     file = memory / "scratch.json"
@@ -217,7 +238,7 @@ def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     )
     rest = scratch.model_extra or {}
     end_of_run = [field for field in END_OF_RUN_FIELDS if rest.get(field)]
-    if (memory / "spatial_memory.json").exists():
+    if _is_there(memory / "spatial_memory.json", home):
         end_of_run.append("spatial_memory.json")
     return PersonFiles(
         persona=persona,
@@ -261,8 +282,8 @@ def _number(id: str) -> tuple[int, str]:
 def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
     rooms: dict[str, frozenset[str]] = {}
     for home in homes:
-        file = home / "bootstrap_memory" / "spatial_memory.json"
-        if file.exists():
+        file = home / MEMORY / "spatial_memory.json"
+        if _is_there(file, home):
             for world, buildings in _checked(_TREE, _load(file), file).items():
                 for building, objects in buildings.items():
                     key = f"{world}:{building}"
@@ -274,10 +295,10 @@ def _read_rooms(homes: list[Path]) -> dict[str, frozenset[str]]:
 
 
 def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ...]]:
-    file, meta_file = folder / "master_movement.json", folder / "meta.json"
-    if not file.exists():
+    file, meta_file = folder / _MOVEMENT_FILE, folder / _META_FILE
+    if not _is_there(file, folder):
         return {}, ("master_movement.json is not there: activities are from the people's own memories",)
-    if not meta_file.exists():
+    if not _is_there(meta_file, folder):
         return {}, ("meta.json is not there, so the steps of master_movement.json have no time: it is not used",)
     meta = _checked(TypeAdapter(_Meta), _load(meta_file), meta_file)
     start = _date_of(meta, meta_file)
@@ -312,6 +333,11 @@ def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[
 
 
 # --- reading and checking -------------------------------------------------------------------------------------------
+
+
+def _is_there(file: Path, folder: Path) -> bool:
+    """Return whether a file is in a folder of a run, and no link."""
+    return file.exists() and not is_linked(file, folder)
 
 
 def _load(file: Path) -> Any:

@@ -17,7 +17,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from state.album import MOST_PIXELS, PictureFile, picture_hash
 from state.errors import NotFoundError, ScenarioError, nearest_hint
-from state.files import read_bytes
+from state.files import links_noted, read_bytes
 from state.text import one_line
 from worlds.yaml_file import YamlFile, complete_problem, shown
 
@@ -123,25 +123,37 @@ def main_colours(image: Image.Image) -> tuple[str, ...]:
 
 
 def list_pictures(folder: Path) -> list[str]:
-    """Return the names of the picture files of a folder, sorted; other files, hidden ones and subfolders are not.
+    """Return the names of the picture files of a folder, sorted; no other files, hidden ones, links and subfolders.
 
     Raises:
         NotFoundError: There is no such folder.
         ScenarioError: It is no folder, can't be read or has no pictures; or the name of one can't be stored.
     """
     try:
-        names = sorted(name for name in os.listdir(folder) if is_picture(name) and not name.startswith("."))
+        names = [name for name in _named_like_pictures(folder) if not os.path.islink(folder / name)]
     except FileNotFoundError:
         raise NotFoundError(f"there is no folder {_path(folder)} of pictures") from None
     except (OSError, ValueError) as error:  # a ValueError is of a NUL in the name
         words = getattr(error, "strerror", error)
         raise ScenarioError(f"{_path(folder)}: can't be read as a folder of pictures: {words}") from None
     if not names:
-        raise ScenarioError(f"{_path(folder)}: has no pictures; their names end in {', '.join(PICTURE_ENDINGS)}")
+        links = f" ({links[0]})" if (links := linked_pictures(folder)) else ""
+        endings = ", ".join(PICTURE_ENDINGS)
+        raise ScenarioError(f"{_path(folder)}: has no pictures; their names end in {endings}{links}")
     for name in names:
         if problem := text_problem(name):
             raise ScenarioError(f"{_path(folder)}: the name {shown(name)} {problem}; rename the file")
     return names
+
+
+def linked_pictures(folder: Path) -> tuple[str, ...]:
+    """Return a line about pictures and captions of a folder that are links, as a tuple; empty where none are."""
+    names = [*_named_like_pictures(folder), CAPTIONS]
+    return links_noted([ascii(name)[1:-1] for name in names if os.path.islink(folder / name)], folder)
+
+
+def _named_like_pictures(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if is_picture(name) and not name.startswith("."))
 
 
 def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | None]]:
@@ -155,7 +167,7 @@ def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | 
         ScenarioError: The file can't be read, or captions what is not there.
     """
     captions: dict[str, tuple[str, str | None]] = {name: (caption_of(name), None) for name in names}
-    if not os.path.lexists(folder / CAPTIONS):
+    if not os.path.lexists(folder / CAPTIONS) or os.path.islink(folder / CAPTIONS):
         return captions
     file = YamlFile.read(folder / CAPTIONS)
     if not isinstance(file.values, dict):

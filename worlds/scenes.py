@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from state.errors import ScenarioError
-from state.files import read_text
+from state.files import links_noted, read_text
 from state.meeting import BIG_FIVE, EMOTIONS
 from state.records import Record
 
@@ -234,19 +234,25 @@ def shipped_scenes() -> Path:
 
 
 def read_scenes(paths: Sequence[Path]) -> list[Scene]:
-    """Return the scenes of files, and of all `*.jsonl` files of folders, in the order of their names.
+    """Return the scenes of files, and of all `*.jsonl` files of folders but links, in the order of their names.
 
     Raises:
         ScenarioError: A file is missing, holds no scene, too many, or one that is none; it names file and line.
     """
     scenes: list[Scene] = []
     for path in paths:
-        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        files = [file for file in found if file == path or not file.is_symlink()]
         if not files:
             raise ScenarioError(f"{path} holds no scenes: there is no file *.jsonl in it")
         for file in files:
             scenes += _scenes_of(file)
     return scenes
+
+
+def linked_scenes(folder: Path) -> tuple[str, ...]:
+    """Return a line about the files of scenes in a folder that are links, as a tuple; empty where there are none."""
+    return links_noted(sorted(file.name for file in folder.glob("*.jsonl") if file.is_symlink()), folder)
 
 
 def _scenes_of(file: Path) -> list[Scene]:

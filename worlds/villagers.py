@@ -14,7 +14,7 @@ from state.errors import NotFoundError, ScenarioError, SettingError
 from state.parameters.album import AGENTS, AlbumParameters
 from state.randomness import keyed_generator
 from state.records import Persona
-from worlds.pictures import caption_of, list_pictures, read_captions, read_picture
+from worlds.pictures import caption_of, linked_pictures, list_pictures, read_captions, read_picture
 from worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
 from worlds.yaml_file import YamlFile, shown
 
@@ -48,8 +48,9 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
     given = PICTURES if is_shipped and parameters.pictures is None else parameters.pictures
     folder = file.path.parent if given is None else Path(os.path.expanduser(given))
     captions: Mapping[str, tuple[str, str | None]] = {}
+    links: tuple[str, ...] = ()
     if given is not None:
-        names = list_pictures(folder)
+        names, links = list_pictures(folder), linked_pictures(folder)
         captions = read_captions(folder, names)
         if parameters.pictures is not None and (is_shipped or not _names_pictures(file, names)):
             roles = _dealt(roles, names, parameters.album_pictures)
@@ -65,6 +66,7 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
     present = set(captions) if file.is_public else None
     return Population(
         scenario=scenario,
+        withheld=links,
         title=file.title or caption_of(file.path.name),
         time=file.time or _TIME,
         place=file.place,
