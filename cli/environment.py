@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.terminal.output import plain, progress
 from cli.terminal.status_line import StatusLine
 from storage.addresses import StoreAddress, store_address
 
@@ -49,11 +51,18 @@ def user_trust(line: StatusLine | None = None) -> "Trust":
     return Trust(Path(folder), (line or StatusLine(None)).confirm)
 
 
-def additions(extensions: Iterable[str] | None) -> "Additions":
-    """Return the extensions that the command names, and what else may be executed."""
+def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -> "Additions":
+    """Return the extensions that the command names, and what else may be executed; remember the files of scenarios."""
+    from tertulia.named_files import files_named, remember_files
     from tertulia.starting import Additions
 
-    return Additions(list(extensions or ()), trust=user_trust())
+    remember_files(files_named(scenarios, {}), trust := user_trust())
+    return Additions(list(extensions or ()), trust=trust, report=cache(print_note))
+
+
+def print_note(text: str) -> None:
+    """Print a note beside what a command does."""
+    progress().print(plain(f"note: {text}", "yellow"))
 
 
 def key_of(variable: str | None) -> str | None:

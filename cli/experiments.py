@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cli import options
-from cli.environment import store_path
+from cli.environment import store_path, user_trust
 from cli.reports import EmbedderOption, FluencyOption, ForceOption, OutOption, Wanted, print_missing, write_report
 from cli.sweep import DryRunOption
 from cli.terminal.output import data, print_json
@@ -55,7 +55,7 @@ def run(
     """
     from lab.experiment import read_experiment
 
-    experiment = read_experiment(file, extension or ())
+    experiment = read_experiment(file, extension or (), user_trust())
     with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
             print_estimate(opened, experiment, as_json, extension)

@@ -7,7 +7,7 @@ import typer
 
 from cli import experiments, options
 from cli.driving import exit_when_interrupted, store_hint
-from cli.environment import model_access, store_path
+from cli.environment import model_access, store_path, user_trust
 from cli.lab_setpoint import setpoint
 from cli.lab_stability import stability
 from cli.opening import open_embedding_model
@@ -116,10 +116,11 @@ def resume(
 
     Example: tertulia lab resume rules
     """
-    from lab.experiment import experiment_of
+    from lab.experiment import experiment_of, require_files_of
 
     with SqlStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))
+        require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
         where = Where(on, workers, shards, scorers)
         ran = run_trials(

@@ -1,13 +1,16 @@
 """`merge`: unite stores."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.environment import print_note
 from cli.options import JsonOption, NoStoreOption
 from cli.terminal.output import data, plain, print_json, progress
-from lab.experiment import joined_definitions
+from cli.terminal.status_line import StatusLine
+from lab.experiment import agree_to_growth, joined_definitions
 from state.errors import UsageError
 from storage.addresses import store_address
 from storage.store import SqlStore
@@ -25,20 +28,31 @@ def merge(
         ),
     ],
     into: Annotated[str, typer.Option("--into", metavar="STORE", help="The store that they are merged into.")],
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before cases or settings are added to an experiment.")
+    ] = False,
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Unite stores: runs of colleagues, or of workers, with all that belongs to them.
 
     No source is changed, and merging again changes nothing. Two different runs of one id are refused by name, and what
-    does not read; the rest goes on, and the exit code is 1.
+    does not read; the rest goes on, and the exit code is 1. Before a source adds cases or settings to an experiment of
+    yours, they are listed, and you are asked; where nobody can be asked, that experiment is refused without --yes.
 
     Example: tertulia merge mine.db from_ada.db shards/ --into all.db
     """
     address = store_address(into)
     if isinstance(address, Path) and is_address(into):
         raise UsageError(f"--into {shown(into)} is no store that can be written; name a file, then copy it there")
-    merged = merge_stores(sources, address, joined_definitions, lambda source: None if as_json else _print(source))
+
+    def may_grow(question: str) -> bool:
+        if yes:
+            print_note(question)
+        return yes or StatusLine(None).confirm(question)
+
+    show, agreed = (lambda source: None if as_json else _print(source)), partial(agree_to_growth, ask=may_grow)
+    merged = merge_stores(sources, address, joined_definitions, show, agreed)
     with SqlStore.open(address, create=False) as target:
         runs = target.file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"]
     if as_json:

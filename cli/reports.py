@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options
-from cli.environment import store_path
+from cli.environment import print_note, store_path, user_trust
 from cli.opening import open_embedding_model, open_language_model
 from cli.option_values import read_model
 from cli.sweep import DryRunOption
@@ -27,6 +27,7 @@ from state.errors import UsageError
 from state.parameters import Parameters
 from storage.addresses import StoreAddress
 from storage.store import SqlStore
+from tertulia.named_files import readable
 from tertulia.starting import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -245,10 +246,13 @@ def write_report(
     measurers = wanted.measurers(experiment)
     provenance = provenance_of(experiment, _command(), measurers.embedder_name, measurers.reader_name, spent)
     with status_line("measuring") as line:
-        findings, page = make_report(store, report, results, measurers, provenance, line.show)
+        may_read, refused = readable(results.experiment.cases, store.path, user_trust())
+        findings, page = make_report(store, report, results, measurers, provenance, line.show, may_read)
         document = report_document(findings)
         line.show("drawing")
         files = write_page(page, document, wanted.out / page.name)
+    for reason in refused[:1]:
+        print_note(f"the page does without logged dialogues: {reason}")
     if wanted.as_json:
         print_json(document | {"files": [str(file) for file in files]})
     else:

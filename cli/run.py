@@ -107,7 +107,7 @@ def run(
         order=order,
         precision=precision,
     )
-    seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension)
+    seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension, [scenario])
 
     def plan_with(chosen: dict[str, Any]) -> "RunPlan":
         return plan_run(scenario, chosen, model=name, seed=seed, seat=seat, additions=added, label=label)

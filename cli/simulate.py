@@ -8,7 +8,7 @@ import typer
 
 from cli import options
 from cli.driving import exit_when_interrupted, store_hint
-from cli.environment import model_access, store_path
+from cli.environment import model_access, print_note, store_path
 from cli.opening import loading_for_good
 from cli.option_values import read_model, read_seed, read_settings
 from cli.terminal.completion import complete_simulation, complete_town
@@ -20,7 +20,7 @@ from state.town import Simulation
 from storage.store import SqlStore
 from tertulia.engines import Engines, ModelAccess
 from tertulia.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
-from tertulia.starting import DEFAULT_SEED
+from tertulia.starting import DEFAULT_SEED, links_of
 from tertulia.towns import ENCOUNTERS_PER_DAY
 
 #: A hundred years, and ten encounters a day for everybody in a town of 20,000: what is more is a slip of the keyboard.
@@ -101,6 +101,8 @@ def simulate(
         from_log=from_log,
         model=read_model(model, rehearse),
     )
+    for note in links_of(plan.town.town):
+        print_note(note)
     with SqlStore.open(store_path(store)) as opened:
         _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json)
 

@@ -16,6 +16,7 @@ from state.records import RunRecord
 from state.setpoint import DiversityMetric, Setpoint
 from storage.store import SqlStore
 from tertulia.events import Event, RunEnded, TurnFinished
+from tertulia.named_files import files_named, folder_of_store, require_files
 from tertulia.starting import Additions
 
 _METRICS = ("dist1", "dist2", "dist3", "sim")
@@ -77,12 +78,18 @@ def steered_fork(
     """Return the settings of a fork that is steered to a level (see `steered`).
 
     A parent that is steered already by this metric has a calibration; that of another is of its scenario.
+
+    Raises:
+        TrustError: The scenario is a file that the store alone names.
     """
     from lab.setpoint import pilot_settings, setpoint_of
 
     name = model or parent.model
     known = setpoint_of(parent, read_metric(wanted.metric), name)
     settings = pilot_settings(parent, chosen)
+    if known is None:
+        named_by = f"run {parent.run} of {store.path}"
+        require_files(files_named([parent.scenario], {}), named_by, folder_of_store(store.path), additions.trust)
     return steered(store, parent.scenario, settings, wanted, name, additions, with_code, known)
 
 

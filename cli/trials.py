@@ -14,6 +14,7 @@ from state.text import shell_argument
 from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.events import Event, Noted, RunEnded
+from tertulia.named_files import remember_files
 
 if TYPE_CHECKING:
     from lab.experiment import Experiment
@@ -66,7 +67,9 @@ def run_trials(
             if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
                 progress().print(plain(counts.text))
 
-        executor = where.executor(store, model_access(line, named, with_code), additions(extensions))
+        added = additions(extensions)
+        remember_files(experiment.files(), added.trust)
+        executor = where.executor(store, model_access(line, named, with_code), added)
         try:
             after = run_experiment(store, experiment, executor, show, announce)
         except (KeyboardInterrupt, SystemExit):

@@ -1,4 +1,4 @@
-"""`trust`: what a scenario or a store may name, though this command line does not: extensions, servers, models."""
+"""`trust`: what a scenario or a store may name, though no command line does: extensions, servers, models, files."""
 
 from typing import Annotated
 
@@ -16,17 +16,18 @@ def trust(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="An extension (a file .py, or an entry point), a server (http://HOST:PORT), a provider (openai:), or "
-            "a Hugging Face id. Without one, all that is trusted is listed.",
+            help="An extension (a file .py, or an entry point), a server (http://HOST:PORT), a provider (openai:), a "
+            "Hugging Face id, or a file or folder (/…, ./… or ~/…). Without one, all that is trusted is listed.",
         ),
     ] = None,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Trust them no more.")] = False,
     store: NoStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let scenarios and stores name an extension, a server or a model; what you name on the command line is added too.
+    """Let scenarios and stores name an extension, a server, a model or files; what you name in commands is added too.
 
-    An extension is known by its content: trust it again when it has changed. Nothing is executed here.
+    An extension is known by its content: trust it again when it has changed. A folder is trusted with what lies in it.
+    Nothing is executed or read here.
 
     Example: tertulia trust mine.py
     """
@@ -36,9 +37,9 @@ def trust(
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, **known.model_dump()})
         return
-    if not known.extensions and not known.places:
+    if not known.extensions and not known.places and not known.files:
         progress().print("nothing is trusted yet; what you name on the command line will be")
     for hash, source in known.extensions.items():
         data().print(plain(f"{source}  (content {hash})"))
-    for place in known.places:
-        data().print(plain(place))
+    for name in (*known.places, *known.files):
+        data().print(plain(name))

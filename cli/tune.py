@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.driving import exit_when_interrupted
-from cli.environment import cache_folder, store_path
+from cli.environment import cache_folder, print_note, store_path
 from cli.options import JsonOption, StoreOption
 from cli.terminal.output import data, plain, print_json, progress
 from cli.terminal.status_line import status_line
@@ -92,7 +92,10 @@ def tune(
 def _taught(plan: "TuningPlan", sources: list[Path], runs: str | None, store: str | None) -> "Taught":
     """Read what is taught, and teach it, with progress on the terminal."""
     from lab.tuning.teaching import lessons_of_sources, teach
+    from worlds.scenes import linked_scenes
 
+    for note in [note for source in sources if source.is_dir() for note in linked_scenes(source)]:
+        print_note(note)
     with exit_when_interrupted(), status_line("reading what is taught") as line:
         lessons = lessons_of_sources(sources, runs, None if runs is None else store_path(store))
         return teach(plan, lessons, cache=cache_folder(), report=line.report)

@@ -12,7 +12,7 @@ rounds: 8
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,21 @@ from models.chat_names import is_same_served
 from state.errors import SettingError, StorageError, UsageError
 from state.experiment import ExperimentRecord
 from state.parameters import NodeSetting
+from state.parameters.album import NAME_FILES
 from state.records import Record, Trial
 from state.text import first_line
+from storage.addresses import StoreAddress
+from tertulia.named_files import NamedFile, files_named, folder_of_store, require_files
+from tertulia.trust import Trust
 
 #: The parameters of a setting by name, as `--set` takes them.
 Setting = dict[str, NodeSetting | None]
 
 #: What follows a scenario's name for all of its cases.
 ALL_CASES = ":all"
+
+#: How many cases and settings a message lists of those that a merge would add, and characters of each.
+_LISTED, _LONGEST = 20, 200
 
 #: What may differ when an experiment is asked for again: it may grow, and may be cut into other cohorts from then on.
 _MAY_GROW = ("cases", "settings")
@@ -69,6 +76,10 @@ class Experiment(Record):
         limit = {} if self.rounds is None else {"max_turns": self.rounds}
         return {**self.settings[setting], **limit}
 
+    def files(self, folder: Path = Path()) -> Iterator[NamedFile]:
+        """Yield the files that it reads; relative paths start from a folder."""
+        return files_named(self.cases, self.settings, folder)
+
     def places(self) -> Iterator[tuple[str, str, int]]:
         """Yield case, setting and number of every trial; those of a case stand together, as they share most."""
         for case in self.cases:
@@ -88,21 +99,49 @@ def schema_document() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Experiment of Tertulia"}
 
 
-def read_experiment(path: Path, extensions: Sequence[str] = ()) -> Experiment:
-    """Return the experiment of a YAML file, its cases expanded.
+def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | None = None) -> Experiment:
+    """Return the experiment of a YAML file, its cases expanded. Files that it names lie in its folder, or are trusted.
 
     Args:
         path: The file.
         extensions: Files with nodes and mechanisms that its settings may name.
+        trust: What the user trusts; `None` for what they do in Python.
 
     Raises:
         NotFoundError: There is no such file.
+        TrustError: It names a file elsewhere that the user has not.
         ScenarioError: It is no experiment; the message names file, line and field.
         UsageError: It can't be made like that.
     """
     from worlds.yaml_file import YamlFile
 
-    return checked(YamlFile.read(path).parse(Experiment, {}), extensions)
+    experiment = YamlFile.read(path).parse(Experiment, {})
+    require_files(experiment.files(path.parent), str(path), path.parent, Trust() if trust is None else trust)
+    return checked(_named_from_here(experiment, path.parent), extensions)
+
+
+def _named_from_here(experiment: Experiment, folder: Path) -> Experiment:
+    """Return an experiment of a file in a folder with its files named as they are from the current folder."""
+    from worlds.catalog import named_from_here, path_from_here
+
+    settings = {
+        setting: {
+            name: path_from_here(value, folder) if name in NAME_FILES and isinstance(value, str) else value
+            for name, value in parameters.items()
+        }
+        for setting, parameters in experiment.settings.items()
+    }
+    cases = tuple(named_from_here(case, folder) for case in experiment.cases)
+    return experiment.model_copy(update={"cases": cases, "settings": settings})
+
+
+def require_files_of(experiment: Experiment, store: StoreAddress | str, trust: Trust) -> None:
+    """Refuse files that an experiment of a store names, and that lie elsewhere and the user does not trust.
+
+    Raises:
+        TrustError: There are such.
+    """
+    require_files(experiment.files(), f"experiment {experiment.name!r} of {store}", folder_of_store(store), trust)
 
 
 def experiment_of(record: ExperimentRecord) -> Experiment:
@@ -215,6 +254,40 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
         "baseline": max((e.baseline for e in experiments), key=lambda name: name or ""),
     }
     return both.model_copy(update=united).model_dump(mode="json")
+
+
+def additions_to(known: dict[str, Any], united: dict[str, Any]) -> str | None:
+    """Return in words which cases and settings an experiment would get; `None` where it gets none.
+
+    Args:
+        known: Its definition.
+        united: What it would grow to.
+    """
+    added = [f"case {case!r}" for case in united["cases"] if case not in known["cases"]]
+    for name, values in united["settings"].items():
+        if name not in known["settings"]:
+            parameters = ", ".join(f"{parameter}={value}" for parameter, value in values.items()) or "nothing set"
+            added.append(f"setting {name!r} ({parameters})")
+    most = [words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…" for words in added[:_LISTED]]
+    further = [f"{len(added) - _LISTED:,} more"] if len(added) > _LISTED else []
+    return ", ".join([*most, *further]) or None
+
+
+def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], ask: Callable[[str], bool]) -> None:
+    """Ask whether an experiment of a store may get the cases and settings that another store adds.
+
+    Args:
+        name: Its name.
+        known: Its definition.
+        united: What it would grow to.
+        ask: Returns whether it may.
+
+    Raises:
+        UsageError: It may not; the message lists what would be added.
+    """
+    added = additions_to(known, united)
+    if added is not None and not ask(f"to be added to experiment {name!r}: {added}"):
+        raise UsageError(f"it would add {added}; if that is what you want, give --yes")
 
 
 def _in_one_order(known: list[str], given: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Logged dialogues of the cases beside the generated ones: each by itself, over as many utterances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -9,6 +9,7 @@ from lab.results import TrialRun
 from metrics.diversity import Dialogue, distinct_n, mean, words_per_utterance
 from state.errors import TertuliaError
 from tertulia.dialogues import is_log, logged_dialogue
+from tertulia.named_files import is_shipped
 
 #: What the row of the log is called.
 LOGGED = "as logged"
@@ -22,13 +23,20 @@ _COLUMNS = (
 )
 
 
-def logged_section(runs: Sequence[TrialRun], baseline: str) -> Section | None:
+def logged_section(
+    runs: Sequence[TrialRun], baseline: str, may_read: Callable[[str], bool] = is_shipped
+) -> Section | None:
     """Return what single dialogues are like, generated and logged; `None` where no case has a logged dialogue.
 
     A case has one logged dialogue, so figures over its trials can't be compared with it. A dialogue's own are: of each
     generated one, and of as many of the first logged utterances as a dialogue of the baseline has.
+
+    Args:
+        runs: The generated dialogues.
+        baseline: The setting that others are compared with.
+        may_read: Whether the log of a case is read: a store may name a folder that is none of its sender's business.
     """
-    logged = _logged(tuple(dict.fromkeys(run.case for run in runs)))
+    logged = _logged(tuple(case for case in dict.fromkeys(run.case for run in runs) if may_read(case)))
     compared = [run for run in runs if run.case in logged and run.dialogue]
     beginnings = [(run.case, logged[run.case][: len(run.dialogue)]) for run in compared if run.setting == baseline]
     if not beginnings:

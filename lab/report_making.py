@@ -20,6 +20,7 @@ from state.errors import TertuliaError
 from state.language_model import Embedder, LanguageModel
 from storage.store import SqlStore
 from tertulia.model_names import EMBEDDER, REHEARSAL
+from tertulia.named_files import is_shipped
 from tertulia.starting import DEFAULT_MODEL
 
 #: The report that shows turns beside its figures.
@@ -109,6 +110,7 @@ def make_report(
     measurers: Measurers,
     provenance: Provenance,
     show: Show = ignore,
+    may_read: Callable[[str], bool] = is_shipped,
 ) -> tuple[Findings, Page]:
     """Return what was found in the runs of an experiment, and its page.
 
@@ -119,6 +121,7 @@ def make_report(
         measurers: The models that measure.
         provenance: Where the report comes from.
         show: Shows how far it is.
+        may_read: Whether the log of a case is read; only that of the shipped town, where nobody says more.
 
     Raises:
         TertuliaError: The embedder can't be opened.
@@ -129,15 +132,15 @@ def make_report(
     skipped = _measure_by_models(store, report, measuring, measurers, show)
     show("measuring")
     findings = find(store, report, results, measuring, provenance, skipped)
-    return findings, _page(store, findings, runs)
+    return findings, _page(store, findings, runs, may_read)
 
 
-def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun]) -> Page:
+def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun], may_read: Callable[[str], bool]) -> Page:
     page = report_page(findings)
     sections = list(page.sections)
     if findings.report.name == _WITH_TURNS:
         sections.insert(0, revised_turns(store, runs))
-    if (logged := logged_section(runs, findings.results.experiment.compared_with)) is not None:
+    if (logged := logged_section(runs, findings.results.experiment.compared_with, may_read)) is not None:
         sections.insert(-3, logged)  # before costs
     return Page(page.name, page.title, page.head, sections)
 

@@ -7,7 +7,7 @@ what another writes, as in `tertulia metrics <(zcat runs.gz)`, a pipe is one tha
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +19,24 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
+
+
+#: How what is said of links ends that lie in a folder which is read: nothing that they lead to is of the folder.
+NOT_FOLLOWED = "links in a folder are not followed; copy there what they lead to"
+
+
+def is_linked(file: Path, folder: Path) -> bool:
+    """Return whether a link lies on the way from a folder to a file in it, or is the file."""
+    inside = Path(os.path.relpath(file, folder))
+    return any(os.path.islink(folder / part) for part in (inside, *inside.parents) if part != Path())
+
+
+def links_noted(names: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Return a line about links of a folder that were passed over, as a tuple; empty where there are none."""
+    if not names:
+        return ()
+    others = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    return (f"{names[0]}{others} in {folder}: {NOT_FOLLOWED}",)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from state.errors import StorageError, UsageError
+from state.experiment import ExperimentRecord
 from storage.carrying import SourceError, reading
 from storage.checkpoint_rows import has_tables, make_tables
 from storage.faults import record_faults
@@ -19,6 +20,9 @@ from storage.values import parsed, plain_json
 
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+
+#: Refuses, by raising `UsageError`, what an experiment of the target would grow to: its name, as it is, as it would be.
+Agreed = Callable[[str, dict[str, Any], dict[str, Any]], None]
 
 #: What may become of a run, beside that it is refused for what it lacks.
 _OUTCOMES = ("added", "continued", "unchanged", "differing")
@@ -47,7 +51,11 @@ class Merged:
 
 
 def merge(
-    source: SqlStore, target: SqlStore, runs: Collection[str] | None = None, joined: Joined | None = None
+    source: SqlStore,
+    target: SqlStore,
+    runs: Collection[str] | None = None,
+    joined: Joined | None = None,
+    agreed: Agreed | None = None,
 ) -> Merged:
     """Copy runs, with all that belongs to them, from one store into another.
 
@@ -56,19 +64,21 @@ def merge(
         target: The store that they are written to.
         runs: The ids of the runs; their ancestors come with them. `None` for all that the source has.
         joined: Joins the definitions of an experiment that both stores have; without it, two that differ are refused.
+        agreed: Is asked before an experiment of the target changes, while nobody waits for the target; without it, any
+            may.
 
     Raises:
         SourceError: The source can't be read at all.
         StorageError: The target can't be read or written.
     """
-    return _Merge(source, target, joined).merged(runs)
+    return _Merge(source, target, joined, agreed).merged(runs)
 
 
 class _Merge:
     """One merge; see `merge`."""
 
-    def __init__(self, source: SqlStore, target: SqlStore, joined: Joined | None) -> None:
-        self._source, self._target, self._joined = source, target, joined
+    def __init__(self, source: SqlStore, target: SqlStore, joined: Joined | None, agreed: Agreed | None = None) -> None:
+        self._source, self._target, self._joined, self._agreed = source, target, joined, agreed
         self._outcomes: dict[str, str] = {}
         self._refused: dict[str, str] = {}
 
@@ -183,22 +193,49 @@ class _Merge:
         """Merge the definitions of experiments: all of them, or those that are named."""
         with reading():
             given = [record for record in self._source.experiments.all() if named is None or record.experiment in named]
+        agreed = self._agree(given)
         with self._target.transaction():
             known = {record.experiment: record for record in self._target.experiments.all()}
             for record in given:
-                name, created, definition = record.experiment, record.created, record.definition
+                name = record.experiment
+                if f"experiment {name}" in self._refused:
+                    continue
                 try:
-                    if name in known:
-                        # The older one first, whichever store has it.
-                        older, later = sorted((known[name], record), key=lambda record: record.created)
-                        definition, created = self._joined_definition(older.definition, later.definition), older.created
-                    elif self._joined is not None:
-                        self._joined(definition, definition)  # one that is none would break every list of them
+                    definition, created = self._united(known.get(name), record)
+                    if name in known and definition not in (known[name].definition, agreed.get(name)):
+                        raise UsageError("somebody has changed it in the meantime; merge again")
                 except UsageError as error:
                     self._refused[f"experiment {name}"] = str(error)
                     continue
                 row = {"experiment": name, "definition": plain_json(definition), "created": created.isoformat()}
                 Table(self._target.file, "experiments").insert(row, replace=True)
+
+    def _agree(self, given: Sequence[ExperimentRecord]) -> dict[str, dict[str, Any]]:
+        """Return the definitions that experiments of the target are to have, each agreed to; refuse the others."""
+        known = {record.experiment: record for record in self._target.experiments.all()}
+        agreed: dict[str, dict[str, Any]] = {}
+        for record in given:
+            name = record.experiment
+            if name not in known:
+                continue
+            try:
+                definition, _ = self._united(known[name], record)
+                if self._agreed is not None and definition != known[name].definition:
+                    self._agreed(name, known[name].definition, definition)
+            except UsageError as error:
+                self._refused[f"experiment {name}"] = str(error)
+            else:
+                agreed[name] = definition
+        return agreed
+
+    def _united(self, known: ExperimentRecord | None, given: ExperimentRecord) -> tuple[dict[str, Any], datetime]:
+        """Return an experiment of both stores, and when it was begun; the older one first, whichever store has it."""
+        if known is None:
+            if self._joined is not None:
+                self._joined(given.definition, given.definition)  # one that is none would break every list of them
+            return given.definition, given.created
+        older, later = sorted((known, given), key=lambda record: record.created)
+        return self._joined_definition(older.definition, later.definition), older.created
 
     def _joined_definition(self, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         if known == given:

@@ -10,10 +10,10 @@ from pathlib import Path
 from state.errors import TertuliaError, UsageError
 from storage.addresses import ServerAddress, StoreAddress, store_address
 from storage.carrying import SourceError
-from storage.merging import Joined, Merged, merge
+from storage.merging import Agreed, Joined, Merged, merge
 from storage.private_copy import copy_store
 from storage.store import SqlStore
-from tertulia.shard_files import fetch_shard, is_address, shards_at, shown
+from tertulia.shard_files import fetch_shard, is_address, linked_shards, shards_at, shown
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ def merge_stores(
     into: StoreAddress,
     joined: Joined | None = None,
     report: Callable[[MergedSource], None] = lambda source: None,
+    agreed: Agreed | None = None,
 ) -> list[MergedSource]:
     """Merge stores into one; what can't be merged is reported, and the rest goes on. No source is changed.
 
@@ -49,6 +50,7 @@ def merge_stores(
         into: The store that they are merged into; made if it is missing.
         joined: Joins the definitions of an experiment that two stores have (`storage.merging.merge`).
         report: Takes what came of each source as soon as it is known.
+        agreed: Refuses what an experiment of the target would grow to (`storage.merging.merge`).
 
     Returns:
         What came of each, in their order.
@@ -61,7 +63,7 @@ def merge_stores(
         target.check_writable()
         for found in _found(sources, into):
             if not isinstance(found, MergedSource):
-                found = _merge_source(found, target, into, joined)
+                found = _merge_source(found, target, into, joined, agreed)
             reports.append(found)
             report(found)
     return reports
@@ -73,10 +75,13 @@ def _found(sources: Sequence[str], into: StoreAddress) -> Iterator[str | MergedS
     for given in sources:
         source = given.removeprefix("file://")
         try:
-            named = [source] if isinstance(store_address(source), ServerAddress) else shards_at(source)
+            is_server = isinstance(store_address(source), ServerAddress)
+            named, links = ([source], []) if is_server else (shards_at(source), linked_shards(source))
         except TertuliaError as error:
             yield MergedSource(shown(given), error=str(error))
             continue
+        for link in links:
+            yield MergedSource(link, error="it is a link, which is not followed; to merge what it leads to, name that")
         if len(named) > 1:  # a folder may have the target too, next time at the latest
             named = [found for found in named if not _is_same_file(found, into)]
         for found in named:
@@ -90,7 +95,9 @@ def _is_same_file(source: str, into: StoreAddress) -> bool:
     return isinstance(into, Path) and os.path.exists(into) and os.path.exists(source) and os.path.samefile(source, into)
 
 
-def _merge_source(source: str, target: SqlStore, into: StoreAddress, joined: Joined | None) -> MergedSource:
+def _merge_source(
+    source: str, target: SqlStore, into: StoreAddress, joined: Joined | None, agreed: Agreed | None
+) -> MergedSource:
     address = store_address(source)
     name = str(address) if isinstance(address, ServerAddress) else shown(source)
     with ExitStack() as opened:
@@ -101,7 +108,7 @@ def _merge_source(source: str, target: SqlStore, into: StoreAddress, joined: Joi
             return MergedSource(name, error=_named(str(error), folder, name))
         target.make_file()
         try:
-            merged = merge(store, target, joined=joined)
+            merged = merge(store, target, joined=joined, agreed=agreed)
         except SourceError as error:
             return MergedSource(name, error=_named(str(error), folder, name))
         refused = {what: _named(reason, folder, name) for what, reason in merged.refused.items()}

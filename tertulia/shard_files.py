@@ -78,6 +78,8 @@ def put_shard(path: Path, place: str, name: str) -> str:
 def shards_at(place: str) -> list[str]:
     """Return the shards that are named by a file, a folder, an address, or a pattern of one of them, in order.
 
+    Links in a folder, and those that a pattern matches, are passed over (`linked_shards`); what is named may be one.
+
     Raises:
         NotFoundError: There is none.
         StorageError: It can't be read.
@@ -87,17 +89,24 @@ def shards_at(place: str) -> list[str]:
         with _faults(place):
             found = _at_address(place)
     elif os.path.isdir(place):
-        try:
-            found = [os.path.join(place, name) for name in os.listdir(place) if _is_shard(name)]
-        except OSError as error:
-            raise StorageError(f"{place} can't be read ({error.strerror}); give yourself the permission") from error
+        found = [os.path.join(place, name) for name in _listed(place) if _is_shard(name)]
     elif os.path.exists(place) or not _WILD.search(place):
         return [place]
     else:
         found = [path for path in glob.glob(place) if _is_shard(os.path.basename(path))]
-    if not found:
+    if not is_address(place):
+        found = [path for path in found if not os.path.islink(path)]
+    if not found and not linked_shards(place):
         raise NotFoundError(f"there is no store ({UNFINISHED_HINT}) at {shown(place)}")
     return sorted(found)
+
+
+def linked_shards(place: str) -> list[str]:
+    """Return the links of a folder, or of what a pattern matches, that are named like shards: none is followed."""
+    if is_address(place) or (os.path.exists(place) and not os.path.isdir(place)):
+        return []
+    found = [os.path.join(place, name) for name in _listed(place)] if os.path.isdir(place) else glob.glob(place)
+    return sorted(path for path in found if _is_shard(os.path.basename(path)) and os.path.islink(path))
 
 
 def fetch_shard(place: str, folder: Path) -> Path:
@@ -127,6 +136,13 @@ def remove_shard(place: str) -> None:
 
 #: What a place is looked through for.
 UNFINISHED_HINT = f"a file whose name ends in {ENDING}"
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        raise StorageError(f"{folder} can't be read ({error.strerror}); give yourself the permission") from error
 
 
 def _is_shard(name: str) -> bool:

@@ -3,7 +3,7 @@
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from state.album import Population
 from state.case_seed import case_seed_of
 from state.errors import SettingError, UsageError
+from state.files import NOT_FOLLOWED
 from state.languages import language_of
 from state.meeting import Meeting, Start
 from state.parameters import Parameters
@@ -38,6 +39,10 @@ DEFAULT_SEED = 1
 _OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
 
 
+def _report_nothing(text: str) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Additions:
     """Nodes and mechanisms of the user's own that a run has beside those of its scenario.
@@ -47,6 +52,7 @@ class Additions:
         nodes, mechanisms: Handed over as Python objects.
         accept_changed: Whether, in a run that goes on, the source of an object may differ from what was recorded.
         trust: What else may be executed, where a scenario or a store names it; remembers the files.
+        report: Takes what was passed over in the folders of a scenario, a line each time.
     """
 
     files: Sequence[str] = ()
@@ -54,6 +60,7 @@ class Additions:
     mechanisms: Sequence["Mechanism"] = ()
     accept_changed: bool = False
     trust: Trust = field(default_factory=Trust)
+    report: Callable[[str], None] = _report_nothing
 
     @property
     def sources(self) -> list[str]:
@@ -73,7 +80,7 @@ class Additions:
                 "nodes and mechanisms that are Python objects can't be sent to other processes; name the file that "
                 "declares them (extensions), or run the experiment in this process"
             )
-        return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()))
+        return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()), report=_report_nothing)
 
     def registry(self, beside: Sequence[str] = ()) -> "Registry":
         """Return the nodes and mechanisms that a new run can have.
@@ -201,6 +208,8 @@ def plan_run(
     given = settings_of(scenario, known)
     parameters = Parameters().with_settings(given).with_settings(settings)
     start = additions.switched_on(resolve(scenario, known, parameters, files), known)
+    for link in links_of(start):
+        additions.report(link)
     if "language" not in {**given, **settings}:
         parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
     parameters = with_seat(parameters, seat, start)
@@ -219,6 +228,11 @@ def plan_run(
         named=named,
         pictures=tuple(files.values()),
     )
+
+
+def links_of(source: HasWithheld) -> list[str]:
+    """Return what was passed over of a case, a population or a town because a link led to it, a line each."""
+    return [note for note in source.withheld if note.endswith(NOT_FOLLOWED)]
 
 
 def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any]) -> None:

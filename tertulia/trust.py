@@ -1,8 +1,8 @@
-"""What a user trusts: servers and providers that models are asked at, and extensions that are executed.
+"""What a user trusts: servers and providers, extensions that are executed, and files that a file may name.
 
 A scenario, a store, a log and a model folder are data, whoever sent them. What they name of what drives code, hosts or
-keys is used only where the user has named it too: on the command line, as an argument in Python, or once before, which
-is remembered in a file of the user's configuration (SECURITY.md).
+keys, or of the user's own files, is used only where the user has named it too: on the command line, as an argument in
+Python, or once before, which is remembered in a file of the user's configuration (SECURITY.md).
 """
 
 import fcntl
@@ -33,10 +33,16 @@ class Trusted(Record):
     Attributes:
         places: Origins of servers (`http://127.0.0.1:8000`), providers (`openai:`) and hub ids.
         extensions: The file, or the entry point, of each extension when it was named last, by the hash of its content.
+        files: Files and folders that a file may name, by absolute paths without links; a folder with all that is in it.
     """
 
     places: tuple[str, ...] = ()
     extensions: Mapping[str, str] = {}
+    files: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Return whether a file, or a folder that it lies in, is trusted; the path is absolute and without links."""
+        return not {path, *map(str, Path(path).parents)}.isdisjoint(self.files)
 
 
 def _nobody(question: str) -> bool:
@@ -106,7 +112,8 @@ class Trust:
 
 def _joined(known: Trusted, named: Trusted) -> Trusted:
     places = tuple(dict.fromkeys([*known.places, *named.places]))
-    return Trusted(places=places, extensions={**known.extensions, **named.extensions})
+    files = tuple(dict.fromkeys([*known.files, *named.files]))
+    return Trusted(places=places, extensions={**known.extensions, **named.extensions}, files=files)
 
 
 @contextmanager
@@ -136,10 +143,11 @@ class KnownTrust(Trust):
 
 
 def change_trust(trust: Trust, names: Iterable[str], withdraw: bool = False) -> None:
-    """Trust, or trust no more, what a user names: extensions, servers, providers and hub ids.
+    """Trust, or trust no more, what a user names: extensions, servers, providers, hub ids, files and folders.
 
     Raises:
-        TertuliaError: There is no such extension, a name is none of these, or the configuration can't be written.
+        TertuliaError: There is no such extension or file, a name is none of these, or the configuration can't be
+            written.
     """
     changed = Trusted()
     for name in names:
@@ -159,8 +167,15 @@ def _without(known: Trusted, withdrawn: Trusted) -> Trusted:
         if hash not in withdrawn.extensions and source not in withdrawn.extensions.values()
     }
     return Trusted(
-        places=tuple(place for place in known.places if place not in withdrawn.places), extensions=extensions
+        places=tuple(place for place in known.places if place not in withdrawn.places),
+        extensions=extensions,
+        files=tuple(file for file in known.files if file not in withdrawn.files),
     )
+
+
+def is_path(name: str) -> bool:
+    """Return whether what a user trusts is a file or a folder: it begins as a path does, and is no extension."""
+    return not name.endswith(".py") and (name in (".", "..") or name.startswith(("/", "./", "../", "~")))
 
 
 def _trusted_by(name: str, withdraw: bool) -> Trusted:
@@ -170,6 +185,11 @@ def _trusted_by(name: str, withdraw: bool) -> Trusted:
     from nodes.machinery.extensions import Source, installed
     from worlds.scenario_parts import extension_source
 
+    if is_path(name):
+        path = os.path.realpath(os.path.expanduser(name))
+        if not withdraw and not os.path.exists(path):
+            raise NotFoundError(f"there is no file or folder {name}")
+        return Trusted(files=(path,))
     if (origin := origin_of(name.partition("#")[0])) is not None:
         return Trusted(places=(origin,))
     if is_chat_name(name):
@@ -179,7 +199,8 @@ def _trusted_by(name: str, withdraw: bool) -> Trusted:
     if not name.endswith(".py") and name not in installed():
         raise UsageError(
             f"{name}: is no extension (a file .py, or an entry point), no server (http://HOST:PORT), no provider "
-            f"({', '.join(f'{provider}:' for provider in PROVIDERS)}), and no Hugging Face id (owner/name)"
+            f"({', '.join(f'{provider}:' for provider in PROVIDERS)}), no Hugging Face id (owner/name), and no file or "
+            "folder (/…, ./… or ~/…)"
         )
     source = extension_source(name, Path.cwd())
     try:

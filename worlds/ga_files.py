@@ -123,7 +123,8 @@ def read_run(folder: Path) -> RunFiles:
         raise ScenarioError(f"{folder} is not a folder; give the folder of a Generative Agents run")
     if not (folder / "personas").is_dir():
         raise ScenarioError(f"{folder} holds no personas/ folder; give the folder of a Generative Agents run")
-    _refuse_link(folder / "personas", folder)
+    if (folder / "personas").is_symlink():
+        raise ScenarioError(f"{folder / 'personas'}: {NOT_FOLLOWED}")
     entries = sorted(path for path in (folder / "personas").iterdir() if not path.name.startswith("."))
     homes = [path for path in entries if path.is_dir() and not path.is_symlink()]
     links = [path for path in entries if path.is_symlink()]
@@ -132,8 +133,8 @@ def read_run(folder: Path) -> RunFiles:
         raise ScenarioError(f"{folder / 'personas'} is empty{linked}; a run has one folder per person there")
     actions, notes = _read_movement(folder)
     for home in homes:
-        links += [file for file in (home / MEMORY / "spatial_memory.json",) if is_linked(file, folder)]
-    links += [file for file in (folder / name for name in (_MOVEMENT_FILE, _META_FILE)) if file.is_symlink()]
+        links += [file for file in (home / MEMORY / "spatial_memory.json",) if _is_led_to(file, folder)]
+    links += [file for file in (folder / name for name in (_MOVEMENT_FILE, _META_FILE)) if _is_led_to(file, folder)]
     return RunFiles(
         people={home.name: _read_person(home, actions.get(home.name, [])) for home in homes},
         rooms=_read_rooms(homes),
@@ -147,7 +148,7 @@ def _refuse_link(file: Path, folder: Path) -> None:
     Raises:
         ScenarioError: One does.
     """
-    if is_linked(file, folder):
+    if _is_led_to(file, folder):
         raise ScenarioError(f"{file}: {NOT_FOLLOWED}")
 
 
@@ -336,8 +337,13 @@ def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[
 
 
 def _is_there(file: Path, folder: Path) -> bool:
-    """Return whether a file is in a folder of a run, and no link."""
-    return file.exists() and not is_linked(file, folder)
+    """Return whether a file is in a folder of a run, and no link leads there."""
+    return file.exists() and not _is_led_to(file, folder)
+
+
+def _is_led_to(file: Path, folder: Path) -> bool:
+    """Return whether a link leads to a file; where it leads to a device or a pipe, reading it says so."""
+    return file.is_file() and is_linked(file, folder)
 
 
 def _load(file: Path) -> Any:

@@ -12,6 +12,10 @@ Setting = Literal["low", "high"]
 AGENTS = 64
 
 
+#: Parameters that name a file or a folder: what only a file sets them to is read where the user trusts it.
+NAME_FILES = ("villagers", "pictures")
+
+
 class AlbumParameters(ParameterGroup):
     """Album chat: who meets, how they are asked, and what they keep."""
 
