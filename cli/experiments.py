@@ -13,6 +13,7 @@ from cli.environment import store_path, user_trust
 from cli.reports import EmbedderOption, FluencyOption, ForceOption, OutOption, Wanted, print_missing, write_report
 from cli.sweep import DryRunOption
 from cli.terminal.output import data, print_json
+from cli.terminal.status_line import status_line
 from cli.terminal.tables import Row, print_table
 from cli.trials import print_estimate, print_trials, run_trials
 from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
@@ -55,7 +56,8 @@ def run(
     """
     from lab.experiment import read_experiment
 
-    experiment = read_experiment(file, extension or (), user_trust())
+    with status_line("trying cases and settings") as line:
+        experiment = read_experiment(file, extension or (), user_trust(line))
     with SqlStore.open(store_path(store), create=not dry_run) as opened:
         if dry_run:
             print_estimate(opened, experiment, as_json, extension)

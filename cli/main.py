@@ -102,7 +102,7 @@ def main() -> None:
     except OSError as error:
         code = _print_error(f"{error.filename or 'the output'}: {error.strerror}", 1)
     except MemoryError:
-        code = _print_error("there is not enough memory; close other programs, then try again", 1)
+        code = _print_error("there is not enough memory for all of this at once; ask for less of it", 1)
     except KeyboardInterrupt:  # while a command was still imported
         code = 130
     gc.unfreeze()  # what the command loaded (cli/opening.py): who called this from Python may go on

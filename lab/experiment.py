@@ -12,11 +12,12 @@ rounds: 8
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from models.chat_names import is_same_served
 from state.errors import SettingError, StorageError, UsageError
@@ -46,6 +47,13 @@ _MAY_CHANGE = ("trials", "description", "baseline", "cohort_size")
 _NOT_IN_SETTINGS = {"seed": "seed", "max_turns": "rounds", "max_rounds": "rounds", "seat": None}
 
 
+#: Settings and cases of an experiment, at most: each is tried before anything runs, for a twentieth of a second.
+MOST_SETTINGS, MOST_CASES = 500, 5_000
+
+#: Conversations of an experiment, at most: to list them takes a second and 200 MB; to hold them, even rehearsed, hours.
+MOST_CONVERSATIONS = 1_000_000
+
+
 class Experiment(Record):
     """Which conversations an experiment has. Source: APP §2 (cases, and trials of each)."""
 
@@ -61,6 +69,24 @@ class Experiment(Record):
     model: str = Field("smollm2", description="everybody's model")
     baseline: str | None = Field(None, description="the setting that others are compared with; unset: the first")
     cohort_size: int = Field(10, ge=1, le=1024, description="conversations that are driven side by side")
+
+    @model_validator(mode="after")
+    def _check_size(self) -> "Experiment":
+        if problem := self.size_problem():
+            raise PydanticCustomError("complete", "{words}", {"words": problem})  # a message shows it without the value
+        return self
+
+    def size_problem(self) -> str | None:
+        """Return why it is too large to be run; `None` where it is not."""
+        conversations = len(self.cases) * len(self.settings) * self.trials
+        for count, most, what in (
+            (len(self.settings), MOST_SETTINGS, "settings"),
+            (len(self.cases), MOST_CASES, "cases"),
+            (conversations, MOST_CONVERSATIONS, "conversations (cases × settings × trials)"),
+        ):
+            if count > most:
+                return f"it has {count:,} {what}, and may have {most:,}; make several experiments of it"
+        return None
 
     @property
     def compared_with(self) -> str:
@@ -86,6 +112,20 @@ class Experiment(Record):
             for setting in self.settings:
                 for trial in range(1, self.trials + 1):
                     yield case, setting, trial
+
+
+def experiment_with(values: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of these fields.
+
+    Raises:
+        UsageError: There can be none like that.
+    """
+    try:
+        return Experiment.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise UsageError(f"{where or 'the experiment'}: {problem['msg']}") from None
 
 
 def place_of(trial: Trial) -> tuple[str, str, int]:
@@ -154,7 +194,7 @@ def experiment_of(record: ExperimentRecord) -> Experiment:
         return Experiment.model_validate(record.definition)
     except ValidationError as error:
         problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"]))
+        where = ".".join(map(str, problem["loc"])) or problem["msg"]
         raise StorageError(f"the definition of experiment {record.experiment} is damaged: {where}") from None
 
 
@@ -182,6 +222,8 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
                 raise SettingError(name, parameters[name], f" in setting {setting!r}{way}")
     cases = tuple(dict.fromkeys(case for named in experiment.cases for case in expanded(named)))
     experiment = experiment.model_copy(update={"cases": cases})
+    if problem := experiment.size_problem():
+        raise UsageError(f"experiment {experiment.name!r} can't be run: {problem}")
     first = next(iter(experiment.settings))
     for setting in experiment.settings:
         plan_run(cases[0], experiment.parameters(setting), model=experiment.model, additions=additions)
@@ -246,6 +288,8 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
     except ValidationError as error:
         raise UsageError(f"its definition is damaged: {first_line(error)}") from None
     both = joined(*experiments)
+    if problem := both.size_problem():
+        raise UsageError(f"together {problem}")
     names = _in_one_order(*(list(experiment.settings) for experiment in experiments))
     united: dict[str, Any] = {
         "cases": tuple(_in_one_order(*(list(experiment.cases) for experiment in experiments))),

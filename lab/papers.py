@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lab.experiment import Experiment, Setting
+from lab.experiment import Experiment, Setting, experiment_with
 from lab.paper_files import base_of, document, title_of, written_out
 from state.errors import NotFoundError, nearest_hint
 from state.records import Record
@@ -205,7 +205,7 @@ def experiment_of_report(
         "rounds": rounds or report.profile.rounds,
         "baseline": report.rows[report.baseline][0] if report.baseline in report.rows else report.baseline,
     }
-    return Experiment.model_validate(values if model is None else values | {"model": model})
+    return experiment_with(values if model is None else values | {"model": model})
 
 
 @cache

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.experiment import Experiment, Setting, checked
+from lab.experiment import Experiment, Setting, checked, experiment_with
 from state.errors import SettingError
 
 
@@ -38,23 +38,23 @@ def sweep_experiment(
         TertuliaError: It can't be run like that.
     """
     common: Setting = dict(settings)
-    values = [] if lambdas is None else [read_lambda(text) for text in lambdas.split(",")]
-    named: dict[str, Setting] = {f"λ = {value:g}": {"removal_factor": value, **common} for value in values}
+    factors = [] if lambdas is None else [read_lambda(text) for text in lambdas.split(",")]
+    named: dict[str, Setting] = {f"λ = {value:g}": {"removal_factor": value, **common} for value in factors}
     if name is None:
         same = json.dumps([sorted(scenarios), common, rounds, seed, model], sort_keys=True, default=str)
         digest = hashlib.blake2b(same.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
         name = f"{re.sub(r'[^a-z0-9]+', '-', scenarios[0].lower()).strip('-')[-40:]}-{digest}"
-    experiment = Experiment(
-        name=name,
-        cases=tuple(scenarios),
-        settings=named or {"as set": common},
-        trials=trials,
-        rounds=rounds,
-        seed=seed,
-        model=model,
-        cohort_size=cohort_size,
-    )
-    return checked(experiment, extensions or ())
+    values = {
+        "name": name,
+        "cases": tuple(scenarios),
+        "settings": named or {"as set": common},
+        "trials": trials,
+        "rounds": rounds,
+        "seed": seed,
+        "model": model,
+        "cohort_size": cohort_size,
+    }
+    return checked(experiment_with(values), extensions or ())
 
 
 def read_lambda(text: str) -> float:

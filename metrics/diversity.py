@@ -18,6 +18,9 @@ from state.language_model import Embedder
 from state.records import Record, Turn
 from state.words import words as words_of
 
+#: Rows and columns of the largest matrix of cosines, of 134 MB. Those of more vectors are summed, or taken in parts.
+LARGEST_MATRIX = 4096
+
 #: The lines of a dialogue: pairs of speaker and text.
 Dialogue = Sequence[tuple[str, str]]
 
@@ -147,6 +150,10 @@ def mean_pairwise_cosine(vectors: Sequence[Sequence[float]]) -> float | None:
     if len(vectors) < 2:
         return None
     directions = directions_of(vectors)
+    count = len(directions)
+    if count > LARGEST_MATRIX:  # the square of the sum has every pair twice, and every vector with itself
+        of_all = float(np.square(directions.sum(axis=0)).sum() - np.square(directions).sum())
+        return of_all / (count * (count - 1))
     cosines = directions @ directions.T  # (N, N)
     return float(cosines[np.triu_indices(len(vectors), k=1)].mean())
 

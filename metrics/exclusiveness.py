@@ -5,9 +5,11 @@ Source: APP App. D, "Measuring the exclusiveness of content across settings", Ta
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
+from metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean, n_grams
 from state.language_model import Embedder
 from state.records import Record
 
@@ -98,4 +100,13 @@ def mean_highest_cosine(a: Sequence[Sequence[float]], b: Sequence[Sequence[float
     """Return the mean over the vectors of B of the highest cosine with one of A; `None` where either has none."""
     if not a or not b:
         return None
-    return float((directions_of(b) @ directions_of(a).T).max(axis=1).mean())
+    of_a, of_b = directions_of(a), directions_of(b)
+    highest = [
+        np.max([(part @ other.T).max(axis=1) for other in _in_parts(of_a)], axis=0)  # (LARGEST_MATRIX,)
+        for part in _in_parts(of_b)
+    ]
+    return float(np.concatenate(highest).mean())
+
+
+def _in_parts(directions: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    return [directions[first : first + LARGEST_MATRIX] for first in range(0, len(directions), LARGEST_MATRIX)]

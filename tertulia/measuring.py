@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,9 @@ _RUN_FIELDS = ("scenario", "model", "seed")
 
 #: The largest prompt file that is read: a million tokens, with what JSON writes around them.
 _MOST_PROMPT_BYTES = 16 * 10**6
+
+#: Dialogues of files and runs that are measured together, at most: their vectors take 2.5 GB.
+MOST_DIALOGUES = 100_000
 
 
 # --- scores ---------------------------------------------------------------------------------------------------------
@@ -236,12 +240,17 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
 
     Raises:
         NotFoundError: There is no such file or run.
-        UsageError: A file can't be read as dialogues, nobody speaks in a run, or there is nothing to group by.
+        UsageError: A file can't be read as dialogues, nobody speaks in a run, there is nothing to group by, or there
+            are more than `MOST_DIALOGUES`.
     """
     from metrics.dialogue_file import read_dialogues
 
     stored = [] if store is None else [store.run(run) for run in runs]
-    entries = [entry for file in files for entry in read_dialogues(file)]
+    entries = [*islice((entry for file in files for entry in read_dialogues(file)), MOST_DIALOGUES + 1)]
+    if len(entries) + len(stored) > MOST_DIALOGUES:
+        raise UsageError(
+            f"these are more than {MOST_DIALOGUES:,} dialogues, the most that is measured; give it in parts"
+        )
     given = Counter(_identity(run) for run in (*stored, *(entry.run for entry in entries)) if run is not None)
     if by is not None and not given:
         raise UsageError(f"--by {by} groups runs; name some, or files that export wrote (other files name their cases)")

@@ -1,7 +1,6 @@
 """Uniting stores, as a program or a colleague asks for it: from files, folders and addresses into one store."""
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from state.errors import TertuliaError, UsageError
 from storage.addresses import ServerAddress, StoreAddress, store_address
 from storage.carrying import SourceError
 from storage.merging import Agreed, Joined, Merged, merge
-from storage.private_copy import copy_store
+from storage.private_copy import copy_store, folder_of_copy
 from storage.store import SqlStore
 from tertulia.shard_files import fetch_shard, is_address, linked_shards, shards_at, shown
 
@@ -101,7 +100,7 @@ def _merge_source(
     address = store_address(source)
     name = str(address) if isinstance(address, ServerAddress) else shown(source)
     with ExitStack() as opened:
-        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="tertulia-merge-")))
+        folder = opened.enter_context(folder_of_copy())
         try:
             store = opened.enter_context(_open_source(source, into, folder))
         except TertuliaError as error:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from state.errors import NotFoundError, StorageError, TertuliaError, UsageError
 from state.text import first_line
+from storage.private_copy import check_room
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -120,8 +121,17 @@ def fetch_shard(place: str, folder: Path) -> Path:
     copy = folder / "fetched.db"
     with _faults(place):
         system, key = _opened(place)
+        check_room(_size_of(system, key), shown(place), folder)
         system.get_file(key, os.fspath(copy))
     return copy
+
+
+def _size_of(system: "AbstractFileSystem", key: str) -> int:
+    """Return the size of a file in bytes; 0 where its system does not know, or does not say."""
+    try:
+        return int(system.info(key).get("size") or 0)
+    except Exception:  # what is wrong with the file is told where it is fetched
+        return 0
 
 
 def remove_shard(place: str) -> None:

@@ -7,7 +7,8 @@ is read.
 import os
 import unicodedata
 import warnings
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from state.album import MOST_PIXELS, PictureFile, picture_hash
 from state.errors import NotFoundError, ScenarioError, nearest_hint
-from state.files import links_noted, read_bytes
+from state.files import links_noted, open_regular, read_bytes
 from state.text import one_line
 from worlds.yaml_file import YamlFile, complete_problem, shown
 
@@ -27,6 +28,10 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
 #: The largest file that is read.
 MOST_BYTES = 64 * 10**6
+
+#: Pixels of the pictures of a population together, at most: to decode them takes ten seconds. A JPEG is decoded at an
+#: eighth of its width and height.
+MOST_PIXELS_TOGETHER, _DRAFTED = 10**9, 64
 
 #: The longer side of a stored copy in pixels, at most; models see 224 to 384.
 STORED_SIDE = 512
@@ -102,6 +107,33 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
     hash = picture_hash(copy)
     copies[hash] = copy
     return PictureFile(hash=hash, width=width, height=height, colours=main_colours(image))
+
+
+def check_pixels(folder: Path, names: Iterable[str]) -> None:
+    """Refuse pictures that take too long to decode together; only their headers are read.
+
+    Args:
+        folder: The folder.
+        names: The files, relative to it; what can't be read is told where it is read.
+
+    Raises:
+        ScenarioError: They have more than `MOST_PIXELS_TOGETHER`.
+    """
+    pixels = 0
+    for name in names:
+        with (
+            suppress(Exception),
+            open_regular(folder / name, MOST_BYTES) as file,
+            Image.open(file, formats=_FORMATS) as image,
+        ):
+            width, height = image.size
+            pixels += width * height // (_DRAFTED if image.format == "JPEG" else 1)
+        if pixels > MOST_PIXELS_TOGETHER:
+            most = f"{MOST_PIXELS_TOGETHER // 10**6:,} million pixels"
+            raise ScenarioError(
+                f"{_path(folder)}: its pictures have more than {most} together, the most that is decoded (of a JPEG "
+                f"one in {_DRAFTED} counts); make them smaller: what is stored is {STORED_SIDE} pixels long at most"
+            )
 
 
 def main_colours(image: Image.Image) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from state.errors import NotFoundError, ScenarioError, SettingError
 from state.parameters.album import AGENTS, AlbumParameters
 from state.randomness import keyed_generator
 from state.records import Persona
-from worlds.pictures import caption_of, linked_pictures, list_pictures, read_captions, read_picture
+from worlds.pictures import caption_of, check_pixels, linked_pictures, list_pictures, read_captions, read_picture
 from worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
 from worlds.yaml_file import YamlFile, shown
 
@@ -64,6 +64,8 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
         for entry in album:
             entries.setdefault(entry.id, (entry, role.name))
     present = set(captions) if file.is_public else None
+    named = (entry.file for entry, _ in entries.values())
+    check_pixels(folder, [name for name in named if name is not None and (present is None or name in present)])
     return Population(
         scenario=scenario,
         withheld=links,
