@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.environment import store_path
+from cli.environment import print_note, store_path
 from cli.opening import open_embedding_model, open_language_model
 from cli.options import JsonOption, StoreOption
 from cli.terminal.completion import complete_run, complete_setting_name
@@ -15,7 +15,7 @@ from cli.terminal.status_line import status_line
 from state.parameters import Parameters
 from state.store import Store
 from storage.store import SqlStore
-from tertulia.measuring import Cases, collect, is_stored_run
+from tertulia.measuring import Cases, collect, is_stored_run, linked_dialogues
 
 if TYPE_CHECKING:
     from tertulia.measurement import Measurement
@@ -80,6 +80,8 @@ def metrics(
         others = collect(against, opened, by) if against else None
         for run in cases.repeated:
             progress().print(plain(f"run {run} is given more than once; it is counted once"))
+        for note in linked_dialogues(named):
+            print_note(note)
         measured = _measured(cases, others, opened, embedder, fluency, by_index)
     if as_json:
         print_json(measured.document())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from state.errors import NotFoundError, UsageError, nearest_hint
-from state.files import read_text
+from state.files import NOT_FOLLOWED, links_noted, read_text
 from state.language_model import Embedder, LanguageModel
 from state.parameters import ALIASES, Parameters
 from state.records import Prompt, RunRecord, Unit
@@ -192,7 +192,7 @@ def is_stored_run(given: str) -> bool:
 
 
 def dialogue_files(path: Path) -> list[Path]:
-    """Return the files that an argument names: itself, or those of a folder that end in `.json` or `.jsonl`.
+    """Return the files that an argument names: itself, or those of a folder, not links, that end in `.json[l]`.
 
     Raises:
         UsageError: It is a folder with none.
@@ -200,9 +200,18 @@ def dialogue_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
-    if not found:
-        raise UsageError(f"{path} is a directory without a .json or .jsonl file; give files of dialogues")
-    return found
+    files = [file for file in found if not file.is_symlink()]
+    if not files:
+        links = f" ({NOT_FOLLOWED})" if found else ""
+        raise UsageError(f"{path} is a directory without a .json or .jsonl file{links}; give files of dialogues")
+    return files
+
+
+def linked_dialogues(given: Sequence[str]) -> list[str]:
+    """Return a line for each folder of dialogues, of what a user names, in which links were passed over."""
+    folders = [Path(name) for name in given if is_dialogue_file(name) and Path(name).is_dir()]
+    named = {folder: sorted(file.name for file in folder.glob("*.json*") if file.is_symlink()) for folder in folders}
+    return [note for folder, links in named.items() for note in links_noted(links, folder)]
 
 
 def collect(given: Sequence[str], store: Store | None, by: str | None = None) -> Cases:

@@ -219,6 +219,18 @@ def test_links_among_stores_are_passed_over_and_told(cli: Cli, home: Path) -> No
     assert cli("merge", "stores/link.db", "--into", "named.db", "--json").json["sources"][0]["added"] == [run]
 
 
+def test_links_among_files_of_dialogues_are_passed_over_and_told(cli: Cli, home: Path) -> None:
+    line = '{"case": "%s", "dialogue": [["Ann", "Hello."], ["Ben", "Hi."]]}\n'
+    (home / "private.jsonl").write_text(line % "private", encoding="utf-8")
+    Path("dialogues").mkdir()
+    Path("dialogues/link.jsonl").symlink_to(home / "private.jsonl")
+    cli("metrics", "dialogues").complains(2, "links in a folder are not followed")
+    Path("dialogues/own.jsonl").write_text(line % "own", encoding="utf-8")
+    measured = cli("metrics", "dialogues", "--embedder", "rehearsal", "--json")
+    assert [*measured.json["cases"]] == ["own"]
+    assert measured.err.count("links in a folder are not followed") == 1
+
+
 def test_every_parameter_that_names_a_file_is_known_as_one() -> None:
     from state.parameters import Parameters
     from state.parameters.album import NAME_FILES
