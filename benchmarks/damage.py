@@ -232,7 +232,7 @@ def damaged_stores(count: int, kind: str, seed: int, folder: Path) -> Tally:
                 [store, reference, str(drawn.random())],
                 place / "stderr.txt",
                 stdout=place / "stdout.txt",
-                program="benchmarks.damage",
+                program="benchmarks.damage:main",
             )
             code = read.wait(120)
             read.kill()
