@@ -58,7 +58,7 @@ TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.17,
     ending_threshold=0.95,
-    temperature=0.7,
+    temperature=0.6,
     no_repeat_ngram=0,
     context_strength=0.0,
     drafts=1,
