@@ -56,8 +56,8 @@ PLAIN_TRAITS = ModelTraits(
 #: Figures are in docs/results/embedded_model.md; both thresholds are from `python -m benchmarks.calibrate`.
 TRAITS = replace(
     PLAIN_TRAITS,
-    likelihood_threshold=0.17,
-    ending_threshold=0.95,
+    likelihood_threshold=0.15,
+    ending_threshold=0.7,
     temperature=0.6,
     no_repeat_ngram=0,
     context_strength=0.0,
