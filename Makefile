@@ -98,7 +98,7 @@ bench-viewer: setup
 soak: setup
 	$(BIN)/python -m benchmarks.soak --kills 200
 
-# Half an hour: kills, hostile replies, damaged stores, power cuts.
+# Hours: disturbances of every command that writes, hostile replies, damaged stores, power cuts.
 nightly: setup
 	$(BIN)/python -m benchmarks.nightly
 
