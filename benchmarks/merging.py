@@ -1,8 +1,11 @@
-"""Measure how fast stores merge: 100 shards of 100 rehearsed runs of 16 turns, in some order, in another, and again.
+"""Measure how fast stores merge: 100 shards of 100 rehearsed runs of 16 turns, in two random orders, and again.
 
 Rehearsing ten thousand runs takes hours, so a few shards are rehearsed, and the others are these under other ids and
 times: their rows are all there, but most of their texts are stored already, as they are in an experiment whose trials
 share a case. The first merge of every rehearsed shard, whose texts are all new, is timed for itself.
+
+Every tenth run of the merged store then goes on: one that was interrupted is resumed, and must end like its twin that
+was not; any other is forked without a change, and must be what its fork is.
 
     python -m benchmarks.merging [--shards 100] [--runs 100] [--rehearsed 2]
 """
@@ -16,8 +19,9 @@ import sys
 import tempfile
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,9 +32,27 @@ from storage.merging import merge
 from storage.schema import TABLES
 from storage.store import SqlStore
 from storage.tables import Table
+from tertulia.api import diff
 from tertulia.engines import ModelAccess
+from tertulia.events import Event, StepStarted
+from tertulia.launching import RunLauncher
+from tertulia.store_handle import StoreHandle
+from tertulia.stored_run import Run
+from tertulia.stores import open_store
 
 TURNS = 16
+
+#: Settings of a dialogue that nobody ends before its limit.
+_ENDLESS = {"ending": "continuation", "ending_threshold": 1}
+
+#: One run in so many goes on after merging; half as many of a shard were interrupted, each beside its twin.
+GOES_ON_EVERY = 10
+
+#: The step of the last turn but one at which a run is interrupted.
+_STEP = 3
+
+#: Seeds of the runs that are interrupted, and of their twins, are past those of the trials.
+_PAST_TRIALS = 1_000_000
 
 #: Target: runs of 16 turns that are merged in a minute on one core.
 RUNS_A_MINUTE = 1000
@@ -62,28 +84,32 @@ def measure(folder: Path, shards: int, runs: int, rehearsed: int) -> bool:
 
     new = timed(folder / "new.db", paths[:rehearsed])
     show("shards whose texts are all new", new, rehearsed * runs, a_run)
-    one = timed(folder / "one.db", paths)
+    orders = [random.Random(seed).sample(paths, shards) for seed in (1, 2)]
+    one = timed(folder / "one.db", orders[0])
     show("all shards", one, shards * runs, a_run)
-    shuffled = [*paths]
-    random.Random(1).shuffle(shuffled)
-    other = timed(folder / "other.db", shuffled)
+    other = timed(folder / "other.db", orders[1])
     show("all shards in another order", other, shards * runs, a_run)
     again = timed(folder / "other.db", paths)
     show("all shards again, of which nothing is new", again, shards * runs, a_run)
     same = digest(folder / "one.db") == digest(folder / "other.db")
     print("same rows in any order, twice the same:", "yes" if same else "NO")
-    return same and all(
-        spent / count * RUNS_A_MINUTE <= 60 for spent, count in ((new, rehearsed * runs), (one, shards * runs))
+    resumed, forked, differing = gone_on(folder / "one.db")
+    print(f"went on: {resumed} resumed, {forked} forked, {len(differing)} differ", *differing[:10])
+    return (
+        not differing
+        and same
+        and all(spent / count * RUNS_A_MINUTE <= 60 for spent, count in ((new, rehearsed * runs), (one, shards * runs)))
     )
 
 
 def rehearse(path: Path, seed: int, runs: int) -> Path:
-    """Store a shard of rehearsed trials."""
+    """Store a shard of rehearsed trials, and of runs that were interrupted, each with a twin that was not."""
+    interrupted = runs // (2 * GOES_ON_EVERY)
     experiment = Experiment(
         name="merging",
         cases=("tidewell:0", "tidewell:4"),
-        settings={"full": {"lambda": 0.0}, "half": {"lambda": 0.5}},
-        trials=max(1, runs // 4),
+        settings={"full": {"lambda": 0.0, **_ENDLESS}, "half": {"lambda": 0.5, **_ENDLESS}},
+        trials=max(1, (runs - 2 * interrupted) // 4),
         rounds=TURNS,
         model="rehearsal",
         seed=1 + seed * runs,
@@ -91,7 +117,48 @@ def rehearse(path: Path, seed: int, runs: int) -> Path:
     with SqlStore.open(path, create=True) as store:
         run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), lambda event: None)
         store.experiments.save("merging", experiment.model_copy(update={"seed": 1}).model_dump(mode="json"))
+    for number in range(interrupted):
+        begin_twice(path, _PAST_TRIALS + seed * runs + number)
     return path
+
+
+def begin_twice(path: Path, seed: int) -> None:
+    """Store a run, and a twin of it that was interrupted within the last turn but one."""
+    launcher = RunLauncher(StoreHandle(path), None, (), (), None, None)
+    limits = {"max_turns": TURNS}
+    plan = launcher.plan("tidewell", _ENDLESS, limits, model="rehearsal", seed=seed, seat=None, label=None)
+    steps = Counter[int]()
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, StepStarted):
+            steps[event.turn] += 1
+            if steps[TURNS - 1] == _STEP:
+                raise KeyboardInterrupt
+
+    launcher.drive(launcher.beginning(plan), None)(lambda event: None)
+    with suppress(KeyboardInterrupt):
+        launcher.drive(launcher.beginning(plan), None)(interrupt)
+
+
+def gone_on(path: Path) -> tuple[int, int, list[Run]]:
+    """Resume or fork every tenth run of a store; return how many were resumed and forked, and which differ."""
+    runs = open_store(path).runs()
+    twins = {(run.seed, _shard_of(run)): run for run in runs if run.status == "finished" and run.seed >= _PAST_TRIALS}
+    unfinished = [run for run in runs if run.status == "interrupted"]
+    others = random.Random(1).sample([run for run in runs if run.status == "finished"], len(unfinished))
+    differing = []
+    for run in unfinished:
+        run.resume(progress=False)
+        if not diff(run, twins[run.seed, _shard_of(run)]).is_same:
+            differing.append(run)
+    for run in others:
+        if not diff(run, run.fork(at=TURNS - 1, progress=False)).is_same:
+            differing.append(run)
+    return len(unfinished), len(others), differing
+
+
+def _shard_of(run: Run) -> str:
+    return run.id.partition("_")[2]
 
 
 def renamed(shard: Path, path: Path, number: int) -> Path:

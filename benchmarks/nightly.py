@@ -32,7 +32,7 @@ from benchmarks.tally import Tally
 #: Processes at a time, and pieces that each part is made of.
 WORKERS, PIECES = 2, 2
 
-#: Problems that are printed of a part.
+#: Problems that are printed of a piece.
 _SHOWN = 10
 
 #: Tries a part of this size, with this seed, in this folder.
@@ -131,8 +131,6 @@ def main() -> None:
     for part, tally in tried(parts, options.scale, options.seed, folder):
         total += tally
         print(line_of(part.name, tally), flush=True)
-        for problem in tally.problems[:_SHOWN]:
-            print(f"    {problem[:1000]}", file=sys.stderr, flush=True)
     total.seconds = time.perf_counter() - started
     print(line_of("total", total))
     if total.problems or total.passed < total.tried:
@@ -166,7 +164,9 @@ def tried(parts: list[Part], scale: float, seed: int, folder: Path) -> Iterator[
                 waiting[workers.submit(_timed, part.run, count, seed * PIECES + piece, place)] = part
         for done in as_completed(list(waiting)):
             part = waiting.pop(done)
-            tallies[part.name] += done.result()
+            tallies[part.name] += (tally := done.result())
+            for problem in tally.problems[:_SHOWN]:
+                print(f"    {problem[:1000]}", file=sys.stderr, flush=True)
             if part not in waiting.values():
                 yield part, tallies[part.name]
 

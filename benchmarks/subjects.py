@@ -209,7 +209,13 @@ def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]
     return {
         "sweep": made("sweep", (*sweep, "--workers", "1")),
         "sweep with workers": (
-            Subject("sweep with workers", (*sweep, "--workers", "2"), is_in_order=False, has_workers=True),
+            Subject(
+                "sweep with workers",
+                (*sweep, "--workers", "2"),
+                is_in_order=False,
+                has_workers=True,
+                planned=(2, 3, 5),  # workers take a while to begin
+            ),
         ),
         "sweep by a server": (_remote(by_server, None),),
         "experiment": made("experiment", ("lab", "run", _EXPERIMENT, "--workers", "1")),

@@ -56,6 +56,9 @@ _SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 #: Bytes of a request.
 _LENGTH = 65536
 
+#: What stops a command.
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+
 
 class Zygote:
     """A process that forks commands; closed on exit from the `with` statement."""
@@ -191,6 +194,7 @@ def _reap() -> None:
 
 def _keep(request: dict[str, object], pipe: int) -> None:
     """Fork the command; report its process id, and its exit code when it has ended."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)  # until the command knows what to do with them
     command = os.fork()
     if command == 0:
         os.close(pipe)
@@ -212,6 +216,9 @@ def _run(
 ) -> None:
     """Run the command line, and end the process as the interpreter would."""
     code = 1
+    for number in _STOPPING:
+        signal.signal(number, lambda *_: os._exit(130))  # as the program does as soon as it can
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(os.open(stdout, os.O_WRONLY | (0 if Path(stdout).is_fifo() else os.O_CREAT | os.O_APPEND)), 1)

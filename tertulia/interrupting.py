@@ -2,9 +2,11 @@
 
 import asyncio
 import ctypes
+import inspect
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+import warnings
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
@@ -103,6 +105,20 @@ def _abandon(loop: asyncio.AbstractEventLoop) -> None:
         task.cancel()
     until = loop.time() + _TIDYING_S
     while (left := asyncio.all_tasks(loop)) and (rest_s := until - loop.time()) > 0:
-        with suppress(KeyboardInterrupt, SystemExit):  # who is waited for hands it on to those who wait
-            loop.run_until_complete(asyncio.wait(left, timeout=rest_s))
+        stop = loop.call_later(rest_s, loop.stop)
+        # Who is waited for hands an interrupt on to those who wait; a loop that is stopped is a RuntimeError.
+        with suppress(KeyboardInterrupt, SystemExit, RuntimeError):
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        stop.cancel()
+    _close(left)
     loop.close()
+
+
+def _close(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Close what did not end, without a word: Python would do so at its exit, and print what goes wrong then."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of coroutines that nobody awaits now
+        for task in tasks:
+            coroutine = task.get_coro()
+            if inspect.iscoroutine(coroutine):
+                with suppress(BaseException):
+                    coroutine.close()

@@ -49,10 +49,16 @@ def _receive(command: Connection, assignments: "queue.SimpleQueue[Assignment]") 
 
 
 def _driven(worker: Worker, assignment: Assignment, command: Connection) -> Message:
+    is_alone = False
+
     def emit(event: Event) -> None:
+        nonlocal is_alone
+        if is_alone:  # what tidies up is not interrupted again
+            return
         try:
             command.send(Happened((event,)))
         except OSError:  # nobody is there any more: no run has failed
+            is_alone = True
             raise KeyboardInterrupt from None
 
     try:

@@ -3,6 +3,8 @@
 import asyncio
 import faulthandler
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -111,6 +113,45 @@ def test_what_does_not_end_is_left(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     assert time.monotonic() - begun < 5
     assert tidied == ["up"]
     assert not caplog.records
+
+
+LEFT = """
+import asyncio
+import tertulia.interrupting
+from tertulia.interrupting import run_or_abandon
+
+tertulia.interrupting._TIDYING_S = 0.02
+
+async def stubborn():
+    try:
+        await asyncio.sleep(10)
+    finally:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            asyncio.create_task(asyncio.sleep(0))  # there is no loop any more
+
+def interrupt():
+    raise KeyboardInterrupt
+
+async def hold():
+    left = [asyncio.create_task(stubborn()) for _ in range(3)]
+    await asyncio.sleep(0)
+    for _ in range(2):
+        asyncio.get_running_loop().call_soon(interrupt)
+    await asyncio.wait(left)
+
+try:
+    run_or_abandon(hold())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_what_is_left_says_nothing_when_the_process_ends() -> None:
+    """A second interrupt comes before anybody tidies up, and what is left fails when it is closed."""
+    ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
 
 
 def test_where_no_loop_runs_it_is_heard_at_once_and_only_the_first_time() -> None:
