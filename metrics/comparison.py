@@ -23,7 +23,7 @@ from state.store import Store
 Document = Mapping[str, Any]
 
 #: Fields of a run's record that identify it, and say nothing about its contents.
-_IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created")
+_IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created", "trial")
 
 #: The field of a memory stream that says whose simulation it is in; what it holds shows in the prompts.
 _IDENTITY_OF_A_STREAM = ("simulation",)

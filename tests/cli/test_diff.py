@@ -69,7 +69,8 @@ def test_the_same_run_twice(cli: Cli, scenario: str) -> None:
 def test_status_lineage_and_dates_do_not_count(cli: Cli, store: SqlStore) -> None:
     store.create_run(a_run(A), a_case())
     later = {"status": "failed", "error": "no disk", "created": "2027-01-01T00:00:00+00:00"}
-    store.create_run(a_run(B, **later), a_case())
+    trial = {"experiment": "night", "setting": "half", "case": "tidewell", "trial": 1, "cohort": 1}
+    store.create_run(a_run(B, **later, trial=trial), a_case())
     for run in (A, B):
         write_turns(store, run, 1, 2)
     assert compared(cli)["identical"] is True
