@@ -20,13 +20,23 @@ settings.register_profile("full", max_examples=2000, deadline=None)
 settings.load_profile("suite")
 
 
+def _configure(patch: pytest.MonkeyPatch, folder: Path) -> Path:
+    patch.setenv("TERTULIA_CONFIG", str(folder))
+    patch.setattr("tertulia.trust.user_configuration", lambda: folder)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _configuration_of_fixtures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder in which fixtures that several tests share remember what they trust: not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield _configure(patch, tmp_path_factory.mktemp("configuration"))
+
+
 @pytest.fixture(autouse=True)
 def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which a test remembers what it trusts: its own, and not the user's."""
-    folder = tmp_path_factory.mktemp("configuration")
-    monkeypatch.setenv("TERTULIA_CONFIG", str(folder))
-    monkeypatch.setattr("tertulia.trust.user_configuration", lambda: folder)
-    return folder
+    return _configure(monkeypatch, tmp_path_factory.mktemp("configuration"))
 
 
 @pytest.fixture
