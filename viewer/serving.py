@@ -1,14 +1,18 @@
 """A port of the loopback, and the server that answers at it until it is stopped."""
 
+import asyncio
 import errno
 import signal
 import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from typing_extensions import override
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from state.errors import UsageError
 
@@ -17,6 +21,9 @@ _TRIED = 100
 
 #: How long an answer may still take when the server is stopped.
 _END_WITHIN_S = 1
+
+#: How long a connection may take to send a whole request: a part of one would hold it for ever, with an open file.
+REQUEST_WITHIN_S = 10
 
 
 def listen(port: int) -> socket.socket:
@@ -41,6 +48,39 @@ def listen(port: int) -> socket.socket:
     raise UsageError(f"--port {port}: it and those up to {ports[-1]} are in use; take another, or --port 0 for any")
 
 
+class _TimedProtocol(H11Protocol):
+    """A connection that is closed where no whole request comes in time, however slowly it drips."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    @override
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        is_whole = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+        if is_whole:
+            self._stop_waiting()
+        elif self._waiting is None:
+            self._wait()
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(REQUEST_WITHIN_S, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
 class PageServer(uvicorn.Server):
     """The server of an application; what the application has open ends with it, event streams first."""
 
@@ -54,7 +94,7 @@ class PageServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=_TimedProtocol,
                 ws="none",
                 loop="asyncio",
                 lifespan="off",

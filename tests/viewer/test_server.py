@@ -5,6 +5,7 @@ import math
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from support.requests_to_page import ask, watching
@@ -104,6 +106,38 @@ def test_head_is_answered_without_a_body(address: str) -> None:
     for path in ("", "api/runs", "api/changes"):
         answer = ask(address, path, method="HEAD")
         assert (answer.status, answer.body) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+        b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+        b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /api/runs HTTP/1.1\r\n",
+    ],
+)
+def test_a_request_that_never_ends_is_not_waited_for(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr("viewer.serving.REQUEST_WITHIN_S", 0.5, raising=False)
+    served = Path(shutil.copy(store, tmp_path / "t.db"))
+    with serving(served) as address, watching(address) as changes:
+        next(changes)  # which is answered for as long as the page is open
+        with socket.create_connection((urlsplit(address).hostname, urlsplit(address).port), timeout=10) as connection:
+            connection.sendall(sent)
+            connection.settimeout(0.1)
+            for _ in range(100):
+                with suppress(TimeoutError):
+                    if not connection.recv(65536):
+                        break
+                    continue
+                with suppress(OSError):
+                    connection.sendall(b"x"[: len(sent)])  # it drips
+            else:
+                pytest.fail("the connection is still open")
+        served.unlink()
+        assert next(changes)["run"] is None
 
 
 def test_the_page_says_how_it_is_built_where_it_is_not(
