@@ -1,5 +1,6 @@
 """`merge`: unite stores."""
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -67,7 +68,7 @@ def merge(
     else:
         data().print(plain(f"{address} has {counted(runs, 'run')}"))
     if any(source.merged.refused for source in merged):
-        progress().print(plain(_REFUSED.format(into=address)))
+        progress().print(plain(_REFUSED.format(into=shlex.quote(str(address)))))
     if not all(source.is_whole for source in merged):
         raise typer.Exit(1)
 

@@ -22,7 +22,7 @@ _DAMAGED = (
 
 _ALTERED_SERVER = (
     "{path} is damaged or was altered ({cause}); go back to a backup of the database, or save the runs that are whole: "
-    "tertulia merge {path} --into FILE"
+    "tertulia merge {argument} --into FILE"
 )
 
 UNWRITABLE = "{path} can't be written; make the file and its folder writable, or copy it elsewhere"

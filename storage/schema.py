@@ -430,10 +430,10 @@ def schema_version(connection: sqlite3.Connection, path: str) -> int:
         FROM pragma_application_id, pragma_user_version"""
     ).fetchone()
     if tables and application != APPLICATION_ID:
-        raise StorageError(f"{path} is a SQLite file of something else; take another file with store=…")
+        raise StorageError(f"{path} is a SQLite file of something else; name another file")
     if version > SCHEMA_VERSION:
         raise StorageError(
             f"{path} was written by a newer Tertulia (schema version {version}, this one knows up to "
-            f"{SCHEMA_VERSION}); upgrade Tertulia, or take another file with store=…"
+            f"{SCHEMA_VERSION}); upgrade Tertulia, or name another file"
         )
     return int(version)

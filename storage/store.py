@@ -135,11 +135,9 @@ def _opened(address: StoreAddress | str, create: bool) -> Database:
         return StoreFile(MEMORY, create)
     path = Path(address)
     if not os.path.isdir(path.parent):
-        raise StorageError(
-            f"{path} can't be opened: there is no folder {path.parent}; create it, or take another file with store=…"
-        )
+        raise StorageError(f"{path} can't be opened: there is no folder {path.parent}; create it, or name another file")
     if os.path.isdir(path):
-        raise StorageError(f"{path} can't be opened: it is a folder; name a file in it with store=…")
+        raise StorageError(f"{path} can't be opened: it is a folder; name a file in it")
     is_missing = not create and not os.path.exists(path)
     if is_missing:
         refuse_lost_log(path)

@@ -1,5 +1,6 @@
 """The page of a run in a notebook's cell: a frame with the whole file inside, apart from the notebook around it."""
 
+import shlex
 from html import escape
 
 from state.errors import UsageError
@@ -49,5 +50,5 @@ class CellPage:
 
     def __repr__(self) -> str:
         """Return where to look, in a terminal."""
-        command = f"tertulia view {self.run} --store {self._store.path}"
+        command = f"tertulia view {self.run} --store {shlex.quote(str(self._store.path))}"
         return f"the page of run {self.run}; a notebook shows it below the cell, a browser by: {command}"

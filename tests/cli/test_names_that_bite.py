@@ -7,9 +7,10 @@ import pytest
 from support.commands import Cli
 
 from lab.page_data import csv_rows
+from state.errors import StorageError
 from state.text import path_argument, shell_argument
 from storage.addresses import ServerAddress
-from storage.faults import damaged
+from storage.contents import verified
 
 
 @pytest.mark.parametrize("name", [":memory:", ":MEMORY:", "file:runs.db", "file:runs.db?mode=memory"])
@@ -48,7 +49,37 @@ def test_a_damaged_file_whose_name_a_shell_would_obey(cli: Cli, tmp_path: Path) 
     cli("show", "@last", "--store=-x y.db").complains(1, "is damaged", "`sqlite3 './-x y.db' .recover`")
 
 
-def test_a_damaged_store_on_a_server_is_not_for_sqlite() -> None:
-    said = str(damaged(ServerAddress("postgresql://ada@host/talk"), "a record does not read"))
-    assert "sqlite3" not in said
-    assert "tertulia merge postgresql://ada@host/talk --into FILE" in said
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("postgresql://ada@host/talk", "postgresql://ada@host/talk"),
+        ("postgresql://ada@host/talk?schema=s1", "'postgresql://ada@host/talk?schema=s1'"),
+    ],
+)
+def test_a_damaged_store_on_a_server_is_not_for_sqlite(address: str, named: str) -> None:
+    with pytest.raises(StorageError, match="does not match its hash") as refused:
+        verified("a text", "0" * 32, ServerAddress(address))
+    assert "sqlite3" not in str(refused.value)
+    assert f"tertulia merge {named} --into FILE" in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"no store" * 1000, None])
+def test_what_is_no_store_is_told_in_the_words_of_the_command_line(
+    cli: Cli, tmp_path: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "other.db").write_bytes(content)
+    else:
+        with sqlite3.connect(tmp_path / "other.db") as connection:
+            connection.execute("CREATE TABLE others (one)")
+    cli("show", "@last", "--store", "other.db").complains(1, "name another file")
+    said = cli("merge", "other.db", "--into", "all.db").err
+    assert "name another file" in said
+    assert "store=" not in said
+
+
+def test_a_refused_run_is_removed_from_a_store_whose_name_a_shell_would_split(cli: Cli, tmp_path: Path) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "2", "--store", "a.db")
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("DELETE FROM turns WHERE turn = 1")
+    assert "--store 'a b.db')" in cli("merge", "a.db", "--into", "a b.db").err
