@@ -17,7 +17,7 @@ from state.context import Context
 from state.graph_state import TownState
 from state.language_model import ReplyField
 from state.records import MemoryKind, Remembered
-from state.town import Encounter, TownContext
+from state.town import SEEN, Encounter, TownContext
 
 #: Tokens of a summary, and of a thought.
 _TOKENS = 48
@@ -59,7 +59,7 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
     activity = encounter.activities[encounter.pair.index(partner)]
     texts: dict[str, tuple[MemoryKind, str]] = {}
     if activity is not None:
-        texts["event"] = "event", seen_memory(encounter, partner, activity, language)
+        texts[SEEN] = "event", seen_memory(encounter, partner, activity, language)
     if summary := text_of(reply, "summary"):
         texts["summary"] = "event", summary_memory(encounter, name, partner, summary, language)
     if thought := text_of(reply, "thought"):

@@ -15,6 +15,8 @@ from state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
 FORMED = "day_"
+#: How the ids of what somebody saw the other doing go on behind the day and the number of the encounter.
+SEEN = "event"
 #: How the ids of insights go on behind the day and the number of the encounter; their own number follows.
 INSIGHT = "insight_"
 

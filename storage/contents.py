@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -15,7 +15,7 @@ from storage.addresses import StoreAddress
 from storage.contract import Database
 from storage.faults import damaged, record_faults
 from storage.tables import Table
-from storage.values import Value, checksum, searchable
+from storage.values import Value, checksum, parsed, searchable
 
 
 def content_hash(text: str) -> str:
@@ -98,6 +98,37 @@ class Contents(ContentStore):
             prompt = Prompt(units=tuple(Unit(**unit) for unit in units), **found[0])
         verified(_canonical(prompt), content, self.path)
         return prompt
+
+    def removable_units(self, prompts: Collection[str]) -> dict[str, list[str]]:
+        """Return the ids of the removable units of prompts, by the prompt's hash.
+
+        Units are read once, in however many of the prompts they stand.
+
+        Raises:
+            StorageError: A prompt is missing, or does not match its hash.
+        """
+        listed = f"FROM prompts WHERE hash IN {self.file.dialect.given_texts}"
+        rows = self.file.rows(f"SELECT hash, speaker, layout, unit_ids {listed}", json.dumps(sorted(prompts)))
+        for content in set(prompts).difference(row["hash"] for row in rows):
+            raise self._missing("prompt", content)
+        with record_faults(self.path):
+            unit_ids = {row["hash"]: parsed(row["unit_ids"]) for row in rows}
+            units = self._dumped_units(sorted({unit for ids in unit_ids.values() for unit in ids}))
+            for row in rows:
+                held = [units[unit] for unit in unit_ids[row["hash"]] if unit in units]
+                text = _canonical_text({"speaker": row["speaker"], "layout": row["layout"], "units": held})
+                verified(text, row["hash"], self.path)
+            removable = {row: unit["id"] for row, unit in units.items() if unit.get("removable")}
+            return {prompt: [removable[unit] for unit in ids if unit in removable] for prompt, ids in unit_ids.items()}
+
+    def _dumped_units(self, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """Return units as their prompts' hashes cover them, by their rows."""
+        rows = self.file.rows(
+            f"""SELECT units.id AS row, unit AS id, block, kind, text, removable, speaker, picture
+            FROM units JOIN contents ON contents.id = content_id WHERE units.id IN {self.file.dialect.given_counts}""",
+            json.dumps(ids),
+        )
+        return {row.pop("row"): Unit(**row).model_dump(exclude_defaults=True) for row in rows}
 
     def unit_names(self, content: str) -> list[str]:
         """Return the ids of a prompt's units in prompt order; none if there is no such prompt."""
@@ -183,6 +214,8 @@ class Contents(ContentStore):
 
 def _canonical(prompt: Prompt) -> str:
     # Without defaults, so that a field added later does not change the hashes of what is stored.
-    return json.dumps(
-        prompt.model_dump(exclude_defaults=True), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-    )
+    return _canonical_text(prompt.model_dump(exclude_defaults=True))
+
+
+def _canonical_text(prompt: Mapping[str, Any]) -> str:
+    return json.dumps(prompt, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

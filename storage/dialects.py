@@ -36,9 +36,6 @@ class Dialect(Protocol):
     def holds(self, flag: str) -> str:
         """Return the condition that an integer is not 0."""
 
-    def leading_number(self, text: str) -> str:
-        """Return the integer with which a text begins."""
-
     def json_field(self, json: str, path: str, kind: JsonKind) -> str:
         """Return a field of a JSON text, by a path such as `parts.topic` or `[0].text`; NULL where there is none."""
 
@@ -71,10 +68,6 @@ class Sqlite(Dialect):
     @override
     def holds(self, flag: str) -> str:
         return flag
-
-    @override
-    def leading_number(self, text: str) -> str:
-        return f"CAST({text} AS INTEGER)"
 
     @override
     def json_field(self, json: str, path: str, kind: JsonKind) -> str:
@@ -126,10 +119,6 @@ class Postgres(Dialect):
     @override
     def holds(self, flag: str) -> str:
         return f"{flag} <> 0"
-
-    @override
-    def leading_number(self, text: str) -> str:
-        return f"CAST(substring({text} FROM '^[0-9]+') AS bigint)"
 
     @override
     def json_field(self, json: str, path: str, kind: JsonKind) -> str:

@@ -182,9 +182,12 @@ class Runs(Contents, RunStore):
         name = resolve_id(run, run_ids, "run", self.path)
         if name is None:
             raise self._no_such_run(run, run_ids)
-        rows = Table(self.file, "runs").select("WHERE run = ?", name, also=f"{TURNS_OF_RUN} AS turns")
+        also = f"{TURNS_OF_RUN} AS turns, (SELECT max(turn) FROM traces WHERE traces.run = runs.run) AS traced"
+        rows = Table(self.file, "runs").select("WHERE run = ?", name, also=also)
         if not rows:
             raise damaged(self.path, f"run {name} is not found by its id")
+        if (rows[0]["traced"] or 0) > rows[0]["turns"]:
+            raise damaged(self.path, f"turn {rows[0]['traced']} of run {name} is missing")
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
         return self.run_record(rows[0])
 

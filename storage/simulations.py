@@ -1,6 +1,7 @@
 """Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -8,7 +9,7 @@ from typing_extensions import override
 
 from state.errors import NotFoundError, StorageError, nearest_hint
 from state.records import Remembered, RunStatus, Stream
-from state.town import FORMED, Encounter, Simulation, Town, TownStore
+from state.town import FORMED, SEEN, Encounter, Simulation, Town, TownStore
 from storage.faults import damaged, record_faults
 from storage.ids import LISTED, resolve_id
 from storage.runs import checked_parameters
@@ -177,16 +178,47 @@ class Simulations(Streams, TownStore):
         return {row.pop("day"): row for row in rows}
 
     def memory_counts(self, simulation: str) -> dict[int, tuple[int, int]]:
-        """Return by day how many memories were formed, and how often somebody reflected."""
-        day = self.file.dialect.leading_number(f"substr(memory, {len(FORMED) + 1})")
-        rows = self.file.rows(
-            f"""SELECT day, count(*) AS memories,
-            count(DISTINCT CASE WHEN evidence <> '[]' THEN agent || created END) AS reflections
-            FROM (SELECT {day} AS day, evidence, agent, created FROM memories
-                WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}') AS formed GROUP BY day""",
+        """Return by day how many memories were formed, and how often somebody reflected.
+
+        Raises:
+            StorageError: Some are missing, or were altered.
+        """
+        self._check_streams(simulation)
+        formed = Table(self.file, "memories").select(
+            f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", simulation
+        )
+        self._check_formed(simulation, {(row["agent"], row["memory"]) for row in formed})
+        counts: Counter[int] = Counter()
+        reflections: dict[int, set[tuple[str, str]]] = {}
+        with record_faults(self.path):
+            for row in formed:
+                day = int(row["memory"].removeprefix(FORMED).partition("_")[0])
+                counts[day] += 1
+                if parsed(row["evidence"]):
+                    reflections.setdefault(day, set()).add((row["agent"], row["created"]))
+        return {day: (count, len(reflections.get(day, ()))) for day, count in counts.items()}
+
+    def _check_streams(self, simulation: str) -> None:
+        """Check that the memories of each resident are numbered from 1 on, those that were formed at the end."""
+        is_formed = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
+        broken = self.file.rows(
+            f"""SELECT agent FROM memories WHERE simulation = ? GROUP BY agent
+            HAVING count(*) <> max(number) OR min(number) <> 1
+            OR sum(CASE WHEN {is_formed} THEN 1 ELSE 0 END)
+                <> max(number) + 1 - coalesce(min(CASE WHEN {is_formed} THEN number END), max(number) + 1) LIMIT 1""",
             simulation,
         )
-        return {row["day"]: (row["memories"], row["reflections"]) for row in rows}
+        if broken:
+            raise self.missing_memories(simulation, broken[0]["agent"])
+
+    def _check_formed(self, simulation: str, formed: Collection[tuple[str, str]]) -> None:
+        """Check that each of the pair remembers every encounter that is over, where what they saw was told to them."""
+        found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
+        over = found if self.get(simulation).status == "finished" else found[:-1]
+        for encounter in over:
+            for name, seen in zip(encounter.pair, reversed(encounter.activities), strict=True):
+                if seen is not None and (name, encounter.memory_id(SEEN)) not in formed:
+                    raise self.missing_memories(simulation, name)
 
     # --- memories ---------------------------------------------------------------------------------------------------
 

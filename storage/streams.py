@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from state.errors import StorageError
 from state.parameters import Parameters
 from state.records import Remembered, Stream
 from state.store import Recollection, StreamStore
@@ -43,6 +44,8 @@ class Streams(Contents, StreamStore):
             *(stream.simulation, stream.agent, stream.length),
             also="hash, text",
         )
+        if numbers is None and [row["number"] for row in rows] != [*range(1, stream.length + 1)]:
+            raise self.missing_memories(stream.simulation, stream.agent)
         memories = map(self._memory, self.verified_texts(rows))
         return [memory for memory in memories if memory.id not in stream.without]
 
@@ -68,8 +71,7 @@ class Streams(Contents, StreamStore):
             also="hash, text",
         )
         if not rows or [row["number"] for row in rows] != [*range(index.length + 1, index.length + 1 + len(rows))]:
-            cause = f"memories of {stream.agent} in simulation {stream.simulation} are missing"
-            raise damaged(self.path, cause)
+            raise self.missing_memories(stream.simulation, stream.agent)
         for row in self.verified_texts(rows):
             index.add(row["number"], self._memory(row), np.frombuffer(row["vector"], "<f2"))
 
@@ -103,6 +105,10 @@ class Streams(Contents, StreamStore):
             if number > stored
         ]
         Table(self.file, "memories").insert_all(rows)
+
+    def missing_memories(self, simulation: str, agent: str) -> StorageError:
+        """Return the error of a stream in which memories are missing."""
+        return damaged(self.path, f"memories of {agent} in simulation {simulation} are missing")
 
     def _memory(self, row: dict[str, Any]) -> Remembered:
         with record_faults(self.path):

@@ -1,6 +1,5 @@
 """Turns of a store file, their parts, and how each came about: candidates, scores, what was removed."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -179,20 +178,8 @@ class Turns(Runs, Cognition, TurnStore):
         of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
         for unit in Table(self.file, "unit_scores").select(of_run, *key):
             removed.setdefault(unit["turn"], set()).add(unit["unit"])
-        names = self._removable_names({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
+        names = self.removable_units({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
         return {row["turn"]: _summary(row, names.get(row["prompt"]), removed.get(row["turn"], set())) for row in rows}
-
-    def _removable_names(self, prompts: set[str]) -> dict[str, list[str]]:
-        """Return the ids of the removable units of prompts, by the prompt's hash."""
-        hashes, dialect = json.dumps(sorted(prompts)), self.file.dialect
-        listed = f"FROM prompts WHERE hash IN {dialect.given_texts}"
-        found = {
-            row["hash"]: parsed(row["unit_ids"]) for row in self.file.rows(f"SELECT hash, unit_ids {listed}", hashes)
-        }
-        ids = json.dumps(sorted({unit for units in found.values() for unit in units}))
-        units = f"SELECT id, unit FROM units WHERE removable > 0 AND id IN {dialect.given_counts}"
-        names = {row["id"]: row["unit"] for row in self.file.rows(units, ids)}
-        return {hash: [names[unit] for unit in units if unit in names] for hash, units in found.items()}
 
     @override
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:

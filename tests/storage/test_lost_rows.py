@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
+from state.errors import StorageError
+from storage.store import SqlStore
+from tertulia.pages.documents import document_at
+
 
 @pytest.mark.parametrize(
     "lost",
@@ -118,3 +122,57 @@ def test_what_holds_the_others_is_missed(
         assert connection.execute(lost).rowcount >= 1
     for command in commands:
         cli(*command).complains(1, "tertulia.db is damaged", words)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "DELETE FROM memories WHERE memory LIKE 'day\\_%' ESCAPE '\\'",
+        "DELETE FROM memories WHERE kind = 'event'",
+        "DELETE FROM memories WHERE number = 7",
+        "UPDATE memories SET memory = 'day_2_1_thought' WHERE memory = 'day_1_1_thought'",
+        "UPDATE memories SET memory = 'node_7' WHERE memory = 'day_1_1_summary'",
+    ],
+)
+def test_a_memory_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(lost).rowcount >= 1
+    cli("days", "@last").complains(1, "tertulia.db is damaged")
+
+
+def test_a_memory_that_is_lost_from_before_is_told_of_who_had_it(cli: Cli, tmp_path: Path) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        (name,) = connection.execute("SELECT agent FROM memories WHERE number = 7").fetchone()
+        connection.execute("DELETE FROM memories WHERE number = 7 AND agent = ?", (name,))
+    cli("days", "@last", "--agent", name).complains(1, "tertulia.db is damaged", f"memories of {name}", "are missing")
+
+
+@pytest.mark.parametrize("lost", ["DELETE FROM turns", "DELETE FROM turns WHERE turn = 3"])
+def test_a_last_turn_that_is_lost_is_told_of_the_run(cli: Cli, tmp_path: Path, lost: str) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(lost).rowcount >= 1
+    cli("show", run, "--node", "all").complains(1, "tertulia.db is damaged", f"turn 3 of run {run} is missing")
+    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="turn 3 .* is missing"):
+        document_at(store, f"runs/{run}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE units SET removable = 1 - removable WHERE kind = 'item'",
+        "UPDATE units SET kind = 'text', removable = 0 WHERE id = (SELECT max(id) FROM units WHERE removable)",
+        "DELETE FROM units WHERE kind = 'item'",
+        "DELETE FROM prompts",
+    ],
+)
+def test_units_that_were_altered_are_not_counted(cli: Cli, tmp_path: Path, change: str) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(change).rowcount >= 1
+    with SqlStore.open(tmp_path / "tertulia.db") as store:
+        for page in ("turns", "figures"):
+            with pytest.raises(StorageError, match="damaged"):
+                document_at(store, f"runs/{run}/{page}")
