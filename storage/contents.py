@@ -113,22 +113,28 @@ class Contents(ContentStore):
             raise self._missing("prompt", content)
         with record_faults(self.path):
             unit_ids = {row["hash"]: parsed(row["unit_ids"]) for row in rows}
-            units = self._dumped_units(sorted({unit for ids in unit_ids.values() for unit in ids}))
+            texts, removable = self._units_as_hashed(sorted({unit for ids in unit_ids.values() for unit in ids}))
             for row in rows:
-                held = [units[unit] for unit in unit_ids[row["hash"]] if unit in units]
-                text = _canonical_text({"speaker": row["speaker"], "layout": row["layout"], "units": held})
-                verified(text, row["hash"], self.path)
-            removable = {row: unit["id"] for row, unit in units.items() if unit.get("removable")}
+                units = ",".join(texts[unit] for unit in unit_ids[row["hash"]] if unit in texts)
+                rest = _canonical_text({"layout": row["layout"], "speaker": row["speaker"]})
+                verified(f'{rest[:-1]},"units":[{units}]}}', row["hash"], self.path)
             return {prompt: [removable[unit] for unit in ids if unit in removable] for prompt, ids in unit_ids.items()}
 
-    def _dumped_units(self, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """Return units as their prompts' hashes cover them, by their rows."""
+    def _units_as_hashed(self, ids: Sequence[int]) -> tuple[dict[int, str], dict[int, str]]:
+        """Return units as their prompts' hashes cover them, and the ids of those that are removable; by their rows."""
         rows = self.file.rows(
             f"""SELECT units.id AS row, unit AS id, block, kind, text, removable, speaker, picture
             FROM units JOIN contents ON contents.id = content_id WHERE units.id IN {self.file.dialect.given_counts}""",
             json.dumps(ids),
         )
-        return {row.pop("row"): Unit(**row).model_dump(exclude_defaults=True) for row in rows}
+        texts, removable = {}, {}
+        for row in rows:
+            number, is_removable = row.pop("row"), row.pop("removable")
+            held = {name: value for name, value in row.items() if value is not None}
+            if is_removable:
+                held["removable"], removable[number] = True, row["id"]
+            texts[number] = _canonical_text(held)  # as `_canonical` has it, at a fifth of the time
+        return texts, removable
 
     def unit_names(self, content: str) -> list[str]:
         """Return the ids of a prompt's units in prompt order; none if there is no such prompt."""

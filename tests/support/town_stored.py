@@ -80,7 +80,7 @@ def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
             place="the quay",
             initiator=initiator,
             partner=partner,
-            activities=("walking", None),
+            activities=(None, "carrying the lamp" if (day, number) == (1, 1) else None),  # Ada remembers it
             run=run,
         )
         store.simulations.save_encounter(name, encounter)
