@@ -2,9 +2,9 @@
 
 A run that was interrupted may have gone on elsewhere. Up to the last turn that both have, all rows must be the same.
 What stands behind it is the turn that was under way: it is computed again from the journal, so of two copies that have
-as many turns the one that has more of the journal is further. A last turn without its trace is the beginning of the
-same turn with it: earlier versions stored one after the other. How long a call took, and where a round was computed, is
-no part of the conversation.
+as many turns the one that has more of the journal is further. A last turn without its trace, in an album chat those of
+the last round without theirs, is the beginning of the same with it: earlier versions stored one after the other. How
+long a call took, and where a round was computed, is no part of the conversation.
 """
 
 from collections.abc import Mapping
@@ -67,11 +67,12 @@ class _Copies:
         turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
         traced = _ahead(*(self._is_traced(file, turns) for file in (self._source, self._target)))
         is_begun = traced is not None and ahead in (None, traced)
+        begun = self._first_of_round(turns) if is_begun else NO_LIMIT
         if turns:
             for first, last in slices(turns):
-                self._compare_turns(first, min(last, turns), untraced=turns if is_begun else None)
+                self._compare_turns(first, min(last, turns), begun)
         if is_begun:
-            return Comparison(traced, turns - 1)
+            return Comparison(traced, begun - 1)
         return Comparison(ahead or self._further(turns, given, known), turns)
 
     def _compare_heads(self, given: dict[str, Any], known: dict[str, Any]) -> None:
@@ -90,13 +91,19 @@ class _Copies:
     def _is_traced(self, file: Database, turn: int) -> bool:
         return bool(file.rows("SELECT 1 FROM traces WHERE run = ? AND turn = ?", self._run, turn))
 
-    def _compare_turns(self, first: int, last: int, untraced: int | None) -> None:
+    def _first_of_round(self, turn: int) -> int:
+        """Return the first turn of the round of a turn."""
+        of_round = "round = (SELECT round FROM turns WHERE run = ? AND turn = ?)"
+        first = f"SELECT min(turn) AS first FROM turns WHERE run = ? AND {of_round}"
+        return int(self._target.rows(first, self._run, self._run, turn)[0]["first"])
+
+    def _compare_turns(self, first: int, last: int, begun: int) -> None:
+        """Compare turns; from the turn `begun` on, one of the copies may lack the traces."""
         for table, number in NUMBERED.items():
             given, known = self._rows(table, first, last)
             differing = {key for key in {**given, **known} if given.get(key) != known.get(key)}
-            turns = {key[_key(table).index(number)] for key in differing} - ({untraced} if table == "traces" else set())
-            if turns:
-                turn = min(turns)
+            turn = min((key[_key(table).index(number)] for key in differing), default=NO_LIMIT)
+            if turn < (begun if table == "traces" else NO_LIMIT):
                 raise DifferError(f"both runs of this id went on differently: they differ in turn {turn} ({table})")
 
     def _further(self, turns: int, given: dict[str, Any], known: dict[str, Any]) -> Literal["source", "target"] | None:

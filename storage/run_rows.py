@@ -64,22 +64,29 @@ def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequen
         StorageError: A row is damaged, or one is missing.
     """
     with reading():
-        last = max((row["last"] for row in _last_turns(source, runs)), default=0)
-    for begin, end in slices(last, first):
+        lasts = list(_last_turns(source, runs))
+        going_on = {row["run"]: row["round"] for row in lasts if row["status"] != "finished"}
+    for begin, end in slices(max((row["last"] for row in lasts), default=0), first):
         with reading():
             rows = {table: rows_of(source, table, runs, begin, end) for table in NUMBERED}
             _check(source, rows)
+            _check_traces(source, rows, going_on)
         for table in NUMBERED:
             Table(target, table).insert_all(carrier.carried(table, rows[table]))
 
 
 def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the last turn of each run that has one, with its round and the status of the run."""
     for chunk in in_chunks(runs):
-        yield from file.rows(f"SELECT max(turn) AS last FROM turns WHERE run IN ({marks(chunk)}) GROUP BY run", *chunk)
+        yield from file.rows(
+            f"""SELECT turns.run AS run, max(turn) AS last, max(round) AS round, max(status) AS status
+            FROM turns JOIN runs ON runs.run = turns.run WHERE turns.run IN ({marks(chunk)}) GROUP BY turns.run""",
+            *chunk,
+        )
 
 
 def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
-    """Check that what turns say was stored with them is there, that no trace is missing, and that all can be read."""
+    """Check that what turns say was stored with them is there, and that all can be read."""
     counts = {table: Counter((row["run"], row[NUMBERED[table]]) for row in rows[table]) for table in NUMBERED}
     with record_faults(file.path):
         for table, columns in _JSON.items():
@@ -91,12 +98,33 @@ def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None
             for table, count in {"turns": 1, **parsed(trace["stored"])}.items():
                 if counts[table][turn] < count:
                     raise damaged(file, f"turn {turn[1]} of run {turn[0]} has {counts[table][turn]} of {count} {table}")
-    traced: dict[str, list[int]] = {}
-    for run, turn in sorted(counts["traces"]):
-        traced.setdefault(run, []).append(turn)
-    for run, turns in traced.items():
-        if missing := {*range(turns[0], turns[-1])}.difference(turns):
-            raise damaged(file, f"the trace of turn {min(missing)} of run {run} is missing")
     for passage in rows["passages"]:
         if passage["text"] != searchable(passage["text"]):
             raise damaged(file, "what is searched holds what can't be in it")
+
+
+def _check_traces(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]], going_on: Mapping[str, int]) -> None:
+    """Check that no trace is missing: between others, or of a turn with calls.
+
+    Versions that stored no traces stored no parameters of calls either, and earlier ones that were killed may have left
+    the last round of a run that goes on without its traces.
+
+    Args:
+        file: The store of the rows.
+        rows: The rows of some turns, by table.
+        going_on: The last round of each run that is not finished.
+
+    Raises:
+        StorageError: One is missing.
+    """
+    traced: dict[str, list[int]] = {}
+    for run, turn in sorted((row["run"], row["turn"]) for row in rows["traces"]):
+        traced.setdefault(run, []).append(turn)
+    missing = [(run, turn) for run, turns in traced.items() for turn in {*range(turns[0], turns[-1])}.difference(turns)]
+    executed = {(row["run"], row["round"]) for row in rows["calls"] if row["parameters_id"] is not None}
+    for row in rows["turns"]:
+        run, turn = row["run"], row["turn"]
+        if (run, turn) in executed and turn not in traced.get(run, ()) and row["round"] != going_on.get(run):
+            missing.append((run, turn))
+    for run, turn in sorted(missing):
+        raise damaged(file, f"the trace of turn {turn} of run {run} is missing")

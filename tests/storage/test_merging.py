@@ -140,11 +140,14 @@ def test_a_last_turn_without_its_trace_is_the_beginning_of_the_same_turn_with_it
     kind: str, stores: dict[str, Path], tmp_path: Path
 ) -> None:
     """As an earlier version left it that was killed between the two."""
-    begun, last = copied(stores[kind], tmp_path / "begun.db"), "(SELECT max(turn) FROM turns AS t WHERE t.run = run)"
+    begun, last = copied(stores[kind], tmp_path / "begun.db"), "(SELECT max(round) FROM turns)"
     with SqlStore.open(begun) as store:
         name = store.runs()[0].run
         store.set_status(name, "interrupted")
-    execute(begun, (f"DELETE FROM traces WHERE run = ? AND turn = {last}", (name,)))
+    of_last = f"(SELECT turn FROM turns WHERE round = {last})"  # in an album chat, those of all pairs
+    execute(begun, (f"DELETE FROM traces WHERE run = ? AND turn IN {of_last}", (name,)))
+    alone = tmp_path / "alone.db"
+    assert [found.added for found in merged(alone, begun)] == [(name,)]
     whole = copied(stores[kind], tmp_path / "whole.db")
     assert [found.refused for found in merged(whole, begun)] == [{}]
     assert_same(stores[kind], whole)
