@@ -191,6 +191,35 @@ def checkpoints(folder: Path) -> dict[str, list[Any]]:
         return {table: list(connection.execute(counted.format(table))) for table in ("checkpoints", "writes")}
 
 
+SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--name", "grid")
+PILOT = ("run", "tidewell", "--rehearse", "--rounds", "2", "--diversity", "medium", "--pilot", "3")
+
+
+@pytest.mark.parametrize(
+    ("before", "command", "code"),
+    [
+        ([("run", "tidewell", "--rehearse", "--rounds", "1")], ("runs", "rm", "@last", "--yes"), 0),
+        ([("runs", "rm", "k3f9", "--yes")], ("runs", "rm", "k3f9", "--yes"), 3),
+        ([], SWEEP, 0),
+        ([SWEEP], SWEEP, 0),
+        ([SWEEP], ("lab", "resume", "grid"), 0),
+        ([], PILOT, 0),
+        ([PILOT], PILOT, 0),
+    ],
+    ids=str,
+)
+def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(
+    cli: Cli, tmp_path: Path, before: list[tuple[str, ...]], command: tuple[str, ...], code: int
+) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "1")
+    for command_before in before:
+        cli(*command_before)
+    for name in ("k3f9", "grid", "pilot-0f"):
+        (tmp_path / f"tertulia.db.{name}.lock").write_text("4194304")  # no process has this number
+    assert cli(*command).code == code
+    assert not list(tmp_path.glob("*.lock"))
+
+
 #: Runs the command line, which gets a signal while it imports a module, or when all that it does is done.
 SIGNALLED = """
 import atexit, os, signal, sys

@@ -184,14 +184,35 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
     assert spoken(store) == expected
 
 
-def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: dict[Any, Any]) -> None:
+def interrupted_cohort(store: SqlStore) -> list[str]:
+    """Interrupt an experiment as a turn is finished; return the runs that have one, in their order."""
+
     def interrupt(event: Event) -> None:
         if isinstance(event, TurnFinished):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         go_on_here(store, interrupt)
-    begun = [record.run for record in reversed(store.runs()) if record.turns and record.status == "interrupted"]
+    return [record.run for record in reversed(store.runs()) if record.turns and record.status == "interrupted"]
+
+
+def test_a_turn_whose_trace_a_full_disk_has_cost_is_driven_to_its_end(
+    store: SqlStore, expected: dict[Any, Any]
+) -> None:
+    """As an earlier version left it, which stored the trace, and then the checkpoint, after the turn."""
+    begun = interrupted_cohort(store)
+    store.file.delete_checkpoints(begun)
+    for run_without in begun:
+        store.file.write("DELETE FROM traces WHERE run = ?", run_without)
+    notes: list[Event] = []
+    assert run(store, notes.append).missing == 0
+    assert [note.text for note in notes if isinstance(note, Noted)] == []
+    assert spoken(store) == expected
+    assert not list(Path(store.path).parent.glob("*.shards"))
+
+
+def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: dict[Any, Any]) -> None:
+    begun = interrupted_cohort(store)
     folder = ShardFolder.of(store, "grid", Path())
     folder.make()
     with closing(sqlite3.connect(folder.path / f"{begun[0]}.db")) as shard:
