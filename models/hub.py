@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from state.errors import ModelError, TrustError
 from state.language_model import Activity, Report
-from state.text import one_line
+from state.text import one_line, shell_argument
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Repor
         if not may_download:
             raise TrustError(
                 f"{source} is not on this machine, and is not downloaded as only a file names it; if that is what "
-                f"you want: tertulia trust {source}"
+                f"you want: tertulia trust {shell_argument(source)}"
             ) from None
         _require_on_hub(source, remedy)
     report(Activity(f"downloading {source} from the hub"))

@@ -7,7 +7,8 @@ import pytest
 from support.commands import Cli
 
 from lab.page_data import csv_rows
-from state.errors import StorageError
+from models.hub import load
+from state.errors import StorageError, TrustError
 from state.text import path_argument, shell_argument
 from storage.addresses import ServerAddress
 from storage.contents import verified
@@ -33,6 +34,15 @@ def test_a_text_that_a_spreadsheet_would_compute_is_no_formula() -> None:
 def test_a_name_in_a_command_to_paste_is_no_option() -> None:
     assert [shell_argument(name) for name in ("-rf", "two words", "grid")] == ["-- -rf", "'two words'", "grid"]
     assert [path_argument(path) for path in ("-x.db", "a b.db", "/x/-y.db")] == ["./-x.db", "'a b.db'", "/x/-y.db"]
+
+
+def test_a_model_that_a_file_names_is_no_other_command() -> None:
+    def load_here(only_here: bool) -> None:
+        raise OSError
+
+    for name, quoted in (("a/b; rm -rf x", "'a/b; rm -rf x'"), ("-rf", "-- -rf")):
+        with pytest.raises(TrustError, match=rf"tertulia trust {quoted}$"):
+            load(name, load_here, remedy="", report=lambda activity: None, may_download=False)
 
 
 def test_a_study_that_is_called_like_an_option_is_gone_on_with_as_is_said(cli: Cli) -> None:
