@@ -75,14 +75,14 @@ class Progress:
         stored: As it is stored then: with all that was ever asked for under its name.
         runs: By case, setting and trial, the run that was begun; or a finished one of another experiment of the store
             that has the same conversation.
-        cohorts: The number of its last cohort; 0 before the first.
+        cohorts: The numbers of the cohorts that were begun.
         unfinished: The runs under its name that have not finished, asked for or not: a cohort goes on as a whole.
     """
 
     experiment: Experiment
     stored: Experiment
     runs: Mapping[tuple[str, str, int], RunRecord]
-    cohorts: int = 0
+    cohorts: Collection[int] = ()
     unfinished: Sequence[RunRecord] = ()
 
     def with_status(self, *statuses: str) -> list[RunRecord]:
@@ -108,7 +108,7 @@ class Progress:
             for cohort in _by_cohort([run for run in self.unfinished if run.status in statuses])
             if any(run.run in wanted for run in cohort)
         ]
-        numbers = count(self.cohorts + 1)
+        numbers = (number for number in count(1) if number not in self.cohorts)  # as if nothing had been interrupted
         size, places = self.experiment.cohort_size, self.not_begun
         for start in range(0, len(places), size):
             number = next(numbers)
@@ -138,7 +138,7 @@ def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
     with suppress(NotFoundError):
         stored = joined(experiment_of(store.experiments.get(experiment.name)), experiment)
     started = {place_of(run.trial): run for run in store.runs(experiment=experiment.name) if run.trial is not None}
-    cohorts = max((run.trial.cohort for run in started.values() if run.trial is not None), default=0)
+    cohorts = {run.trial.cohort for run in started.values() if run.trial is not None}
     wanted = {*experiment.places()}
     runs = {place: run for place, run in started.items() if place in wanted}
     shared = _shared(store, experiment, wanted - runs.keys()) if len(runs) < len(wanted) else {}

@@ -161,10 +161,13 @@ def _place(fetched: Path, shard: Path) -> None:
 
 def _merge_file(source: Path, target: Path) -> list[str]:
     """Merge a shard into another one, and return why that can't be."""
+    from storage.faults import UnavailableError
     from storage.store import SqlStore
 
     try:
         opened = SqlStore.open(target)
+    except UnavailableError:
+        raise
     except StorageError as error:
         return [str(error)]
     with opened:
@@ -216,7 +219,8 @@ def take_in(store: "SqlStore", shard: Path) -> list[str]:
     A shard that can't be merged is kept under another name.
 
     Raises:
-        StorageError: The store can't be written, or another process writes to the shard.
+        StorageError: The store can't be written, the shard can't be read at the moment, or another process writes to
+            it.
     """
     with worker_lock(shard, _PATIENCE_S):
         refused, kept_as = _merge_shard(store, shard)
@@ -232,19 +236,28 @@ def take_in(store: "SqlStore", shard: Path) -> list[str]:
 
 
 def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
-    """Merge a shard; return what of it could not be merged, and why, and what it is called from then on."""
+    """Merge a shard; return what of it could not be merged, and why, and what it is called from then on.
+
+    Raises:
+        StorageError: The store can't be written, or the shard can't be read at the moment.
+    """
     from storage.carrying import SourceError
+    from storage.faults import UnavailableError
     from storage.merging import merge
     from storage.store import SqlStore
 
     try:
         opened = SqlStore.open(shard)
+    except UnavailableError:
+        raise
     except StorageError as error:
         return [str(error)], SET_ASIDE
     with opened:
         try:
             merged = merge(opened, store, joined=lambda known, _: known)
         except SourceError as error:
+            if isinstance(error.__cause__, UnavailableError):
+                raise
             return [str(error)], SET_ASIDE
     problems = [f"{run} is refused: {why}" for run, why in merged.refused.items()]
     return problems, REFUSED if merged.differing else SET_ASIDE
@@ -259,7 +272,8 @@ def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
         emit: Takes what the user should know.
 
     Raises:
-        StorageError: A worker of that command still writes to one, or the store can't be written.
+        StorageError: A worker of that command still writes to one, one can't be read at the moment, or the store can't
+            be written.
     """
     _take_all(store, folder, emit)
     folder.fetch()  # only now: what lies here must not wait for an address that can't be read

@@ -38,11 +38,21 @@ _ADVICE = {
     sqlite3.SQLITE_TOOBIG: f"{{path}} holds, or was to hold, a value of more than {LARGEST_BYTES >> 20} MB",
 }
 
+#: What passes, or can be mended, and says nothing of what the file holds.
+_OF_THE_MOMENT = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY),
+    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
+)
+
 #: The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
 _ALTERED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 #: The errors of the file; others, such as a broken constraint, are bugs.
 _OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataError)
+
+
+class UnavailableError(StorageError):
+    """A file can't be read or written now; nothing is wrong with what it holds."""
 
 
 def damaged(path: StoreAddress | str, cause: str) -> StorageError:
@@ -79,7 +89,8 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
             raise damaged(path, one_line(error)) from error
         if type(error) not in _OF_THE_FILE or code not in _ADVICE:
             raise
-        raise StorageError(_ADVICE[code].format(path=path, cause=one_line(error))) from error
+        kind = UnavailableError if code in _OF_THE_MOMENT else StorageError
+        raise kind(_ADVICE[code].format(path=path, cause=one_line(error))) from error
     except RecursionError as error:
         raise damaged(path, "a record is nested too deeply") from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError, DamagedValueError) as error:

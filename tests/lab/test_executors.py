@@ -23,6 +23,7 @@ from lab.results import read_results
 from lab.running import InProcessExecutor, Progress, progress_of, run_experiment
 from lab.shards import ShardFolder, experiment_lock
 from state.errors import ModelError, StorageError, UsageError
+from storage.faults import storage_faults
 from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, Noted, RunEnded, TurnFinished
@@ -182,6 +183,35 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
     assert "abcdef.db.set-aside" in notes[0].text
     assert (folder.path / "abcdef.db.set-aside").exists()
     assert spoken(store) == expected
+
+
+def test_a_shard_that_can_not_be_read_at_the_moment_waits(
+    store: SqlStore, expected: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = interrupted_cohort(store)
+    folder = ShardFolder.of(store, "grid", Path())
+    folder.make()
+    shard = folder.path / f"{begun[0]}.db"
+    with closing(sqlite3.connect(shard)) as connection:
+        store.file.database.conn.backup(connection)  # type: ignore[attr-defined]
+    opens = SqlStore.open
+
+    def open_others(path: Path, **options: Any) -> SqlStore:
+        with storage_faults(path):
+            if path == shard:
+                error = sqlite3.OperationalError("disk I/O error")
+                error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+                raise error
+        return opens(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlStore, "open", open_others)
+        with pytest.raises(StorageError, match="disk I/O error"):
+            go_on_here(store)
+    assert [file.name for file in folder.path.iterdir()] == [shard.name]
+    assert go_on_here(store).missing == 0
+    assert spoken(store) == expected
+    assert not list(Path(store.path).parent.glob("*.shards"))
 
 
 def interrupted_cohort(store: SqlStore) -> list[str]:

@@ -136,6 +136,16 @@ def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore, monkeypatc
     assert (again.missing, events) == (0, [])
 
 
+def test_a_cohort_that_another_has_overtaken_keeps_its_number(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = an_experiment()
+    store.experiments.save("grid", experiment.model_dump(mode="json"))
+    second = progress_of(store, experiment).tasks()[1:2]
+    InProcessExecutor(store, ModelAccess()).drive(second, lambda event: None)
+    after, _ = run(store, experiment, monkeypatch)
+    trials = [after.runs[place].trial for place in experiment.places()]
+    assert [trial.cohort for trial in trials if trial] == [1] * 4 + [2] * 4 + [3] * 4
+
+
 def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
