@@ -8,6 +8,7 @@ Neural Conversation Models" (distinct-N).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
@@ -127,7 +128,12 @@ def words_per_utterance(dialogues: Iterable[Dialogue]) -> float | None:
 
 
 def _utterances(dialogues: Iterable[Dialogue]) -> list[list[str]]:
-    return [words(text) for dialogue in dialogues for _, text in dialogue]
+    return [_known_words(text) for dialogue in dialogues for _, text in dialogue]
+
+
+@lru_cache(maxsize=4096)  # each figure of a case is about the same utterances
+def _known_words(text: str) -> list[str]:
+    return words(text)
 
 
 # --- similarity -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What was executed in a turn: the steps of agents' cognition, and the trace of every node."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import ConfigDict, TypeAdapter
@@ -14,7 +15,10 @@ from storage.tables import Table
 from storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
 #: The tables whose rows belong to a turn, each with the column that numbers it.
-_OF_A_TURN = {"unit_scores": "turn", "candidates": "turn", "parts": "turn", "steps": "round", "calls": "round"}
+_OF_A_TURN = {
+    **{table: f"{table}.turn" for table in ("unit_scores", "candidates", "parts")},
+    **{table: f"{table}.round" for table in ("steps", "calls")},
+}
 
 _COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]] = TypeAdapter(
     dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int], config=ConfigDict(defer_build=True)
@@ -79,26 +83,16 @@ class Cognition(Contents, CognitionStore):
         }
         Table(self.file, "traces").insert(row, replace=True)
 
-    def check_run(self, run: str, first: int = 1, last: int = NO_LIMIT) -> None:
-        """Check that every turn that was executed from `first` to `last` is stored, with all its steps and parts.
+    def check_run(
+        self, run: str, first: int = 1, last: int = NO_LIMIT, tables: Sequence[str] = ("steps", "parts")
+    ) -> None:
+        """Check that every turn that was executed from `first` to `last` is stored, with all its rows in some tables.
 
         Raises:
             StorageError: One is not, or not whole.
         """
-        field = self.file.dialect.json_field
-        broken = self.file.rows(
-            f"""SELECT traces.run, traces.turn FROM traces JOIN lineage ON ancestor = traces.run AND turn <= rounds
-            WHERE lineage.run = ? AND turn BETWEEN ? AND ? AND (
-                (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
-                OR (SELECT count(*) FROM steps WHERE steps.run = traces.run AND round = traces.turn)
-                    < {field("stored", "steps", "count")}
-                OR (SELECT count(*) FROM parts WHERE parts.run = traces.run AND parts.turn = traces.turn)
-                    < {field("stored", "parts", "count")}) LIMIT 1""",
-            *(run, first, last),
-        )
-        if broken:
-            cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
-            raise damaged(self.path, cause)
+        lineage = "JOIN lineage ON ancestor = traces.run AND traces.turn <= rounds WHERE lineage.run = ?"
+        check_turns(self, f"{lineage} AND traces.turn BETWEEN ? AND ?", (run, first, last), tables)
 
     def check_turn(self, run: str, turn: int) -> None:
         """Check that no row of a turn is missing. A row whose key was altered is missing.
@@ -149,3 +143,31 @@ class Cognition(Contents, CognitionStore):
     def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:
         with record_faults(self.path):
             return kind.model_validate(parsed(text))
+
+
+def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Sequence[str]) -> None:
+    """Check that turns that were executed are stored, with all their rows in some tables.
+
+    Args:
+        store: The store.
+        which: SQL that follows `FROM traces`: the turns.
+        values: Of its question marks.
+        tables: The tables.
+
+    Raises:
+        StorageError: One is not, or not whole.
+    """
+    lacking = " OR ".join(
+        f"(SELECT count(*) FROM {table} WHERE {table}.run = traces.run AND {_OF_A_TURN[table]} = traces.turn)"
+        f" < {store.file.dialect.json_field('stored', table, 'count')}"
+        for table in tables
+    )
+    broken = store.file.rows(
+        f"""SELECT traces.run, traces.turn FROM traces {which} AND (
+            (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
+            OR {lacking}) LIMIT 1""",
+        *values,
+    )
+    if broken:
+        cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
+        raise damaged(store.path, cause)

@@ -11,8 +11,8 @@ from state.cognition import Call
 from state.records import Record, Reply
 from state.store import CallStore
 from state.text import first_line
-from storage.cognition import NO_LIMIT
-from storage.contents import Contents, verified
+from storage.cognition import NO_LIMIT, Cognition
+from storage.contents import verified
 from storage.faults import damaged
 from storage.tables import Table
 from storage.values import json_text, packed, parsed, record_of, unpacked
@@ -20,7 +20,7 @@ from storage.values import json_text, packed, parsed, record_of, unpacked
 _PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
 
 
-class Journal(Contents, CallStore):
+class Journal(Cognition, CallStore):
     """Calls of a store file."""
 
     @override
@@ -49,11 +49,13 @@ class Journal(Contents, CallStore):
 
     @override
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
+        first, last = (0, NO_LIMIT) if round is None else (round, round)
+        self.check_run(run, first, last, ("calls",))
         rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
             WHERE lineage.run = ? AND round BETWEEN ? AND ? AND (depth = 0 OR ? = 0)
             ORDER BY depth DESC, calls.id""",
-            *(run, 0 if round is None else round, NO_LIMIT if round is None else round, without_shared),
+            *(run, first, last, without_shared),
             also="hash, text",
         )
         calls = [self._call(row) for row in rows]

@@ -2,9 +2,9 @@
 
 import itertools
 import secrets
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -211,7 +211,24 @@ class Runs(Contents, RunStore):
         )
         if self.file.is_checked:
             self._check_nothing_is_lost()
+            if given:
+                self.check_all_rows("runs")
         return [self.run_record(row) for row in rows]
+
+    def check_all_rows(self, table: str) -> None:
+        """Check every row of a table, before some are chosen by a column that may have been altered; where it is cheap.
+
+        Raises:
+            StorageError: A row does not match its checksum.
+        """
+        if self.file.is_checked and self._checked.get(table) != (version := self.file.data_version()):
+            Table(self.file, table).select("")
+            self._checked[table] = version
+
+    @cached_property
+    def _checked(self) -> dict[str, Hashable]:
+        """At which version of the database each table was checked; what is written here has its checksum."""
+        return {}
 
     def _check_nothing_is_lost(self) -> None:
         """Check that every run has its record, and every turn that was executed its row."""
@@ -257,6 +274,7 @@ class Runs(Contents, RunStore):
 
     def forks_of(self, run: str) -> tuple[str, ...]:
         """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
+        self.check_all_rows("lineage")
         join = "lineage JOIN runs ON runs.run = lineage.run"
         forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth = 1 ORDER BY id", run)
         return tuple(row["run"] for row in forks)

@@ -1,7 +1,7 @@
 """Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -10,6 +10,7 @@ from typing_extensions import override
 from state.errors import NotFoundError, StorageError, nearest_hint
 from state.records import Remembered, RunStatus, Stream
 from state.town import FORMED, SEEN, Encounter, Simulation, Town, TownStore
+from storage.cognition import check_turns
 from storage.faults import damaged, record_faults
 from storage.ids import LISTED, resolve_id
 from storage.runs import checked_parameters
@@ -168,26 +169,39 @@ class Simulations(Streams, TownStore):
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
+        join = "JOIN encounters ON encounters.run = calls.run WHERE simulation = ?"
+        of_simulation = "JOIN encounters ON encounters.run = traces.run WHERE simulation = ?"
+        check_turns(self, of_simulation, (simulation,), ("calls",))
+        if self.file.is_checked:
+            Table(self.file, "calls").select(join, simulation)
         rows = self.file.rows(
-            """SELECT day, count(*) AS calls, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
-            CAST(sum(reply_tokens) AS BIGINT) AS reply_tokens,
-            sum(seconds) AS seconds FROM encounters JOIN calls ON calls.run = encounters.run
-            WHERE simulation = ? GROUP BY day""",
+            f"""SELECT day, count(*) AS calls, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+            CAST(sum(reply_tokens) AS BIGINT) AS reply_tokens, sum(seconds) AS seconds
+            FROM calls {join} GROUP BY day""",
             simulation,
         )
         return {row.pop("day"): row for row in rows}
 
-    def memory_counts(self, simulation: str) -> dict[int, tuple[int, int]]:
+    def memory_counts(self, simulation: Simulation, encounters: Sequence[Encounter]) -> dict[int, tuple[int, int]]:
         """Return by day how many memories were formed, and how often somebody reflected.
+
+        Args:
+            simulation: The simulation.
+            encounters: All its encounters, in their order.
 
         Raises:
             StorageError: Some are missing, or were altered.
         """
-        self._check_streams(simulation)
+        name = simulation.simulation
+        self._check_streams(name)
         formed = Table(self.file, "memories").select(
-            f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", simulation
+            f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", name
         )
-        self._check_formed(simulation, {(row["agent"], row["memory"]) for row in formed})
+        kept = {(row["agent"], row["memory"]) for row in formed}
+        for encounter in encounters if simulation.status == "finished" else encounters[:-1]:
+            for person, seen in zip(encounter.pair, reversed(encounter.activities), strict=True):
+                if seen is not None and (person, encounter.memory_id(SEEN)) not in kept:
+                    raise self.missing_memories(name, person)
         counts: Counter[int] = Counter()
         reflections: dict[int, set[tuple[str, str]]] = {}
         with record_faults(self.path):
@@ -210,15 +224,6 @@ class Simulations(Streams, TownStore):
         )
         if broken:
             raise self.missing_memories(simulation, broken[0]["agent"])
-
-    def _check_formed(self, simulation: str, formed: Collection[tuple[str, str]]) -> None:
-        """Check that each of the pair remembers every encounter that is over, where what they saw was told to them."""
-        found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
-        over = found if self.get(simulation).status == "finished" else found[:-1]
-        for encounter in over:
-            for name, seen in zip(encounter.pair, reversed(encounter.activities), strict=True):
-                if seen is not None and (name, encounter.memory_id(SEEN)) not in formed:
-                    raise self.missing_memories(simulation, name)
 
     # --- memories ---------------------------------------------------------------------------------------------------
 

@@ -173,6 +173,7 @@ class Turns(Runs, Cognition, TurnStore):
             last: The last turn (inclusive); `None` for the last that there is.
         """
         key = (run, first, NO_LIMIT if last is None else last)
+        self.check_run(*key, ("unit_scores",))
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
         removed: dict[int, set[str]] = {}
         of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
@@ -200,6 +201,7 @@ class Turns(Runs, Cognition, TurnStore):
             part: The part of the turn; empty for the turn's own utterance.
         """
         table, of_part, values = ("parts", "AND part = ?", (part,)) if part else ("turns", "", ())
+        self.check_all_rows(table)
         rows = self.file.rows(
             # CROSS JOIN: a look into each run's key, where SQLite would read every turn of the store.
             f"""SELECT scored_by, runs.run FROM (

@@ -59,14 +59,16 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
 
     simulations, name = store.simulations, simulation.simulation
     days: dict[int, list[Encounter]] = {}
-    for encounter in simulations.encounters(name):
+    met = simulations.encounters(name)
+    for encounter in met:
         days.setdefault(encounter.day, []).append(encounter)
     dialogues: dict[str, list[Dialogue]] = {
         str(day): [dialogue for encounter in encounters if (dialogue := _dialogue(store, encounter))]
         for day, encounters in days.items()
     }
     figures = metrics_of_cases(dialogues, embedder)
-    costs, kept, begins = simulations.costs(name), simulations.memory_counts(name), simulations.town(name).begins
+    costs, kept = simulations.costs(name), simulations.memory_counts(simulation, met)
+    begins = simulations.town(name).begins
     rows = []
     for day, encounters in days.items():
         memories, reflections = kept.get(day, (0, 0))

@@ -190,3 +190,53 @@ def test_units_that_were_altered_are_not_counted(cli: Cli, tmp_path: Path, chang
         for page in ("turns", "figures"):
             with pytest.raises(StorageError, match="damaged"):
                 document_at(store, f"runs/{run}/{page}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE runs SET status = 'failed' WHERE id = 1",
+        "UPDATE runs SET trial_case = 'tidewell:2' WHERE experiment IS NOT NULL",
+        "UPDATE runs SET experiment = NULL, setting = NULL, trial_case = NULL, trial = NULL WHERE id = 1",
+    ],
+)
+def test_runs_are_not_chosen_by_what_was_altered(cli: Cli, tmp_path: Path, change: str) -> None:
+    assert cli("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "2").code == 0
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(change).rowcount >= 1
+    for command in (("lab", "list"), ("runs", "--status", "finished"), ("runs", "--scenario", "tidewell")):
+        cli(*command).complains(1, "tertulia.db is damaged")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM calls WHERE round = 2 AND attempt = 0",
+        "DELETE FROM calls WHERE round > 0",
+        "UPDATE calls SET prompt_tokens = prompt_tokens + 1 WHERE round = 1",
+    ],
+)
+def test_what_calls_took_is_not_taken_of_those_that_are_left(cli: Cli, tmp_path: Path, change: str) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+    run = cli("runs", "--json").json["runs"][0]["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(change).rowcount >= 1
+    for command in (("days", "@last"), ("show", run, "--cost")):
+        cli(*command).complains(1, "tertulia.db is damaged")
+
+
+def test_scores_that_are_lost_are_not_counted(cli: Cli, tmp_path: Path) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute("DELETE FROM unit_scores WHERE turn = 2 AND removed > 0").rowcount >= 1
+    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="not whole"):
+        document_at(store, f"runs/{run}/turns")
+
+
+def test_a_fork_whose_lineage_was_altered_is_told_of_its_parent(cli: Cli, tmp_path: Path) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+    cli("fork", run, "--at", "2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute("UPDATE lineage SET depth = 2 WHERE depth = 1").rowcount == 1
+    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="damaged"):
+        document_at(store, f"runs/{run}")
