@@ -104,12 +104,13 @@ def land(
 
     Raises:
         SettingError: A level has another name.
-        TertuliaError: λ can't be calibrated for the case.
+        TertuliaError: λ can't be calibrated for the case, or conversations of the pilot failed: what is held by the
+            figures of some of them would not be what is asked for once they have been run again.
     """
     for level in levels:
         if level not in LEVELS:
             raise SettingError("levels", level, f": they are {', '.join(LEVELS)}")
-    setpoint = calibrate(store, task, executor, emit, embed)
+    setpoint = calibrate(store, task, executor, emit, embed, least=task.pilot.trials)
     try:
         steering = {level: steering_settings(setpoint, level) for level in levels}
     except SettingError as error:

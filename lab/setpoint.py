@@ -174,7 +174,12 @@ def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | No
 
 
 def calibrate(
-    store: "SqlStore", task: CalibrationTask, executor: Executor, emit: Emit, embed: Embed | None = None
+    store: "SqlStore",
+    task: CalibrationTask,
+    executor: Executor,
+    emit: Emit,
+    embed: Embed | None = None,
+    least: int = LEAST_DIALOGUES,
 ) -> Setpoint:
     """Return the calibration of λ; where the store has none, what is missing of the pilot is run, and it is stored.
 
@@ -187,6 +192,7 @@ def calibrate(
         executor: Drives the pilot's conversations.
         emit: Takes their events.
         embed: For sim, returns the vectors of texts.
+        least: The fewest conversations of each λ by which it is calibrated.
 
     Raises:
         UsageError: λ can't be steered there.
@@ -199,7 +205,7 @@ def calibrate(
     experiment = task.experiment(plan)
     run_experiment(store, experiment, executor, emit)
     results = read_results(store, experiment)
-    _check_failures(results)
+    _check_failures(results, least)
     dialogues = [pilot_dialogue(store, trial) for trial in results.runs]
     setpoint = fit_setpoint(dialogues, task.metric, task.fitted_pilot(plan).rounds, embed)
     if not results.missing:
@@ -207,10 +213,10 @@ def calibrate(
     return setpoint
 
 
-def _check_failures(results: Results) -> None:
+def _check_failures(results: Results, least: int) -> None:
     """Refuse a pilot that has too few conversations at a λ because others failed."""
     finished = Counter(trial.setting for trial in results.runs)
-    if results.missing and any(finished[setting] < LEAST_DIALOGUES for setting in results.experiment.settings):
+    if results.missing and any(finished[setting] < least for setting in results.experiment.settings):
         why = f" ({results.failed[0].error})" if results.failed else ""
         of_all = f"{results.missing} of {len(results.runs) + results.missing} conversations"
         raise ModelError(f"{of_all} of the pilot failed{why}; the same command runs them again")

@@ -85,6 +85,29 @@ def test_a_pilot_that_a_full_disk_spoiled_is_run_to_its_end(
     assert len(store.runs()) == 15
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "3"),
+        ("sweep", "tidewell", "--lambda", "0,1", "--trials", "4", "--rounds", "1"),
+        ("lab", "setpoint", "tidewell", "--levels", "low", "--pilot", "4", "--trials", "4", "--rounds", "3"),
+        ("lab", "table6", "--quick", "--cases", "tidewell:0", "--trials", "4", "--rounds", "2"),
+    ],
+    ids=" ".join,
+)
+def test_what_a_full_disk_failed_of_an_experiment_is_run_again_by_the_same_command(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    with failing_trials(monkeypatch, lambda run: run.trial is not None and run.trial.trial == 2):
+        cli(*command, "--rehearse")
+    statuses = [run["status"] for run in cli("runs", "--json").json["runs"]]
+    assert statuses.count("failed") >= 1
+    assert cli(*command, "--rehearse").code == 0
+    runs = cli("runs", "--json").json["runs"]
+    assert {run["status"] for run in runs} == {"finished"}
+    assert len(runs) >= len(statuses)
+
+
 def test_what_failed_of_a_pilot_is_run_again_though_the_others_are_enough(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
