@@ -17,6 +17,7 @@ from state.records import Extension, RunRecord, RunStatus, Trial
 from state.store import Dependents, RunStore
 from storage.cognition import NO_LIMIT
 from storage.contents import Contents
+from storage.contract import Database
 from storage.faults import damaged, record_faults
 from storage.ids import LISTED, listed, resolve_id
 from storage.opening import MEMORY
@@ -210,7 +211,7 @@ class Runs(Contents, RunStore):
             also=f"{TURNS_OF_RUN} AS turns",
         )
         if self.file.is_checked:
-            self._check_nothing_is_lost()
+            check_nothing_is_lost(self.file)
             if given:
                 self.check_all_rows("runs")
         return [self.run_record(row) for row in rows]
@@ -229,16 +230,6 @@ class Runs(Contents, RunStore):
     def _checked(self) -> dict[str, Hashable]:
         """At which version of the database each table was checked; what is written here has its checksum."""
         return {}
-
-    def _check_nothing_is_lost(self) -> None:
-        """Check that every run has its record, and every turn that was executed its row."""
-        for lost, what in (
-            ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
-            ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
-        ):
-            if found := self.file.rows(f"SELECT * FROM {lost} LIMIT 1"):
-                cause = f"{what.format_map(found[0])} is missing"
-                raise damaged(self.path, cause)
 
     @override
     def start(self, run: str) -> Start:
@@ -355,3 +346,18 @@ class Runs(Contents, RunStore):
         return NotFoundError(
             f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give store=…"
         )
+
+
+def check_nothing_is_lost(file: Database) -> None:
+    """Check that every run has its record, and every turn that was executed its row.
+
+    Raises:
+        StorageError: One is missing.
+    """
+    for lost, what in (
+        ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
+        ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
+    ):
+        if found := file.rows(f"SELECT * FROM {lost} LIMIT 1"):
+            cause = f"{what.format_map(found[0])} is missing"
+            raise damaged(file.path, cause)

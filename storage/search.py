@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from storage.contract import Database
+from storage.runs import check_nothing_is_lost
 from storage.tables import Table
 from storage.terms import terms_of
 
@@ -60,6 +61,7 @@ def search(
     if file.is_checked:
         Table(file, "passages").select("")
         Table(file, "runs").select("")
+        check_nothing_is_lost(file)
         file.check_full_text()
     found, values = file.passages(terms_of(query))
     marks = ", ".join(f"'{kind}'" for kind in kinds)

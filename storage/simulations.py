@@ -1,7 +1,7 @@
 """Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -197,11 +197,9 @@ class Simulations(Streams, TownStore):
         formed = Table(self.file, "memories").select(
             f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", name
         )
-        kept = {(row["agent"], row["memory"]) for row in formed}
-        for encounter in encounters if simulation.status == "finished" else encounters[:-1]:
-            for person, seen in zip(encounter.pair, reversed(encounter.activities), strict=True):
-                if seen is not None and (person, encounter.memory_id(SEEN)) not in kept:
-                    raise self.missing_memories(name, person)
+        for agent in {name for encounter in encounters for name in encounter.pair}:
+            kept = {row["memory"] for row in formed if row["agent"] == agent}
+            self._check_seen(simulation, encounters, agent, kept)
         counts: Counter[int] = Counter()
         reflections: dict[int, set[tuple[str, str]]] = {}
         with record_faults(self.path):
@@ -238,6 +236,26 @@ class Simulations(Streams, TownStore):
     ) -> None:
         with self.file.transaction():
             self.insert_memories(simulation, agent, after, memories, vectors)
+
+    def memories_of(self, simulation: Simulation, agent: str) -> list[Remembered]:
+        """Return all that a resident remembers, in its order.
+
+        Raises:
+            StorageError: Memories are missing, or were altered.
+        """
+        memories = self.remembered(self.stream(simulation, agent))
+        found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation.simulation)
+        self._check_seen(simulation, found, agent, {memory.id for memory in memories})
+        return memories
+
+    def _check_seen(
+        self, simulation: Simulation, encounters: Sequence[Encounter], agent: str, kept: Collection[str]
+    ) -> None:
+        """Check that a resident remembers what they saw in each encounter that is over; `kept`: ids of memories."""
+        for encounter in encounters if simulation.status == "finished" else encounters[:-1]:
+            for person, seen in zip(encounter.pair, reversed(encounter.activities), strict=True):
+                if person == agent and seen is not None and encounter.memory_id(SEEN) not in kept:
+                    raise self.missing_memories(simulation.simulation, agent)
 
     @override
     def stream(self, simulation: Simulation, agent: str) -> Stream:

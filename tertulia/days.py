@@ -209,7 +209,7 @@ def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memori
     matching = [name for name in names if name.casefold().startswith(agent.casefold())]
     if len(matching) != 1:
         raise NotFoundError(f"nobody named {agent!r} lives in {simulation.town}{nearest_hint(agent, names)}")
-    return Memories(matching[0], store.remembered(store.simulations.stream(simulation, matching[0])))
+    return Memories(matching[0], store.simulations.memories_of(simulation, matching[0]))
 
 
 def memories_document(simulation: Simulation, memories: Memories) -> Document:

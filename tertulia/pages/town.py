@@ -46,5 +46,5 @@ def _memories_of(store: SqlStore, record: Simulation, person: str) -> Memories:
     """Return the memories of somebody by their whole name, with which another name may begin; else by its beginning."""
     town = store.simulations.town(record.simulation)
     if any(resident.persona.name == person for resident in town.residents):
-        return Memories(person, store.remembered(store.simulations.stream(record, person)))
+        return Memories(person, store.simulations.memories_of(record, person))
     return read_memories(store, record, person)

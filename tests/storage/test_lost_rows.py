@@ -115,6 +115,7 @@ def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
     ("lost", "words", "commands"),
     [
         ("DELETE FROM runs WHERE id = 1", "the record of run ", [("runs",)]),
+        ("DELETE FROM runs", "the record of run ", [("search", "the")]),
         ("DELETE FROM simulations", "the record of simulation ", [("days",), ("runs",)]),
         (
             "DELETE FROM lineage WHERE depth = 1",
@@ -153,6 +154,14 @@ def test_a_memory_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> N
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(lost).rowcount >= 1
     cli("days", "@last").complains(1, "tertulia.db is damaged")
+
+
+def test_whoever_met_somebody_remembers_it(cli: Cli, tmp_path: Path) -> None:
+    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        (name,) = connection.execute("SELECT initiator FROM encounters").fetchone()
+        assert connection.execute("DELETE FROM memories WHERE agent = ?", (name,)).rowcount > 100
+    cli("days", "@last", "--agent", name).complains(1, "tertulia.db is damaged", f"memories of {name}", "are missing")
 
 
 def test_a_memory_that_is_lost_from_before_is_told_of_who_had_it(cli: Cli, tmp_path: Path) -> None:
