@@ -3,7 +3,7 @@
 1. 3,000 disturbances (`benchmarks.matrix`) of every command that writes, 300 of them with workers and 60 with the
    embedded model: signals, disk errors, nonsense of a server; what goes on afterwards must store the same.
 2. 100,000 hostile replies are read, written by grammars, and spoken in whole runs.
-3. 1,000 stores are damaged, and each read by a dozen commands, of at most 5 s.
+3. 2,000 stores are damaged, half of them by SQL, and each is asked a dozen questions, of at most 5 s.
 4. The power is cut at 200 moments of two conversations.
 
 One line for each part, and a total; exit code 1 if anything failed, with what to look at kept.
@@ -110,7 +110,7 @@ PARTS = (
     Part("replies: spoken in runs", 20_000, _spoken),
     Part("replies: written by grammar", 5_000, _written),
     Part("replies: read as a remote model's", 75_000, _read),
-    *(Part(f"damaged stores: {kind}", 200, partial(_damage, kind)) for kind in DAMAGES),
+    *(Part(f"damaged stores: {kind}", 250, partial(_damage, kind)) for kind in DAMAGES),
     Part("power cuts", 200, power_cuts),
 )
 

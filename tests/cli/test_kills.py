@@ -1,5 +1,6 @@
 """Disturb it anywhere: what `make soak` and `make nightly` do, a few times; and that they see what they look for."""
 
+import json
 import random
 import sqlite3
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from benchmarks.disturbing import Disturbance, Way
 from benchmarks.leavings import Left
 from benchmarks.matrix import Cell, cells, disturb_kind, why_not
 from benchmarks.power_loss import files_after_cut, power_cuts
+from benchmarks.questions import NOT_ASKED
 from benchmarks.store_checks import differences, faults
 from benchmarks.store_content import content
 from benchmarks.store_content import differences as differing_rows
@@ -81,8 +83,11 @@ def test_what_a_power_cut_leaves() -> None:
 
 
 def test_damaged_stores(tmp_path: Path) -> None:
-    tally = damaged_stores(2, "bits flipped", seed=1, folder=tmp_path / "stores")
-    assert (tally.tried, tally.passed, tally.problems) == (2, 2, [])
+    tally = damaged_stores(3, "rows deleted", seed=1, folder=tmp_path / "stores")
+    assert (tally.tried, tally.passed, tally.problems) == (3, 3, [])
+    asked = [question for question, _ in json.loads((tmp_path / "stores" / "answers.json").read_text())]
+    commands = {" ".join(question[: 2 if question[0] == "lab" else 1]) for question in asked}
+    assert commands >= READS - NOT_ASKED | {"runs", "gc", "inventory", "behaviour", "merged", "document"}
 
 
 # --- it would see it ------------------------------------------------------------------------------------------------
