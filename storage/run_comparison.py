@@ -3,8 +3,8 @@
 A run that was interrupted may have gone on elsewhere. Up to the last turn that both have, all rows must be the same.
 What stands behind it is the turn that was under way: it is computed again from the journal, so of two copies that have
 as many turns the one that has more of the journal is further. A last turn without its trace, in an album chat those of
-the last round without theirs, is the beginning of the same with it: earlier versions stored one after the other. How
-long a call took, and where a round was computed, is no part of the conversation.
+the last round without theirs, is the beginning of the same with it: earlier versions stored one after the other, and
+this one computes it anew. How long a call took, and where a round was computed, is no part of the conversation.
 """
 
 from collections.abc import Mapping
@@ -23,6 +23,9 @@ _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
 
 #: What `stored` counts are rows that are compared themselves, or say where a round was computed.
 _NOT_COMPARED = {"id", "seconds", "stored"}
+
+#: What is stored anew of a turn without its trace, by this version: what was said and what models answered stays.
+_ANEW = {"unit_scores", "candidates", "steps", "traces"}
 
 #: How far a run has come, where all else is the same.
 RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
@@ -98,12 +101,12 @@ class _Copies:
         return int(self._target.rows(first, self._run, self._run, turn)[0]["first"])
 
     def _compare_turns(self, first: int, last: int, begun: int) -> None:
-        """Compare turns; from the turn `begun` on, one of the copies may lack the traces."""
+        """Compare turns; from the turn `begun` on, one of the copies lacks the traces."""
         for table, number in NUMBERED.items():
             given, known = self._rows(table, first, last)
             differing = {key for key in {**given, **known} if given.get(key) != known.get(key)}
             turn = min((key[_key(table).index(number)] for key in differing), default=NO_LIMIT)
-            if turn < (begun if table == "traces" else NO_LIMIT):
+            if turn < (begun if table in _ANEW else NO_LIMIT):
                 raise DifferError(f"both runs of this id went on differently: they differ in turn {turn} ({table})")
 
     def _further(self, turns: int, given: dict[str, Any], known: dict[str, Any]) -> Literal["source", "target"] | None:

@@ -5,6 +5,7 @@ days of a town with what a model answered about a conversation of it, and a dial
 the middle. Checkpoints of what was finished were dropped from it, as `gc` drops them.
 """
 
+import json
 import lzma
 import random
 import signal
@@ -38,6 +39,18 @@ def path(tmp_path: Path) -> Path:
 
 
 # --- what it holds goes on --------------------------------------------------------------------------------------------
+
+
+def test_a_turn_that_was_killed_before_its_trace_merges_with_itself_gone_on(
+    cli: Cli, path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "older.db").write_bytes(OLDER)
+    assert cli("resume", "a2ds", "--store", str(path)).code == 0
+    for order in (("older.db", str(path)), (str(path), "older.db")):
+        into = f"{len(order[0])}.db"
+        merged = [cli("merge", source, "--into", into, "--json").out for source in order]
+        assert "a2ds" not in "".join(str(json.loads(out)["sources"][0]["refused"]) for out in merged)
+        assert cli("show", "a2ds", "--store", into).out == cli("show", "a2ds", "--store", str(path)).out
 
 
 def test_all_of_it_is_read(path: Path) -> None:
