@@ -187,6 +187,9 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "runs").select("WHERE run = ?", name, also=also)
         if not rows:
             raise damaged(self.path, f"run {name} is not found by its id")
+        Table(self.file, "turns").select(
+            "WHERE run = ? AND turn = ?", name, rows[0]["turns"]
+        )  # by which all are counted
         if (rows[0]["traced"] or 0) > rows[0]["turns"]:
             raise damaged(self.path, f"turn {rows[0]['traced']} of run {name} is missing")
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])

@@ -172,6 +172,14 @@ def test_a_memory_that_is_lost_from_before_is_told_of_who_had_it(cli: Cli, tmp_p
     cli("days", "@last", "--agent", name).complains(1, "tertulia.db is damaged", f"memories of {name}", "are missing")
 
 
+def test_turns_are_not_counted_by_a_number_that_was_altered(cli: Cli, tmp_path: Path) -> None:
+    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute("UPDATE turns SET turn = 9 WHERE turn = 3").rowcount == 1
+    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="checksum"):
+        document_at(store, f"runs/{run}")
+
+
 @pytest.mark.parametrize("lost", ["DELETE FROM turns", "DELETE FROM turns WHERE turn = 3"])
 def test_a_last_turn_that_is_lost_is_told_of_the_run(cli: Cli, tmp_path: Path, lost: str) -> None:
     run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
