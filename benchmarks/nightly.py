@@ -2,7 +2,8 @@
 
 1. 3,000 disturbances (`benchmarks.matrix`) of every command that writes, 300 of them with workers and 60 with the
    embedded model: signals, disk errors, nonsense of a server; what goes on afterwards must store the same.
-2. 100,000 hostile replies are read, written by grammars, and spoken in whole runs.
+2. 100,000 answers of servers, drawn from the schemas of their endpoints, are read and asked for in whole runs; and
+   100,000 hostile replies of models are read, written by grammars, and spoken in whole runs.
 3. 2,000 stores are damaged, half of them by SQL, and each is asked a dozen questions, of at most 5 s.
 4. The power is cut at 200 moments of two conversations.
 
@@ -27,6 +28,7 @@ from benchmarks.damage import DAMAGES, damaged_stores
 from benchmarks.matrix import disturb_kind
 from benchmarks.power_loss import power_cuts
 from benchmarks.replies import read_replies, spoken_replies, written_replies
+from benchmarks.server_answers import asked_in_runs, read_answers
 from benchmarks.tally import Tally
 
 #: Processes at a time, and pieces that each part is made of.
@@ -74,6 +76,14 @@ def _spoken(count: int, seed: int, folder: Path) -> Tally:
     return spoken_replies(count, str(seed), folder)
 
 
+def _answers(count: int, seed: int, folder: Path) -> Tally:
+    return read_answers(count, str(seed))
+
+
+def _asked(count: int, seed: int, folder: Path) -> Tally:
+    return asked_in_runs(count, str(seed), folder)
+
+
 def _damage(kind: str, count: int, seed: int, folder: Path) -> Tally:
     return damaged_stores(count, kind, seed, folder)
 
@@ -107,6 +117,8 @@ PARTS = (
             "gc": 40,
         }.items()
     ),
+    Part("servers: asked in runs", 10_000, _asked),
+    Part("servers: answers that are read", 90_000, _answers),
     Part("replies: spoken in runs", 20_000, _spoken),
     Part("replies: written by grammar", 5_000, _written),
     Part("replies: read as a remote model's", 75_000, _read),

@@ -236,11 +236,11 @@ def read_replies(count: int, seed: str) -> Tally:
     tally = Tally()
     for number in range(count):
         answer = hostile_answer(random.Random(f"{seed} {number}"))
-        tally.count(_problems(lambda answer=answer: check_read(answer), f"reply {seed} {number} {answer!r:.200}"))  # type: ignore[misc]
+        tally.count(problems_of(lambda answer=answer: check_read(answer), f"reply {seed} {number} {answer!r:.200}"))  # type: ignore[misc]
     return tally
 
 
-def _problems(check: Callable[[], object], what: str, limit_s: float = LIMIT_S) -> list[str]:
+def problems_of(check: Callable[[], object], what: str, limit_s: float = LIMIT_S) -> list[str]:
     """Return what is wrong with a reply: a check that fails, any other exception, or too long a time."""
     started = time.perf_counter()
     try:
@@ -311,7 +311,7 @@ def written_replies(count: int, seed: str) -> Tally:
         choices = [_name(drawn) for _ in range(drawn.randint(1, 3))]
         times = min(_PER_GRAMMAR, count - number)
         check = partial(check_grammar, names, choices, drawn, times)
-        tally.count(_problems(check, f"grammar {seed} {number} {names}"), times)
+        tally.count(problems_of(check, f"grammar {seed} {number} {names}"), times)
     return tally
 
 
@@ -327,7 +327,8 @@ def spoken_replies(count: int, seed: str, folder: Path) -> Tally:
         place = folder / str(number)
         place.mkdir(parents=True)
         model = FuzzedModel(hostile_pool(drawn), drawn.choice(FAULTS))
-        problems = _problems(partial(_speak, model, place, drawn), f"run {seed} {number} (kept: {place})", _RUN_LIMIT_S)
+        speak = partial(_speak, model, place, drawn)
+        problems = problems_of(speak, f"run {seed} {number} (kept: {place})", _RUN_LIMIT_S)
         tally.count(problems, max(1, len(model.given)))
         if not problems:
             shutil.rmtree(place)
