@@ -1,12 +1,14 @@
 """Full-text search over utterances, thoughts and memories."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from storage.contract import Database
+from storage.faults import damaged, record_faults
 from storage.runs import check_nothing_is_lost
 from storage.tables import Table
 from storage.terms import terms_of
+from storage.values import parsed
 
 PassageKind = Literal["utterance", "thought", "memory"]
 KINDS: tuple[PassageKind, ...] = get_args(PassageKind)
@@ -30,6 +32,11 @@ _MEMORIES = {
     "joined": "JOIN runs ON runs.case_id = passages.start_id",
     "which": "AND (CAST(:run AS TEXT) IS NULL OR runs.run = :run)",
 }
+
+#: What was said and thought, each with who did; an utterance that nobody heard is a thought.
+_SAID = """SELECT run, turn, speaker AS agent, 'utterance' AS kind FROM turns WHERE speaker IS NOT NULL
+    UNION ALL SELECT run, turn, speaker, CASE part WHEN 'plan' THEN 'thought' ELSE 'utterance' END FROM parts
+    UNION ALL SELECT run, round, agent, 'thought' FROM steps WHERE node = 'assess'"""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ def search(
         Table(file, "passages").select("")
         Table(file, "runs").select("")
         check_nothing_is_lost(file)
+        _check_what_was_said(file)
+        _check_memories(file)
         file.check_full_text()
     found, values = file.passages(terms_of(query))
     marks = ", ".join(f"'{kind}'" for kind in kinds)
@@ -74,3 +83,40 @@ def search(
         {**values, "run": run, "limit": limit},
     )
     return [Passage(**row) for row in rows]
+
+
+def _check_what_was_said(file: Database) -> None:
+    """Check that nothing that was said or thought is missing among what is looked through."""
+    missing = file.rows(
+        f"""SELECT run, turn FROM ({_SAID}) AS said WHERE NOT EXISTS (SELECT 1 FROM passages
+            WHERE (passages.run, passages.turn, passages.agent, passages.kind)
+                = (said.run, said.turn, said.agent, said.kind)) LIMIT 1"""
+    )
+    if missing:
+        cause = "what is searched of turn {turn} of run {run} is missing".format_map(missing[0])
+        raise damaged(file.path, cause)
+
+
+def _check_memories(file: Database) -> None:
+    """Check that no memory that a run starts from is missing among what is looked through."""
+    starts = file.rows(
+        """SELECT min(runs.run) AS run, text, (SELECT count(*) FROM passages WHERE start_id = case_id) AS found
+        FROM runs JOIN contents ON contents.id = case_id GROUP BY case_id"""
+    )
+    for start in starts:
+        with record_faults(file.path):
+            expected = len(_memories_of(parsed(start["text"])))
+        if start["found"] < expected:
+            cause = f"of what run {start['run']} starts from, {start['found']} of {expected} memories are searched"
+            raise damaged(file.path, cause)
+
+
+def _memories_of(start: Any) -> set[tuple[str, str]]:
+    """Return who remembers what in a case, a meeting or a population, as it is stored."""
+    people = [start.get("initiator"), start.get("partner"), *start.get("participants", ()), *start.get("villagers", ())]
+    return {
+        (person["persona"]["name"], memory["text"])
+        for person in people
+        if person is not None
+        for memory in person.get("memories", ())
+    }

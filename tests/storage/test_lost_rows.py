@@ -257,3 +257,13 @@ def test_a_fork_whose_lineage_was_altered_is_told_of_its_parent(cli: Cli, tmp_pa
         assert connection.execute("UPDATE lineage SET depth = 2 WHERE depth = 1").rowcount == 1
     with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="damaged"):
         document_at(store, f"runs/{run}")
+
+
+@pytest.mark.parametrize("lost", ["kind = 'utterance' AND turn = 2", "kind = 'thought'", "kind = 'memory' AND id = 7"])
+def test_what_is_not_searched_any_more_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off")
+    cli("run", "team_building", "--rehearse", "--rounds", "2")
+    assert cli("search", "the").code == 0
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        assert connection.execute(f"DELETE FROM passages WHERE {lost}").rowcount >= 1
+    cli("search", "the").complains(1, "tertulia.db is damaged")
