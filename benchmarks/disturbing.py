@@ -323,7 +323,12 @@ class _Disturbed:
         expected = self._measure.elsewhere if is_elsewhere else self._measure.content
         assert expected is not None
         found = [f"{name} was left" for name in left_beside(self._store)]
-        found += differences(expected, found_in(self._store, is_in_order))
+        store = self._store
+        if is_elsewhere:  # as the measure was: prompts of drafts, to which nothing refers, are not merged
+            store = self._first.with_name("again") / _STORE
+            store.parent.mkdir()
+            self._disturber.merge(self._store, store)
+        found += differences(expected, found_in(store, is_in_order))
         if not self._store.exists():
             return found
         with SqlStore.open(self._store) as opened:

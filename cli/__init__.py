@@ -17,10 +17,12 @@ def program() -> None:
         signal.signal(number, at_once)
     from cli.main import main
 
-    for number in stopping:
-        signal.signal(number, signal.default_int_handler)
     try:
+        for number in stopping:
+            signal.signal(number, signal.default_int_handler)
         main()
+    except KeyboardInterrupt:  # before the command, or after it
+        os._exit(130)
     finally:
         for number in stopping:
             signal.signal(number, at_once)

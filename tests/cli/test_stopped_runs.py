@@ -220,7 +220,7 @@ def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(
     assert not list(tmp_path.glob("*.lock"))
 
 
-#: Runs the command line, which gets a signal while it imports a module, or when all that it does is done.
+#: Runs the command line, which gets a signal while it imports a module, before it does anything, or when all is done.
 SIGNALLED = """
 import atexit, os, signal, sys
 when, number, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
@@ -230,6 +230,11 @@ class Signalling:
         if name == when:
             os.kill(os.getpid(), number)
 sys.meta_path.insert(0, Signalling())
+if when == "begin":
+    class Signalled:
+        def reconfigure(self, **_):
+            os.kill(os.getpid(), number)
+    sys.stdout = Signalled()
 if when == "end":
     atexit.register(os.kill, os.getpid(), number)
 sys.argv = ["tertulia", *arguments]
@@ -238,7 +243,7 @@ program()
 """
 
 
-@pytest.mark.parametrize("when", ["typer", "cli.runs", "storage.store", "end"])
+@pytest.mark.parametrize("when", ["typer", "begin", "cli.runs", "storage.store", "end"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
     tmp_path: Path, when: str, number: signal.Signals
