@@ -86,6 +86,10 @@ class _Merge:
         """Merge, and return what was done."""
         with reading():
             records = {row["run"]: row for row in Table(self._source.file, "runs").select("ORDER BY id")}
+            lost = self._source.file.rows(
+                "SELECT run FROM lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)"
+            )
+        self._refused |= {row["run"]: "its record is missing" for row in lost if runs is None or row["run"] in runs}
         chosen = self._with_ancestors(records, records if runs is None else runs)
         if has_tables(self._source.file):
             make_tables(self._target.file)

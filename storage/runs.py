@@ -319,7 +319,9 @@ class Runs(Contents, RunStore):
     def _check_lineage(self, run: str, parent: str | None) -> None:
         """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
         rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
-        if 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
+        own = {name for name in (run, parent) if name is not None}
+        is_lacking = own != {row["run"] for row in rows if row["run"] == row["ancestor"]}
+        if is_lacking or 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
             raise damaged(self.path, f"the lineage of run {run} is incomplete")
 
     def run_record(self, row: dict[str, Any]) -> RunRecord:
@@ -352,13 +354,14 @@ class Runs(Contents, RunStore):
 
 
 def check_nothing_is_lost(file: Database) -> None:
-    """Check that every run has its record, and every turn that was executed its row.
+    """Check that every run has its record and its lineage, and every turn that was executed its row.
 
     Raises:
         StorageError: One is missing.
     """
     for lost, what in (
         ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
+        ("runs WHERE run NOT IN (SELECT run FROM lineage WHERE run = ancestor)", "the lineage of run {run}"),
         ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
     ):
         if found := file.rows(f"SELECT * FROM {lost} LIMIT 1"):

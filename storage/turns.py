@@ -142,6 +142,8 @@ class Turns(Runs, Cognition, TurnStore):
             raise damaged(self.path, f"run {run} has a gap in its turns")
         if last is None:
             self.check_run(run)
+            if not rows and self.file.rows("SELECT 1 FROM turns WHERE run = ? AND turn >= ? LIMIT 1", run, first):
+                raise damaged(self.path, f"the lineage of run {run} is incomplete")
         with record_faults(self.path):
             return [record_of(Turn, row) for row in rows]
 

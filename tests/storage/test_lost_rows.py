@@ -116,6 +116,8 @@ def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
     [
         ("DELETE FROM runs WHERE id = 1", "the record of run ", [("runs",)]),
         ("DELETE FROM runs", "the record of run ", [("search", "the")]),
+        ("DELETE FROM lineage", "lineage", [("days", "@last"), ("runs",)]),
+        ("DELETE FROM lineage WHERE depth = 0", "lineage", [("days", "@last"), ("stats", "@last")]),
         ("DELETE FROM simulations", "the record of simulation ", [("days",), ("runs",)]),
         (
             "DELETE FROM lineage WHERE depth = 1",
@@ -267,3 +269,14 @@ def test_what_is_not_searched_any_more_is_told(cli: Cli, tmp_path: Path, lost: s
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         assert connection.execute(f"DELETE FROM passages WHERE {lost}").rowcount >= 1
     cli("search", "the").complains(1, "tertulia.db is damaged")
+
+
+def test_a_run_whose_record_is_lost_is_told_on_merging(cli: Cli, tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        run = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--seed", seed, "--json").json["run"]
+    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+        connection.execute("DELETE FROM runs WHERE run = ?", (run,))
+    merged = cli("merge", "tertulia.db", "--into", "all.db")
+    assert merged.code == 1
+    assert f"refused: {run}: its record is missing" in merged.err + merged.out
+    assert len(cli("runs", "--json", "--store", "all.db").json["runs"]) == 1
