@@ -2,7 +2,12 @@
 
 import os
 import signal
+import sys
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 
 def program() -> None:
@@ -13,6 +18,12 @@ def program() -> None:
     def at_once(number: int, frame: FrameType | None) -> None:
         os._exit(130)
 
+    def not_lost(error: "UnraisableHookArgs") -> None:
+        if issubclass(error.exc_type, KeyboardInterrupt):  # within what passes no exception on, as compiled code
+            os._exit(130)
+        sys.__unraisablehook__(error)
+
+    sys.unraisablehook = not_lost
     for number in stopping:
         signal.signal(number, at_once)
     from cli.main import main

@@ -230,10 +230,17 @@ class Signalling:
         if name == when:
             os.kill(os.getpid(), number)
 sys.meta_path.insert(0, Signalling())
-if when == "begin":
-    class Signalled:
-        def reconfigure(self, **_):
+class Signalled:
+    def reconfigure(self, **_):
+        if when == "begin":
             os.kill(os.getpid(), number)
+    def __del__(self):
+        if when == "lost":
+            os.kill(os.getpid(), number)
+if when == "begin":
+    sys.stdout = Signalled()
+if when == "lost":  # what is raised there is passed on to nobody
+    Signalled.reconfigure = lambda *_, **__: setattr(sys, "stdout", sys.__stdout__)
     sys.stdout = Signalled()
 if when == "end":
     atexit.register(os.kill, os.getpid(), number)
@@ -243,7 +250,7 @@ program()
 """
 
 
-@pytest.mark.parametrize("when", ["typer", "begin", "cli.runs", "storage.store", "end"])
+@pytest.mark.parametrize("when", ["typer", "begin", "lost", "cli.runs", "storage.store", "end"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
     tmp_path: Path, when: str, number: signal.Signals
