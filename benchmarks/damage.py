@@ -70,6 +70,11 @@ UNTOLD = (
         "of whom nobody has met, nothing says how much they remember",
     ),
     Untold(
+        r"(calls|steps): deleted",
+        "(show .* --cost|export|days|lab compare|document .*(cost|opening|agents|towns))",
+        "nothing counts those of no turn: before the first, and behind the last",
+    ),
+    Untold(
         r"traces: deleted",
         "export .* --html|show .* --node",
         "a run of an earlier version has no trace; with a trace go the counts of its turn",
