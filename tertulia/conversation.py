@@ -82,7 +82,9 @@ async def drive(
     if known is not None and known.values.get("finished"):
         return
     if known is not None:
-        config, last = known.config, known.values["turn"]
+        last = known.values["turn"]
+        if not isinstance(checkpointer, SynchronousSaver):  # something lies behind it
+            config = known.config
     else:
         entry = await enter(graph, config, context)
         last = context.store.run(context.run).turns

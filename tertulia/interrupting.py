@@ -19,6 +19,9 @@ _PATIENCE_S = 0.5
 #: How long what was interrupted has to tidy up.
 _TIDYING_S = 2.0
 
+#: What stops a run; behind a step that takes long, an alarm does.
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 #: The event loops that run now, by thread.
 _loops: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
 
@@ -83,23 +86,39 @@ def interrupt_thread(thread: threading.Thread) -> None:
 def run_or_abandon(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine as `asyncio.run` does, but do not wait long for what an interrupt stops (see `interruptible`)."""
     runner, thread = asyncio.Runner(), threading.current_thread()
-    _loops[thread] = runner.get_loop()
     try:
+        with _held():
+            _loops[thread] = runner.get_loop()
         result = runner.run(coroutine)
+        with _held():
+            runner.close()
     except (KeyboardInterrupt, SystemExit):
-        _abandon(runner.get_loop())
+        if thread in _loops:
+            _abandon(_loops[thread])
         raise
     except BaseException:
         runner.close()
         raise
     finally:
-        del _loops[thread]
-    runner.close()
+        _loops.pop(thread, None)
+        coroutine.close()  # where it was never begun
     return result
+
+
+@contextmanager
+def _held() -> Iterator[None]:
+    """Hold signals back inside, where a loop is half made or half closed: it would complain when it is deleted."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_STOPPING, signal.SIGALRM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _abandon(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel what is under way, let it tidy up for a moment, and leave what does not end."""
+    if loop.is_closed():
+        return
     loop.set_exception_handler(lambda *_: None)  # it would tell of everything that has failed or is left
     for task in asyncio.all_tasks(loop):
         task.cancel()

@@ -17,9 +17,11 @@ import pytest
 from support.commands import ENDLESS, Cli, rehearse, stop_between_writes, utterances
 from support.tiny import tiny_language_model
 
+from cli.driving import LiveRun
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
 from state.language_model import GenerationRequest
 from state.records import Reply
+from tertulia.events import Event, StepStarted
 
 TERTULIA = (sys.executable, "-m", "cli.main")
 ROOT = Path(__file__).parents[2]
@@ -117,7 +119,7 @@ def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
 class Failing(RehearsalModel):
     """Fails in the third turn: raises its problem, or says nothing where it has none."""
 
-    problem: Exception | None = None
+    problem: BaseException | None = None
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         units = request.prompt.source.units if request.prompt.source else ()
@@ -167,20 +169,47 @@ def test_a_model_that_fails_in_mid_turn(
         (("simulate", "tidewell", "--encounters-per-day", "2"), ("simulate", "--resume", "@last")),
     ],
 )
+@pytest.mark.parametrize(("problem", "code"), [(RuntimeError("no"), 1), (KeyboardInterrupt(), 130)])
 def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: tuple[str, ...], goes_on: tuple[str, ...]
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    begins: tuple[str, ...],
+    goes_on: tuple[str, ...],
+    problem: BaseException,
+    code: int,
 ) -> None:
     model = Failing()
-    model.problem = RuntimeError("no")
+    model.problem = problem
     with monkeypatch.context() as patched:
         patched.setattr("models.loading.open_model", lambda *_, **__: model)
-        cli(*begins, *ON_DEMAND).complains(1)
-        cli(*goes_on).complains(1)
-    assert checkpoints(tmp_path)["writes"]
+        assert cli(*begins, *ON_DEMAND).code == code
+        assert cli(*goes_on).code == code
+    assert bool(checkpoints(tmp_path)["writes"]) == (code == 1)
     assert cli(*goes_on).code == 0
     stopped = checkpoints(tmp_path)
     (tmp_path / "tertulia.db").unlink()
     assert cli(*begins, *ON_DEMAND, "--rehearse").code == 0
+    assert stopped == checkpoints(tmp_path)
+
+
+@pytest.mark.parametrize("scenario", ["tidewell", "mothers_house"])
+def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str
+) -> None:
+    begins = ("run", scenario, *ENDLESS, "--rehearse", "--rounds", "3")
+
+    def stop(event: Event) -> None:
+        if isinstance(event, StepStarted) and event.turn == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LiveRun, "event", lambda _, event: stop(event))
+        assert [cli(*command).code for command in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
+    assert cli("resume", "@last").code == 0
+    stopped = checkpoints(tmp_path)
+    (tmp_path / "tertulia.db").unlink()
+    assert cli(*begins).code == 0
     assert stopped == checkpoints(tmp_path)
 
 

@@ -154,6 +154,29 @@ def test_what_is_left_says_nothing_when_the_process_ends() -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
 
 
+HALF_MADE = """
+import asyncio, signal, sys
+from asyncio.selector_events import BaseSelectorEventLoop
+from tertulia.interrupting import interruptible, run_or_abandon
+
+def make(loop):
+    signal.raise_signal(signal.SIGINT)
+    makes(loop)
+
+makes, BaseSelectorEventLoop._make_self_pipe = BaseSelectorEventLoop._make_self_pipe, make
+try:
+    with interruptible():
+        run_or_abandon(asyncio.sleep(0))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_loop_that_is_not_yet_made_is_made_before_a_signal_is_heard() -> None:
+    ended = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
+
+
 def test_where_no_loop_runs_it_is_heard_at_once_and_only_the_first_time() -> None:
     def interrupt_twice() -> None:
         try:
