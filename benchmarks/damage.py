@@ -170,8 +170,9 @@ def damaged_stores(count: int, kind: str, seed: int, folder: Path, asked: int = 
             asking = _start(zygote, place, "ask", folder / "answers.json", drawn.random(), asked)
             code = asking.wait(ASKED_FOR_S)
             asking.kill()
-            problems = json.loads((place / "stdout.txt").read_text()) if code == 0 else [f"exit code {code}"]
-            problems = [problem for problem in problems if not _is_untold(damage, problem)]
+            found = json.loads((place / "stdout.txt").read_text()) if code == 0 else [f"exit code {code}"]
+            problems = [problem for problem in found if not _is_untold(damage, problem)]
+            tally.untold += bool(found) and not problems
             tally.count([f"{damage}: {problem} (kept: {place})" for problem in problems])
             if not problems or len(tally.problems) > KEPT:
                 shutil.rmtree(place)

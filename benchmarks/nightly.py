@@ -152,7 +152,8 @@ def main() -> None:
 
 def line_of(name: str, tally: Tally) -> str:
     """Return the line of a part."""
-    return f"{name:34} {tally.tried:7,} tried {tally.passed:7,} passed {tally.seconds:6.0f} s"
+    untold = f", of which {tally.untold} can't be told" if tally.untold else ""
+    return f"{name:34} {tally.tried:7,} tried {tally.passed:7,} passed{untold} {tally.seconds:6.0f} s"
 
 
 def tried(parts: list[Part], scale: float, seed: int, folder: Path) -> Iterator[tuple[Part, Tally]]:

@@ -12,12 +12,14 @@ class Tally:
         passed: How many of them were as they should be.
         problems: What was wrong with the others, and where it is kept.
         seconds: How long it took.
+        untold: How many of those that passed did so because what is wrong with them can't be told.
     """
 
     tried: int = 0
     passed: int = 0
     problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    untold: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -25,6 +27,7 @@ class Tally:
             self.passed + other.passed,
             self.problems + other.problems,
             self.seconds + other.seconds,
+            self.untold + other.untold,
         )
 
     def count(self, problems: list[str], times: int = 1) -> None:
