@@ -96,7 +96,7 @@ bench-viewer: setup
 	$(BIN)/python -m benchmarks.viewer
 
 soak: setup
-	$(BIN)/python -m benchmarks.soak --kills 200
+	$(BIN)/python -m benchmarks.soak --disturbances 200
 
 # Hours: disturbances of every command that writes, hostile replies, damaged stores, power cuts.
 nightly: setup
