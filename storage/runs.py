@@ -319,9 +319,11 @@ class Runs(Contents, RunStore):
     def _check_lineage(self, run: str, parent: str | None) -> None:
         """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
         rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
-        own = {name for name in (run, parent) if name is not None}
-        is_lacking = own != {row["run"] for row in rows if row["run"] == row["ancestor"]}
-        if is_lacking or 2 * sum(row["run"] == run for row in rows) != len(rows) + 1:  # one more than its parent
+        own = {row["run"] for row in rows if row["run"] == row["ancestor"]}
+        expected = self.file.rows("SELECT run FROM runs WHERE run IN (?, ?)", run, parent)
+        if (
+            own != {row["run"] for row in expected} or 2 * sum(row["run"] == run for row in rows) != len(rows) + 1
+        ):  # one more than its parent
             raise damaged(self.path, f"the lineage of run {run} is incomplete")
 
     def run_record(self, row: dict[str, Any]) -> RunRecord:

@@ -19,6 +19,7 @@ from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of, with_case
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.types import StateSnapshot
 
     from state.context import Context
     from state.graph_state import TownState
@@ -262,15 +263,19 @@ async def drive_town(
     config: Any = {"configurable": {"thread_id": context.simulation.simulation}}
     beginning: TownState = {"day": 0, "number": 0}
     state = cast("TownState", {**beginning, "finished": False})
+    whole: StateSnapshot | None = None
     async for snapshot in states_of(graph, config):
-        is_whole = snapshot.metadata is not None and snapshot.metadata["source"] == "loop"  # not what began it
-        if is_whole and snapshot.next in (("next_encounter",), ()):
-            forget_behind(checkpointer, snapshot)  # what an encounter that was stopped has left
-            # There may be more days than when it was finished.
-            state = cast("TownState", {**beginning, **snapshot.values, "finished": False})
+        if snapshot.next not in (("next_encounter",), ()):
+            continue
+        if whole is not None and _place_of(snapshot.values) != _place_of(whole.values):
             break
-    else:
+        whole = snapshot  # the newer one of the same place was stored when the next encounter was stopped
+    if whole is None or _place_of(whole.values) == _place_of(beginning):
         await checkpointer.adelete_thread(context.simulation.simulation)  # what a first encounter has left
+    else:
+        forget_behind(checkpointer, whole)
+        # There may be more days than when it was finished.
+        state = cast("TownState", {**beginning, **whole.values, "finished": False})
     while not state["finished"]:
         await graph.ainvoke(state, config, context=context, durability="exit")
         state = cast("TownState", (await graph.aget_state(config)).values)
@@ -292,3 +297,8 @@ def run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
         parameters=simulation.parameters,
         created=simulation.created,  # started over, it is the same
     )
+
+
+def _place_of(values: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the day of a town's state, and how many encounters of it are over."""
+    return values.get("day"), values.get("number")

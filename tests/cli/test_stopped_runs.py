@@ -1,6 +1,8 @@
 """Runs that are interrupted, killed or fail: how they say so, and that they go on as if nothing had happened."""
 
+import asyncio
 import contextlib
+import functools
 import json
 import os
 import pty
@@ -19,6 +21,7 @@ from support.tiny import tiny_language_model
 
 from cli.driving import LiveRun
 from models.rehearsal import RehearsalEmbedder, RehearsalModel
+from nodes.encounter import next_encounter
 from state.language_model import GenerationRequest
 from state.records import Reply
 from tertulia.events import Event, StepStarted
@@ -207,6 +210,32 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
         patched.setattr(LiveRun, "event", lambda _, event: stop(event))
         assert [cli(*command).code for command in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
     assert cli("resume", "@last").code == 0
+    stopped = checkpoints(tmp_path)
+    (tmp_path / "tertulia.db").unlink()
+    assert cli(*begins).code == 0
+    assert stopped == checkpoints(tmp_path)
+
+
+@pytest.mark.parametrize("stopped_at", [1, 2])
+def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_at: int
+) -> None:
+    begins = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2")
+    goes_on = ("simulate", "--resume", "@last")
+    begun: list[int] = []
+
+    @functools.wraps(next_encounter)
+    async def stopping(state: Any, runtime: Any) -> Any:
+        begun.append(1)
+        if len(begun) >= stopped_at:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(0)
+        return await next_encounter(state, runtime)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("graphs.town.next_encounter", stopping)
+        assert [cli(*command).code for command in (begins, goes_on, goes_on)] == [130] * 3
+    assert cli(*goes_on).code == 0
     stopped = checkpoints(tmp_path)
     (tmp_path / "tertulia.db").unlink()
     assert cli(*begins).code == 0
