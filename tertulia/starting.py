@@ -334,15 +334,17 @@ def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | Non
         run: The id that is reserved for it; `None` for a new one.
     """
     store.make_file()
-    for picture in plan.pictures:
-        store.save_picture(picture)
-    record = new_record(run or store.new_run_id(), plan, engines)
-    store.create_run(record, plan.start)
-    if plan.words is not None and plan.parent is not None:
-        from nodes.seat import write_by_hand
+    with store.transaction():
+        for picture in plan.pictures:
+            store.save_picture(picture)
+        record = new_record(run or store.new_run_id(), plan, engines)
+        store.create_run(record, plan.start)
+        if plan.words is not None and plan.parent is not None:
+            from nodes.seat import write_by_hand
 
-        parent, turn = plan.parent
-        write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
+            parent, turn = plan.parent
+            write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
+    store.file.save_log()
     return record
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
+from state.errors import StorageError
 from storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "6", "--seed", "3", "--json")
@@ -145,6 +146,19 @@ def test_words_written_by_hand(cli: Cli, command: tuple[str, ...], at: int) -> N
         heard = cli("show", fork, "--turn", str(at + 1), "--node", "retrieve_memory", "--json").json
         assert heard["visits"]
     assert cli("search", "net", "--run", fork, "--kind", "utterance", "--json").json["passages"][0]["turn"] == at
+
+
+def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
+    cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    before = cli("runs", "--json").json
+    with monkeypatch.context() as patched:
+        patched.setattr("nodes.seat.write_by_hand", fail)
+        cli("fork", meeting, "--at", "4", "--say", "Stop.").complains(1, "the disk is full")
+    assert cli("runs", "--json").json == before
 
 
 def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
