@@ -148,12 +148,11 @@ def test_words_written_by_hand(cli: Cli, command: tuple[str, ...], at: int) -> N
     assert cli("search", "net", "--run", fork, "--kind", "utterance", "--json").json["passages"][0]["turn"] == at
 
 
-def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
-    cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_whose_words_can_not_be_stored_is_not_begun(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise StorageError("the disk is full")
 
+    meeting = cli(*MEETING).json["run"]
     before = cli("runs", "--json").json
     with monkeypatch.context() as patched:
         patched.setattr("nodes.seat.write_by_hand", fail)
