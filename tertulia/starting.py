@@ -328,9 +328,7 @@ def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | Non
     """Store the run of a plan, with models that are open already, and return its record.
 
     Args:
-        store: The open store.
-        plan: The plan.
-        engines: Its models.
+        store, plan, engines: The open store, the plan, and its models.
         run: The id that is reserved for it; `None` for a new one.
     """
     store.make_file()
