@@ -14,7 +14,7 @@ from state.errors import StorageError
 from state.words import has_unspaced
 from storage.contract import Database
 from storage.dialects import SQLITE
-from storage.faults import UNWRITABLE, damaged, storage_faults
+from storage.faults import UNWRITABLE, damaged, hearing, storage_faults
 from storage.locks import Drivers, clear_locks, drive_lock
 from storage.opening import MEMORY, open_connection
 from storage.schema import BINARY, IDENTIFIERS
@@ -169,7 +169,9 @@ class StoreFile(Database):
     @override
     def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
         # A pure function of texts, for the queries of this connection.
-        self._connection.create_function("holds_terms", 1, lambda text: holds_terms(text, terms), deterministic=True)
+        self._connection.create_function(
+            "holds_terms", 1, hearing(lambda text: holds_terms(text, terms)), deterministic=True
+        )
         looked_through = f"({_HAS_UNSPACED}) AND holds_terms(passages.text)"
         if any(has_unspaced(term.text) for term in terms):  # the index has no word of them
             return looked_through, {}

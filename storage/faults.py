@@ -2,8 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -55,6 +56,23 @@ class UnavailableError(StorageError):
     """A file can't be read or written now; nothing is wrong with what it holds."""
 
 
+#: Whether an interrupt was raised within a function that SQLite has called, which it takes for a failure.
+_interrupts: dict[str, bool] = {}
+
+
+def hearing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that SQLite may call: an interrupt within it goes through `storage_faults` as one."""
+
+    def called(*values: Any) -> Any:
+        try:
+            return function(*values)
+        except KeyboardInterrupt:
+            _interrupts["heard"] = True
+            raise
+
+    return called
+
+
 def damaged(path: StoreAddress | str, cause: str) -> StorageError:
     """Return the error of a store that does not hold what was written."""
     return StorageError(words_of_damage(path, cause))
@@ -83,7 +101,7 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
         # Python's complaint that a text is not UTF-8 has no error code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT:  # by a signal (storage/opening.py)
+        if code == sqlite3.SQLITE_INTERRUPT or _interrupts.pop("heard", False):  # by a signal (storage/opening.py)
             raise KeyboardInterrupt from None
         if type(error) in _OF_THE_FILE and code in _ALTERED:
             raise damaged(path, one_line(error)) from error

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from sqlite_utils import Database, Migrations
 
+from storage.faults import hearing
 from storage.released import VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8
 from storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
 from storage.values import Value, checksum, read, searchable
@@ -128,8 +129,8 @@ def steps_and_calls(db: Database) -> None:
 @MIGRATIONS()
 def checksums_and_lineage(db: Database) -> None:
     """A checksum for every row, lineage, traces, and what is searched. Version 6 makes its views and its index anew."""
-    db.conn.create_function("row_checksum", -1, lambda *values: checksum([read(value) for value in values]))
-    db.conn.create_function("searchable", 1, lambda text: searchable(str(read(text))))
+    db.conn.create_function("row_checksum", -1, hearing(lambda *values: checksum([read(value) for value in values])))
+    db.conn.create_function("searchable", 1, hearing(lambda text: searchable(str(read(text)))))
     _execute(db, *VERSION_3)
 
 
@@ -211,8 +212,8 @@ def _convert(
         pairs = zip(names, row, strict=True)
         return [converted(name, str(value)) if name in conversions else value for name, value in pairs] + [None] * added
 
-    db.conn.create_function("converted", 2, lambda name, value: converted(name, str(read(value))))
-    db.conn.create_function("renewed", -1, _renewal(after))
+    db.conn.create_function("converted", 2, hearing(lambda name, value: converted(name, str(read(value)))))
+    db.conn.create_function("renewed", -1, hearing(_renewal(after)))
     if conversions:
         db.table(table).transform(types=dict.fromkeys(conversions, bytes))
     changes = [f"{name} = converted('{name}', {name})" for name in conversions]
@@ -258,7 +259,7 @@ def _add_part(db: Database, table: str, columns: str) -> None:
         table: The table; the column `part` of it stands third.
         columns: The columns of the former one that its checksum covered, in its order.
     """
-    db.conn.create_function("renewed", -1, _renewal(lambda row: [*row[:2], "", *row[2:]]))
+    db.conn.create_function("renewed", -1, hearing(_renewal(lambda row: [*row[:2], "", *row[2:]])))
     run, turn, *others = _names(columns)
     rest = ", ".join(others)
     db.execute(

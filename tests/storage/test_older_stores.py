@@ -244,6 +244,18 @@ def test_killed_in_the_middle_it_is_as_it_was(path: Path) -> None:
         assert [run.run for run in store.runs()] == RUNS
 
 
+def test_an_interrupt_within_a_migration_is_one_and_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("storage.migrations.checksum", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            SqlStore.open(path)
+    with SqlStore.open(path) as store:
+        assert store.runs()
+
+
 def test_killed_at_any_moment_it_is_migrated_later(path: Path) -> None:
     drawn = random.Random(3)
     for _ in range(3):
