@@ -393,7 +393,8 @@ class _Disturbed:
 
     def _move(self) -> None:
         """Merge what there is into a store elsewhere, where the process is gone on with."""
-        if self._way is Way.ELSEWHERE and self._store == self._first and ids_in(self._first, ALL):
+        begun = ids_in(self._first) - self._known if self._measure.subject.begins_at_once else ids_in(self._first, ALL)
+        if self._way is Way.ELSEWHERE and self._store == self._first and begun:
             self._store = self._first.with_name("elsewhere") / _STORE
             self._store.parent.mkdir()
             if (other := self._first.with_name("other.db")).exists():

@@ -78,7 +78,7 @@ async def drive(
     graph = build_graph(context, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
-    known = await _whole_state(graph, config, checkpointer)
+    known = await _whole_state(graph, config, checkpointer, context)
     if known is not None and known.values.get("finished"):
         return
     if known is not None:
@@ -114,13 +114,18 @@ async def drive(
 
 
 async def _whole_state(
-    graph: ConversationGraph, config: RunnableConfig, checkpointer: BaseCheckpointSaver[Any]
+    graph: ConversationGraph, config: RunnableConfig, checkpointer: BaseCheckpointSaver[Any], context: Context
 ) -> StateSnapshot | None:
-    """Return the newest state behind a whole turn, `None` if there is none; what a stopped turn has left is deleted."""
+    """Return the newest state behind a whole turn of the run's own, `None` if there is none.
+
+    What a stopped turn has left is deleted.
+    """
+    parent = context.store.run(context.run).parent
+    shared = parent[1] - 1 if parent else 0
     async for snapshot in states_of(graph, config):
         if snapshot.values.get("finished"):
             return snapshot
-        if snapshot.next and snapshot.next[0] in _FIRST:
+        if snapshot.next and snapshot.next[0] in _FIRST and snapshot.values["turn"] > shared:
             forget_behind(checkpointer, snapshot)
             return snapshot
     await checkpointer.adelete_thread(config["configurable"]["thread_id"])

@@ -196,14 +196,36 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     assert stopped == checkpoints(tmp_path)
 
 
-@pytest.mark.parametrize("scenario", ["tidewell", "mothers_house"])
+TALK = ("run", "tidewell", *ENDLESS, "--rehearse", "--rounds", "4")
+MEETING = ("run", "mothers_house", "--rehearse", "--rounds", "3")
+ALBUM = ("run", "villagers", "--agents", "4", "--rehearse", "--rounds", "2")
+
+
+@pytest.mark.parametrize(
+    ("before", "begins", "turn"),
+    [
+        ((), TALK, 1),
+        ((), TALK, 2),
+        ((), MEETING, 1),
+        ((), MEETING, 2),
+        ((), ALBUM, 1),
+        ((), ALBUM, 3),
+        ((TALK,), ("fork", "@last", "--at", "3", "--lambda", "0.9"), 3),
+        ((TALK,), ("fork", "@last", "--at", "3", "--say", "Well."), 4),
+    ],
+)
 def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: tuple[tuple[str, ...], ...],
+    begins: tuple[str, ...],
+    turn: int,
 ) -> None:
-    begins = ("run", scenario, *ENDLESS, "--rehearse", "--rounds", "3")
+    assert all(cli(*command).code == 0 for command in before)
 
     def stop(event: Event) -> None:
-        if isinstance(event, StepStarted) and event.turn == 2:
+        if isinstance(event, StepStarted) and event.turn == turn:
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patched:
@@ -212,7 +234,7 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
     assert cli("resume", "@last").code == 0
     stopped = checkpoints(tmp_path)
     (tmp_path / "tertulia.db").unlink()
-    assert cli(*begins).code == 0
+    assert all(cli(*command).code == 0 for command in (*before, begins))
     assert stopped == checkpoints(tmp_path)
 
 
