@@ -145,7 +145,11 @@ class ShardFolder:
         return sorted(path for path in self.path.glob("*.db") if path.is_file() and not path.is_symlink())
 
     def remove(self) -> None:
-        """Remove the folder, and the one that it is in, where they are empty."""
+        """Remove the folder, and the one that it is in, where nothing is in them but locks that nobody holds."""
+        from storage.locks import clear_locks
+
+        for shard in {lock.name.partition(".db.")[0] for lock in self.path.glob("*.db.*.lock")}:
+            clear_locks(self.path / f"{shard}.db")
         with suppress(OSError):
             self.path.rmdir()
             self.path.parent.rmdir()

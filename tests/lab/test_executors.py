@@ -214,6 +214,15 @@ def test_a_shard_that_can_not_be_read_at_the_moment_waits(
     assert not list(Path(store.path).parent.glob("*.shards"))
 
 
+def test_a_lock_whose_shard_is_gone_goes_too(store: SqlStore) -> None:
+    """The command was killed when it had merged the shard, and not yet removed the lock of its worker."""
+    folder = ShardFolder.of(store, "grid", Path())
+    folder.make()
+    (folder.path / "r249cv.db.worker.lock").write_text("4711")
+    assert go_on_here(store).missing == 0
+    assert not list(Path(store.path).parent.glob("*.shards"))
+
+
 def interrupted_cohort(store: SqlStore) -> list[str]:
     """Interrupt an experiment as a turn is finished; return the runs that have one, in their order."""
 
